@@ -1,0 +1,31 @@
+/**
+ * Builds the library and the demo, then runs one of the demo's programs in this very process:
+ * `node run.mjs main` (npm start), `node run.mjs demo/play` (npm run demo).
+ */
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const workspace = fileURLToPath(new URL('../..', import.meta.url));
+const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
+
+if (process.env.npm_lifecycle_event) endWithShell(process.ppid);
+for (const project of ['saga', 'order-demo']) {
+  console.log(`Building ${project} …`);
+  const { status } = spawnSync(process.execPath, [nest, 'build', project], {
+    cwd: workspace,
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+await import(`./dist/${process.argv[2]}.js`);
+
+/** npm hands SIGTERM to the shell between us, which dies of it and tells nobody. */
+function endWithShell(shell) {
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 200);
+  watch.unref();
+}

@@ -1,0 +1,33 @@
+import { Module } from '@nestjs/common';
+import { SagaModule, type SagaModuleOptions } from 'nestjs-durable-saga';
+import { DatabaseModule } from './database/database.module.js';
+import { readEnvironment } from './environment.js';
+import { FaultsModule } from './faults/faults.module.js';
+import { HttpModule } from './http/http.module.js';
+import { InventoryModule } from './inventory/inventory.module.js';
+import { OrdersModule } from './orders/orders.module.js';
+import { PaymentModule } from './payment/payment.module.js';
+import { ShippingModule } from './shipping/shipping.module.js';
+
+/** The whole application. Every process has all of it; whether it also runs sagas is up to its environment. */
+@Module({
+  imports: [
+    DatabaseModule,
+    SagaModule.forRootAsync({ useFactory: sagaOptions }),
+    OrdersModule,
+    InventoryModule,
+    PaymentModule,
+    ShippingModule,
+    FaultsModule,
+    HttpModule,
+  ],
+})
+export class AppModule {}
+
+function sagaOptions(): SagaModuleOptions {
+  const { worker, lease, compensationAttempts } = readEnvironment();
+  return {
+    worker: worker && { lease },
+    compensationRetry: { attempts: compensationAttempts, delay: '200ms', maxDelay: '10s' },
+  };
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { readEnvironment } from '../environment.js';
+import { DatabaseServer } from './database-server.js';
+
+/** Apart from DatabaseModule, which imports it: so Nest stops the server after the connections are closed. */
+@Module({
+  providers: [
+    {
+      provide: DatabaseServer,
+      useFactory: () => DatabaseServer.at(readEnvironment().databaseUrl),
+    },
+  ],
+  exports: [DatabaseServer],
+})
+export class DatabaseServerModule {}

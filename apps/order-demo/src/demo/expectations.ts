@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import type { SagaStatus } from 'nestjs-durable-saga';
+import type { OrderTimeline } from '../orders/order-timeline.js';
+import type { Json } from './order-client.js';
+import { printTimeline } from './print-timeline.js';
+import type { Ending } from './scenario.js';
+import type { Stage } from './stage.js';
+import { narrate } from './terminal.js';
+
+/** Waits until the order's saga has ended or needs a person, shows its timeline, and checks that it came out so. */
+export async function settlesAs(
+  { orders }: Stage,
+  orderId: string,
+  status: SagaStatus,
+  after?: string,
+): Promise<Json<OrderTimeline>> {
+  const timeline = await orders.settled(orderId);
+  printTimeline(timeline, after);
+  assert.equal(timeline.status, status, `The saga of order ${orderId} should be ${status}`);
+  return timeline;
+}
+
+/** What the customer sees at the end. */
+export async function endsAs({ orders }: Stage, orderId: string, status: Ending['status']): Promise<Ending> {
+  const order = await orders.order(orderId);
+  const because = order.cancelledBecause ? `: ${order.cancelledBecause}` : '';
+  narrate(`the customer reads: ${order.status}${because}`);
+  assert.equal(order.status, status, `Order ${orderId} should be ${status}`);
+  return { orderId, sku: order.sku, quantity: order.quantity, amount: order.amount, status };
+}

@@ -1,0 +1,63 @@
+import { checkBooks, readStock } from './books.js';
+import type { Ending, Scenario } from './scenario.js';
+import { completedOrder } from './scenarios/completed-order.js';
+import { declinedCard } from './scenarios/declined-card.js';
+import { killedWorker } from './scenarios/killed-worker.js';
+import { shippingDown } from './scenarios/shipping-down.js';
+import { stuckRefund } from './scenarios/stuck-refund.js';
+import { LEASE, Stage } from './stage.js';
+import { paint, title } from './terminal.js';
+
+const SCENARIOS: readonly Scenario[] = [
+  completedOrder,
+  declinedCard,
+  shippingDown,
+  killedWorker,
+  stuckRefund,
+];
+
+/** `npm run demo`: plays the scenarios against real processes, and checks at the end that everything adds up. */
+async function play(stage: Stage): Promise<string[]> {
+  console.log('Starting a database, the API and two workers …');
+  await stage.open();
+  const workers = stage.workers.map(({ name, pid }) => `${name} (process ${pid})`).join(' and ');
+  console.log(`The API is at ${stage.url}; ${workers} run its sagas, with a lease of ${LEASE}.`);
+  const before = await readStock(stage.database);
+  const endings: Ending[] = [];
+  for (const [n, scenario] of SCENARIOS.entries()) {
+    title(`${n + 1}  ${scenario.title}`);
+    endings.push(await scenario.play(stage));
+  }
+  title("Does it add up? From the participants' own tables, without a look at the sagas:");
+  return checkBooks(stage.database, endings, before);
+}
+
+async function main(): Promise<void> {
+  const stage = new Stage();
+  let interrupted = false;
+  const interrupt = (code: number): void => {
+    interrupted = true;
+    void stage.close().finally(() => process.exit(code));
+  };
+  process.on('SIGINT', () => interrupt(130));
+  process.on('SIGTERM', () => interrupt(143));
+  process.on('SIGHUP', () => interrupt(129));
+  const startedAt = Date.now();
+  let problems: string[];
+  try {
+    problems = await play(stage);
+  } catch (error) {
+    if (interrupted) return;
+    problems = [(error as Error).message];
+    for (const { lastWords } of stage.processes) console.error(paint('dim', `\nLast words of ${lastWords}`));
+  }
+  await stage.close();
+  if (problems.length > 0) {
+    console.error(paint('red', `\nThe demo FAILED:\n  ${problems.join('\n  ')}`));
+    process.exit(1);
+  }
+  console.log(paint('green', `\nEvery claim holds (${((Date.now() - startedAt) / 1_000).toFixed(1)} s).`));
+  process.exit(0);
+}
+
+await main();

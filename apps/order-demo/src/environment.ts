@@ -1,0 +1,36 @@
+/** What the processes of this application are told from outside, read once and checked. */
+export interface Environment {
+  /** The server to use; undefined: one is brought along (see database/database-server.ts). */
+  readonly databaseUrl?: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Does this process run sagas, or only start and show them? */
+  readonly worker: boolean;
+  /** How long a worker's silence is taken for its death. */
+  readonly lease: string;
+  /** Attempts of a compensation before the saga is stuck and waits for a person. */
+  readonly compensationAttempts: number;
+}
+
+/** @throws Error naming every variable that is wrong, with the mend */
+export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environment {
+  const problems: string[] = [];
+  const whole = (name: string, fallback: number, [least, most]: [number, number]): number => {
+    const value = Number(env[name] || fallback);
+    if (!Number.isInteger(value) || value < least || value > most) {
+      problems.push(`${name} is '${env[name]}'; give a whole number from ${least} to ${most}`);
+    }
+    return value;
+  };
+  const worker = env.SAGA_WORKER || 'on';
+  if (worker !== 'on' && worker !== 'off') problems.push(`SAGA_WORKER is '${worker}'; give on or off`);
+  const environment = {
+    databaseUrl: env.DATABASE_URL || undefined,
+    port: whole('PORT', 3000, [0, 65_535]),
+    worker: worker === 'on',
+    lease: env.SAGA_LEASE || '30s',
+    compensationAttempts: whole('SAGA_COMPENSATION_ATTEMPTS', 10, [1, 1_000]),
+  };
+  if (problems.length > 0) throw new Error(`${problems.join('. ')}.`);
+  return environment;
+}

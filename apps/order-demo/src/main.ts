@@ -1,0 +1,29 @@
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { DatabaseServer } from './database/database-server.js';
+import { readEnvironment } from './environment.js';
+import { whatToTry } from './http/what-to-try.js';
+import { endWithParent, LOG_LEVELS, sayReady } from './process/parent.js';
+
+/** The API process: `npm start`. With SAGA_WORKER=off it leaves the sagas to worker processes (worker.ts). */
+async function serve(): Promise<void> {
+  const { port } = readEnvironment();
+  const app = await NestFactory.create(AppModule, { abortOnError: false, logger: LOG_LEVELS });
+  // Ctrl-C and SIGTERM: requests and sagas under way come to rest, then connections and the database close.
+  app.enableShutdownHooks([], { useProcessExit: true });
+  endWithParent(app);
+  try {
+    await app.listen(port);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const url = (await app.getUrl()).replace('[::1]', 'localhost');
+  if (!sayReady({ url })) console.log(whatToTry(url, app.get(DatabaseServer)));
+}
+
+serve().catch((error: Error) => {
+  new Logger('OrderDemo').error(`The order service did not start: ${error.message}`, error.stack);
+  process.exit(1);
+});

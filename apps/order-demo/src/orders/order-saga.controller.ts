@@ -1,0 +1,63 @@
+import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { SagaService, type SagaTarget } from 'nestjs-durable-saga';
+import { type OrderTimeline, toTimeline } from './order-timeline.js';
+import { PlaceOrderSaga } from './place-order.saga.js';
+import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';
+
+/** An order's saga: to look at, and for an operator to act on. The correlation id is the order's. */
+@Controller('orders/:id/saga')
+export class OrderSagaController {
+  constructor(private readonly sagas: SagaService) {}
+
+  /** @param wait such as `10s`: answers once the saga has ended or needs a person; 504 if that takes longer */
+  @Get()
+  async timeline(
+    @Param('id', ParseUUIDPipe) id: string,
+    @Query('wait') wait?: string,
+  ): Promise<OrderTimeline> {
+    if (wait) await this.sagas.wait(sagaOf(id), { timeout: wait });
+    return toTimeline(await this.sagas.get(sagaOf(id)));
+  }
+
+  /** Tries again what gave up. */
+  @Post('retry')
+  @HttpCode(202)
+  async retry(@Param('id', ParseUUIDPipe) id: string, @Body() { step }: RetryDto): Promise<OrderTimeline> {
+    await this.sagas.retry(sagaOf(id), { step });
+    return this.timeline(id);
+  }
+
+  /** Takes what gave up as done by hand. */
+  @Post('skip')
+  @HttpCode(202)
+  async skip(
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() { step, reason }: SkipDto,
+  ): Promise<OrderTimeline> {
+    await this.sagas.skip(sagaOf(id), step, { reason });
+    return this.timeline(id);
+  }
+
+  /** Stops and undoes. */
+  @Post('cancel')
+  @HttpCode(202)
+  async cancel(
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() { reason }: ReasonDto,
+  ): Promise<OrderTimeline> {
+    await this.sagas.cancel(sagaOf(id), { reason });
+    return this.timeline(id);
+  }
+
+  /** Stops and undoes nothing: the rest is up to whoever calls this. */
+  @Post('abort')
+  @HttpCode(202)
+  async abort(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<OrderTimeline> {
+    await this.sagas.abort(sagaOf(id), { reason });
+    return this.timeline(id);
+  }
+}
+
+function sagaOf(orderId: string): SagaTarget {
+  return { saga: PlaceOrderSaga, correlationId: orderId };
+}

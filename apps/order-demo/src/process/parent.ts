@@ -1,0 +1,24 @@
+import type { INestApplicationContext, LogLevel } from '@nestjs/common';
+
+/** A forked process speaks up only when something is wrong. */
+export const LOG_LEVELS: LogLevel[] = process.send
+  ? ['warn', 'error', 'fatal']
+  : ['log', 'warn', 'error', 'fatal'];
+
+/** What a process says to the one that forked it, once it is ready. */
+export interface Ready {
+  /** Where it serves HTTP, if it does. */
+  readonly url?: string;
+}
+
+/** @returns false when no parent listens, since this process was started by hand */
+export function sayReady(ready: Ready): boolean {
+  return process.send?.(ready) ?? false;
+}
+
+/** Ends a forked process when its parent has gone, in whichever way: nobody else would. */
+export function endWithParent(app: INestApplicationContext): void {
+  process.once('disconnect', () => {
+    void app.close().finally(() => process.exit(0));
+  });
+}

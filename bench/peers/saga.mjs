@@ -1,0 +1,87 @@
+// nestjs-durable-saga as an application uses it: a Nest application context, TypeOrmModule, SagaModule, and a saga
+// of three no-op steps. The library comes from the workspace's build, Nest and TypeORM from the workspace's own
+// node_modules, so that there is one copy of each.
+// --pool connections, --conc sagas advanced at once, --window starts in flight,
+// --await=outcome (default): a start is in flight until its saga is finished; start: until it is stored
+import { readFileSync } from 'node:fs';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Saga, SagaModule, SagaService, Step } from '../../libs/saga/dist/index.js';
+import { args, copyFinished, main, tracker, windowed } from './lib.mjs';
+
+const pool = args.pool ?? 10;
+const conc = args.conc ?? 1000;
+const window = args.window ?? 1000;
+const awaited = args.await ?? 'outcome';
+
+class BenchSaga {
+  async s1() {
+    return 1;
+  }
+  async s2() {
+    return 1;
+  }
+  async s3(ctx) {
+    const { i } = ctx.input;
+    queueMicrotask(() => tracker.done(i));
+    return 1;
+  }
+}
+// What the compiler makes of @Step() and @Saga().
+for (const name of ['s1', 's2', 's3']) {
+  Step()(BenchSaga.prototype, name, Object.getOwnPropertyDescriptor(BenchSaga.prototype, name));
+}
+Saga()(BenchSaga);
+
+let app;
+let sagas;
+const adapter = {
+  engine: 'saga',
+  version: JSON.parse(readFileSync(new URL('../../libs/saga/package.json', import.meta.url))).version,
+  variant: awaited,
+  settings: { pool, conc, window },
+  async install() {},
+  async start() {
+    class AppModule {}
+    Module({
+      imports: [
+        TypeOrmModule.forRoot({ type: 'postgres', url: adapter.url, extra: { max: pool } }),
+        SagaModule.forRoot({ worker: { concurrency: conc } }),
+      ],
+      providers: [BenchSaga],
+    })(AppModule);
+    app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
+    sagas = app.get(SagaService);
+  },
+  submit: (from, n) =>
+    windowed(from, n, window, async (i) => {
+      const handle = await sagas.start(BenchSaga, { i });
+      if (awaited === 'outcome') await handle.outcome();
+    }),
+  allDone: async (c) =>
+    (await c.query('SELECT 1 FROM saga.instance WHERE rank_at IS NOT NULL LIMIT 1')).rowCount === 0,
+  finished: async (c) =>
+    (
+      await c.query(`SELECT (SELECT count(*)::int FROM saga.instance WHERE status = 'completed') AS sagas,
+        (SELECT count(*)::int FROM saga.step WHERE status = 'completed') AS steps`)
+    ).rows[0],
+  startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
+  doneQuery: `SELECT 1 FROM saga.instance WHERE id = $1 AND status = 'completed'`,
+  stop: () => app.close(),
+  preload: (c, rows) =>
+    copyFinished(
+      c,
+      {
+        parent: 'saga.instance',
+        where: `status = 'completed'`,
+        key: 'id',
+        tables: [
+          { table: 'saga.instance', fk: 'id', set: {} },
+          { table: 'saga.step', fk: 'saga_id', set: {} },
+        ],
+      },
+      rows,
+    ),
+};
+await main(adapter);

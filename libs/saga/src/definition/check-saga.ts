@@ -1,0 +1,60 @@
+import { inspect } from 'node:util';
+import type { Type } from '@nestjs/common';
+import { LARGEST_COUNT, LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
+import type { SagaGraph } from './saga-graph.js';
+import { SagaMetadata } from './saga-metadata.js';
+import type { Report } from './saga-finding.js';
+import type { SagaOptions } from './saga-options.js';
+
+const SAGA_OPTIONS = [
+  'name',
+  'version',
+  'retry',
+  'compensationRetry',
+  'timeout',
+  'onFailure',
+  'lockKey',
+] satisfies (keyof SagaOptions)[];
+
+/** What a graph has of its saga's own options; its steps' policies are read with them. */
+export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
+  const read = new OptionReader(report, '@Saga ');
+  const { timeout } = options;
+  const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
+  const version: unknown = options.version ?? 1;
+  read.refuseUnknown(options, SAGA_OPTIONS, '@Saga');
+  if (
+    !(typeof name === 'string' && name.length > 0 && name.length <= LONGEST_NAME) ||
+    name.trim() !== name ||
+    UNREADABLE.test(name)
+  ) {
+    report(
+      `@Saga name ${inspect(name)} cannot be used`,
+      `give 1 to ${LONGEST_NAME} characters, without spaces around them or control characters`,
+    );
+  }
+  if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {
+    report(`@Saga version ${inspect(version)} cannot be used`, 'give a whole number from 1');
+  }
+  if (SagaMetadata.stepsOf(saga).length === 0) {
+    report('it has no steps', 'decorate at least one method with @Step()');
+  }
+  return {
+    name: name as string,
+    version: version as number,
+    timeout:
+      timeout === undefined
+        ? undefined
+        : read.durationAboveZero(timeout, 'timeout', 'would turn every saga back before its first step'),
+    onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
+    lockKey: read.function(options.lockKey, 'lockKey'),
+  };
+}
+
+/** `PlaceOrder` → `place-order`, `HTTPRequest2` → `http-request2`. */
+function kebabCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase();
+}

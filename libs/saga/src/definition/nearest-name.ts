@@ -1,0 +1,27 @@
+/** The name that is most like the one that was written, if one is so near that it may be meant. */
+export function nearestName(written: string, names: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  // A third of the letters may differ: enough for a slip, too few for another word.
+  let least = Math.floor(written.length / 3) + 1;
+  for (const name of names) {
+    // Names that differ in length by more need not be compared, however long they are.
+    if (Math.abs(name.length - written.length) >= least) continue;
+    const distance = editDistance(written.toLowerCase(), name.toLowerCase());
+    if (distance < least) [nearest, least] = [name, distance];
+  }
+  return nearest;
+}
+
+/** Letters to insert, delete or replace (Levenshtein, 1965), row by row. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, above[column]! + 1, current[column - 1]! + 1));
+    }
+    above = current;
+  }
+  return above[b.length]!;
+}

@@ -1,0 +1,112 @@
+import { buildSagaGraph } from './build-saga-graph.js';
+import type { ResolvedRetryPolicy } from './retry-policy.js';
+import type { SagaGraph, StepNode } from './saga-graph.js';
+
+/** A saga's definition as plain data: `JSON.stringify` carries all of it. Times are in milliseconds. */
+export interface SagaDescription {
+  readonly name: string;
+  readonly version: number;
+  /** For going forward; absent: no deadline. */
+  readonly timeout?: number;
+  readonly onFailure: 'compensate' | 'suspend';
+  /** Has a `lockKey`: of the instances with one key, one is active at a time. */
+  readonly locked: boolean;
+  /** In an order in which every step comes after those that it waits for. */
+  readonly steps: readonly StepDescription[];
+  /** What waits for what. */
+  readonly edges: readonly EdgeDescription[];
+}
+
+/** A step of a saga as plain data. Functions (`when`, `forEach`, `retryIf`) show as their being there. */
+export interface StepDescription {
+  readonly name: string;
+  readonly kind: 'step' | 'sub-saga';
+  /** The name of the saga that a sub-saga step runs. */
+  readonly child?: string;
+  /** The steps that it waits for. */
+  readonly after: readonly string[];
+  /** Waits until `all` of them are done, or `any` one has completed. */
+  readonly join: 'all' | 'any';
+  /** Has a `when`: it may be skipped. */
+  readonly conditional: boolean;
+  /** Runs once per item. */
+  readonly forEach: boolean;
+  /** Items at once; only with `forEach`. */
+  readonly concurrency?: number;
+  /** Wait between being ready and beginning. */
+  readonly delay?: number;
+  /** The method that undoes it; absent: nothing does. */
+  readonly compensation?: string;
+  readonly compensateOnFailure: boolean;
+  /** The method that is asked when an outcome is unknown. */
+  readonly probe?: string;
+  readonly savepoint?: { readonly attempts: number };
+  readonly pivot: boolean;
+  readonly transactional: boolean;
+  /** False: at most once. */
+  readonly idempotent: boolean;
+  readonly retry: RetryDescription;
+  readonly compensationRetry: RetryDescription;
+  /** Per attempt; absent: none. */
+  readonly timeout?: number;
+  readonly rateLimit?: { readonly count: number; readonly per: number };
+}
+
+/** A retry policy with its defaults in, without its function. */
+export type RetryDescription = Omit<ResolvedRetryPolicy, 'retryIf'>;
+
+/** `to` waits for `from`. */
+export interface EdgeDescription {
+  readonly from: string;
+  readonly to: string;
+  /** That of the step that waits. */
+  readonly join: 'all' | 'any';
+}
+
+/** What is to be known of a graph, without its functions. */
+export function descriptionOf(graph: SagaGraph): SagaDescription {
+  const steps = [...graph.steps.values()].map(stepDescriptionOf);
+  return withoutUndefined({
+    name: graph.name,
+    version: graph.version,
+    timeout: graph.timeout,
+    onFailure: graph.onFailure,
+    locked: graph.lockKey !== undefined,
+    steps,
+    edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
+  });
+}
+
+function stepDescriptionOf(node: StepNode): StepDescription {
+  return withoutUndefined({
+    name: node.name,
+    kind: node.kind,
+    child: node.child && buildSagaGraph(node.child()).name,
+    after: [...new Set(node.after)],
+    join: node.join,
+    conditional: node.when !== undefined,
+    forEach: node.forEach !== undefined,
+    concurrency: node.forEach && node.concurrency,
+    delay: node.delay,
+    compensation: node.compensate,
+    compensateOnFailure: node.compensateOnFailure,
+    probe: node.probe,
+    savepoint: node.savepoint && { attempts: node.savepoint.attempts },
+    pivot: node.pivot,
+    transactional: node.transactional,
+    idempotent: node.idempotent,
+    retry: retryDescriptionOf(node.retry),
+    compensationRetry: retryDescriptionOf(node.compensationRetry),
+    timeout: node.timeout,
+    rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
+  });
+}
+
+function retryDescriptionOf({ retryIf: _, ...policy }: ResolvedRetryPolicy): RetryDescription {
+  return policy;
+}
+
+/** So that the description equals what comes out of JSON. */
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
+}

@@ -1,0 +1,24 @@
+/** Something wrong with a saga's definition. An application does not start with such a saga. */
+export interface SagaFinding {
+  /** The step that it is about, by name; `undefined`: the saga as a whole. */
+  readonly step?: string;
+  /** What is wrong, with what was given. */
+  readonly problem: string;
+  /** What to do about it, or what is allowed. */
+  readonly mend: string;
+  readonly severity: 'error';
+}
+
+/** A finding before it is known whose it is. Both texts begin in lower case, since they go on a sentence. */
+export type Flaw = Pick<SagaFinding, 'problem' | 'mend'>;
+
+/** Notes what is wrong. */
+export type Report = (problem: string, mend: string) => void;
+
+export function textOfFlaw({ problem, mend }: Flaw): string {
+  return `${problem}; ${mend}`;
+}
+
+export function textOfFinding(finding: SagaFinding): string {
+  return (finding.step === undefined ? '' : `step '${finding.step}': `) + textOfFlaw(finding);
+}

@@ -1,0 +1,84 @@
+import type { Type } from '@nestjs/common';
+import type { ResolvedRetryPolicy } from './retry-policy.js';
+import type { ItemsOf, Predicate } from './step-options.js';
+
+/** A step as the machine sees it: a node of a directed acyclic graph. */
+export interface StepNode {
+  readonly name: string;
+  /** `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. */
+  readonly kind: 'step' | 'sub-saga';
+  /** The steps that this one waits for. */
+  readonly after: readonly string[];
+  /** `all` of them have to be done, or `any` one of them completed. */
+  readonly join: 'all' | 'any';
+  /** The steps that wait for this one; the inverse of `after`. */
+  readonly dependents: readonly string[];
+  readonly compensate?: string;
+  readonly retry: ResolvedRetryPolicy;
+  readonly compensationRetry: ResolvedRetryPolicy;
+  /** Milliseconds per attempt. */
+  readonly timeout?: number;
+  readonly transactional: boolean;
+  /** False: at most once. */
+  readonly idempotent: boolean;
+  readonly compensateOnFailure: boolean;
+  /** Asked once the step is ready; false: it is skipped. */
+  readonly when?: Predicate;
+  /** One run of the step per item of what it returns. */
+  readonly forEach?: ItemsOf;
+  /** Items at once. */
+  readonly concurrency: number;
+  /** Milliseconds between being ready and beginning. */
+  readonly delay?: number;
+  /** The method that is asked what came of an attempt whose outcome is unknown. */
+  readonly probe?: string;
+  /** A later failure undoes what came after this step and goes forward again; `attempts` in all. */
+  readonly savepoint?: { readonly attempts: number };
+  /** Once it has completed, the saga only goes forward. */
+  readonly pivot: boolean;
+  /** At most `count` attempts begin within `per` milliseconds, across all processes. */
+  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** The class of a sub-saga; late, since classes may refer to each other. */
+  readonly child?: () => Type;
+}
+
+/** A saga's definition as data: validated, immutable, and all that the machine needs to know of it. */
+export interface SagaGraph {
+  readonly name: string;
+  readonly version: number;
+  /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
+  readonly timeout?: number;
+  /** `suspend`: a failure waits for an operator instead of turning the saga back. */
+  readonly onFailure: 'compensate' | 'suspend';
+  /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
+  readonly lockKey?: (input: unknown) => string;
+  /** In an order in which every step comes after those that it waits for. */
+  readonly steps: ReadonlyMap<string, StepNode>;
+}
+
+/** `name@version`, as log lines and messages show it. */
+export function sagaLabel(saga: { readonly name: string; readonly version: number }): string {
+  return `${saga.name}@${saga.version}`;
+}
+
+/** The key under which an item of a fan-out has its state: `ship[3]`. */
+export function itemKey(step: string, index: number): string {
+  return `${step}[${index}]`;
+}
+
+/** The step of an item's key, and of a step's own. */
+export function stepOfKey(key: string): string {
+  return key.endsWith(']') ? key.slice(0, key.indexOf('[')) : key;
+}
+
+/** The index in an item's key; undefined: it is a step's own. */
+export function indexOfKey(key: string): number | undefined {
+  return key.endsWith(']') ? Number(key.slice(key.indexOf('[') + 1, -1)) : undefined;
+}
+
+/** The node of a key. */
+export function nodeOf(graph: SagaGraph, key: string): StepNode {
+  const node = graph.steps.get(stepOfKey(key));
+  if (!node) throw new Error(`${sagaLabel(graph)} has no step '${key}'`);
+  return node;
+}

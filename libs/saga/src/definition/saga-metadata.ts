@@ -1,0 +1,47 @@
+import 'reflect-metadata';
+import type { SagaOptions } from './saga-options.js';
+import type { StepOptions } from './step-options.js';
+
+const SAGA = Symbol('nestjs-durable-saga:saga');
+const STEPS = Symbol('nestjs-durable-saga:steps');
+
+export interface StepMetadata {
+  readonly method: string;
+  readonly options: StepOptions;
+}
+
+/** The only writer and the only reader of what the decorators leave on a class. */
+export const SagaMetadata = {
+  defineSaga(target: object, options: SagaOptions): void {
+    Reflect.defineMetadata(SAGA, options, target);
+  },
+
+  defineStep(prototype: object, method: string, options: StepOptions): void {
+    const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
+    Reflect.defineMetadata(STEPS, [...own, { method, options }], prototype);
+  },
+
+  /** The options of `@Saga` on this very class; a subclass of a saga is not one by itself. */
+  sagaOf(target: object): SagaOptions | undefined {
+    return Reflect.getOwnMetadata(SAGA, target) as SagaOptions | undefined;
+  },
+
+  /** The steps in order of declaration, those of base classes first; a step declared again keeps its place. */
+  stepsOf(target: { readonly prototype: object }): StepMetadata[] {
+    const chain: object[] = [];
+    for (let p: object | null = target.prototype; p; p = Object.getPrototypeOf(p) as object | null)
+      chain.unshift(p);
+    const steps = new Map<string, StepMetadata>();
+    for (const prototype of chain) {
+      for (const step of (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[]) {
+        steps.set(step.method, step);
+      }
+    }
+    return [...steps.values()];
+  },
+
+  /** Static methods decorated as steps, which is a mistake. */
+  staticStepsOf(target: object): StepMetadata[] {
+    return (Reflect.getMetadata(STEPS, target) ?? []) as StepMetadata[];
+  },
+};

@@ -1,0 +1,26 @@
+import type { Duration } from './duration.js';
+import type { RetryPolicy } from './retry-policy.js';
+
+export interface SagaOptions {
+  /** Default: the class name in kebab-case, without a trailing `Saga`: PlaceOrderSaga is `place-order`. */
+  name?: string;
+  /**
+   * Default 1. Several versions of one name may be registered side by side: running instances stay on
+   * theirs, new ones start on the highest.
+   */
+  version?: number;
+  /** For this saga's steps; default: the module's. */
+  retry?: RetryPolicy;
+  /** For this saga's compensations; default: the module's. */
+  compensationRetry?: RetryPolicy;
+  /** For going forward, from when the saga may begin; past it the saga turns back. Default: none. */
+  timeout?: Duration;
+  /** `suspend`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `compensate`. */
+  onFailure?: 'compensate' | 'suspend';
+  /**
+   * Semantic lock: of the sagas of this name with one key, one is active at a time; the others wait in the order
+   * in which they were started. A function of the input alone.
+   */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
+  lockKey?: (input: any) => string;
+}

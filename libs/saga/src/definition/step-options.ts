@@ -1,0 +1,77 @@
+import type { StepContext } from './contexts.js';
+import type { Duration } from './duration.js';
+import type { RetryPolicy } from './retry-policy.js';
+
+/* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
+/** Has to depend on its context alone: after a crash it may be asked again. */
+export type Predicate = (ctx: StepContext<any, any>) => boolean;
+/** Is asked once; what it returned is stored before the first item begins. */
+export type ItemsOf<Item = any> = (ctx: StepContext<any, any>) => readonly Item[];
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
+/** What a step has in common with the other nodes of a saga's graph. */
+export interface NodeOptions<Compensation extends string = string, After extends string = string> {
+  /**
+   * The method of the same class that undoes this step. A name that does not exist, or a method whose
+   * `ctx.result` does not fit what the step returns, does not compile.
+   */
+  compensate?: Compensation;
+  /** Steps to wait for; default: the one declared just before; `[]`: none, begin at once. */
+  after?: After | readonly After[];
+  /**
+   * With several names in `after`. `all` (default): waits until each is done, skipped ones included. `any`: goes on
+   * as soon as one has completed; what only the others needed is cancelled, and undone if it completed.
+   */
+  join?: 'all' | 'any';
+  /** `false`: the step is skipped, and what waits for it goes on. It has to depend on the context alone. */
+  when?: Predicate;
+  /** Durable wait between being ready and beginning; holds no worker. Default: none. */
+  delay?: Duration;
+  /**
+   * A later failure undoes what came after this step (not the step itself) and goes forward again, with `ctx.round`
+   * and the idempotency keys of the steps that happen again one higher. `attempts` in all, the first included,
+   * default 2; then the saga turns back fully.
+   */
+  savepoint?: boolean | { attempts: number };
+  /** Default: the saga's, then the module's (3 attempts); of at-most-once steps: 1 attempt. */
+  retry?: RetryPolicy;
+  /** Default: the saga's, then the module's (10 attempts). */
+  compensationRetry?: RetryPolicy;
+}
+
+export interface StepOptions<
+  Compensation extends string = string,
+  Transactional extends boolean = boolean,
+  After extends string = string,
+  Probe extends string = string,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever the items are
+  Item = any,
+> extends NodeOptions<Compensation, After> {
+  /** Per attempt; past it `ctx.signal` aborts and the attempt's outcome is unknown. Default: none. */
+  timeout?: Duration;
+  /** `ctx.manager`: what the step writes through it and the step's checkpoint commit together. The compensation's too. */
+  transactional?: Transactional;
+  /** `false`: at most once. The start is recorded before the step runs, and an interrupted one is never run again. */
+  idempotent?: boolean;
+  /** Also undo this step when it is the one that definitely failed; default false. */
+  compensateOnFailure?: boolean;
+  /**
+   * One run of the step per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation.
+   * The step's result is the array of theirs.
+   */
+  forEach?: ItemsOf<Item>;
+  /** With `forEach`: items at once; default 10. */
+  concurrency?: number;
+  /**
+   * A method of the class that is asked when an attempt's outcome is unknown (it timed out, threw
+   * UnknownOutcomeError, or an at-most-once step was interrupted): returns `{ done: result }`, `'not-done'` or `'unknown'`.
+   */
+  probe?: Probe;
+  /** Point of no return: once this step has completed, the saga only goes forward, and what gives up waits for a person. */
+  pivot?: boolean;
+  /** At most `count` attempts of this step begin within `per`, across all processes. */
+  rateLimit?: { count: number; per: Duration };
+}
+
+/** What a probe found out. */
+export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';

@@ -1,0 +1,50 @@
+import type { StepContext } from '../definition/contexts.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { stepState, type SagaState } from '../machine/saga-state.js';
+import { encodePayload } from './payload.js';
+import { serializeError } from './serialize-error.js';
+import type { StepAttempt } from './step-attempt.js';
+
+/**
+ * Asks a step's `when` and `forEach`, which come before its first attempt. Both are functions of the context, and
+ * asked here and now.
+ * @returns what follows; undefined: nothing, the step is to be run
+ */
+export function askFirst(
+  attempt: StepAttempt,
+  state: SagaState,
+  options: { readonly maxPayloadBytes: number; readonly now: number },
+): SagaEvent[] | undefined {
+  const { kind, node, index } = attempt.action;
+  if ((kind !== 'run' && kind !== 'expand') || index !== undefined) return undefined;
+  const { status, attempts } = stepState(state, node.name);
+  const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
+  if (!isFirst) return undefined;
+  const context = attempt.context() as StepContext;
+  try {
+    if (node.when && !answered(node.when(context)))
+      return [{ type: 'skipped-by-condition', step: node.name }];
+    if (!node.forEach) return undefined;
+    const items = itemsOf(node.forEach(context), options.maxPayloadBytes);
+    return [{ type: 'expanded', step: node.name, items }];
+  } catch (error) {
+    // A function of what is stored already: to ask it again would give the same.
+    const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;
+    return [
+      { type: 'step-started', step: node.name },
+      { type: 'step-failed', step: node.name, error: serializeError(error), now: options.now, ...failed },
+    ];
+  }
+}
+
+function answered(answer: unknown): boolean {
+  if (typeof answer === 'boolean') return answer;
+  throw new TypeError(`when() has to return true or false, at once; it returned ${typeof answer}`);
+}
+
+function itemsOf(items: unknown, maxPayloadBytes: number): string[] {
+  if (!Array.isArray(items))
+    throw new TypeError(`forEach() has to return an array, at once; it returned ${typeof items}`);
+  const text = encodePayload(items, 'forEach()', maxPayloadBytes)!;
+  return (JSON.parse(text) as unknown[]).map((item) => JSON.stringify(item));
+}

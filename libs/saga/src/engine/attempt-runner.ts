@@ -1,0 +1,173 @@
+import type { EntityManager } from 'typeorm';
+import { type SagaError, StepAbortedError } from '../errors/saga-errors.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import type { EngineLog } from './engine-log.js';
+import type { Invoker } from './invoker.js';
+import { encodePayload } from './payload.js';
+import { serializeError } from './serialize-error.js';
+import type { StepAttempt } from './step-attempt.js';
+
+export interface AttemptRunnerOptions {
+  readonly maxPayloadBytes: number;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: EngineLog;
+}
+
+type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
+
+/** An attempt that timed out: told apart from what a method throws by identity. */
+class AttemptTimedOut extends Error {}
+
+/** Makes attempts: calls the method, bounds it in time, and says what happened as an event for the machine. */
+export class AttemptRunner {
+  constructor(private readonly options: AttemptRunnerOptions) {}
+
+  async run(attempt: StepAttempt, invoke: Invoker, manager?: EntityManager): Promise<SagaEvent> {
+    if (attempt.action.kind === 'probe') return this.probed(attempt, invoke, this.lost(attempt));
+    const event = await this.attempted(attempt, invoke, manager);
+    const { probe } = attempt.action.node;
+    if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
+    const trigger = attempt.abortedBy?.trigger;
+    if (trigger === 'lease-lost' || trigger === 'shutdown') return event;
+    return this.probed(attempt.probe(), invoke, event);
+  }
+
+  private async attempted(
+    attempt: StepAttempt,
+    invoke: Invoker,
+    manager: EntityManager | undefined,
+  ): Promise<SagaEvent> {
+    let result: unknown;
+    try {
+      result = await this.bounded(attempt, async () => invoke(attempt.method, attempt.context(manager)));
+    } catch (error) {
+      return this.failed(attempt, error);
+    }
+    return attempt.action.kind === 'compensate'
+      ? { type: 'compensation-completed', step: attempt.step }
+      : this.completed(attempt, result);
+  }
+
+  /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
+  private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
+    let answer: unknown;
+    try {
+      answer = await this.bounded(probe, async () => invoke(probe.method, probe.context()));
+    } catch (error) {
+      this.options.log.warn(
+        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(error).message}`,
+      );
+      return failed;
+    }
+    if (answer === 'not-done') return { ...failed, unknown: false };
+    if (typeof answer === 'object' && answer !== null && 'done' in answer)
+      return this.completed(probe, answer.done);
+    if (answer !== 'unknown') {
+      this.options.log.warn(
+        `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
+      );
+    }
+    return failed;
+  }
+
+  /** Nobody can tell what a lost attempt of an at-most-once step came to. */
+  private lost({ step }: StepAttempt): StepFailed {
+    return {
+      type: 'step-failed',
+      step,
+      kind: 'error',
+      unknown: true,
+      retryable: true,
+      error: {
+        name: 'StepInterruptedError',
+        message: `The at-most-once step '${step}' was interrupted; whether it took effect is unknown`,
+      },
+      now: this.options.now(),
+      random: this.options.random(),
+    };
+  }
+
+  private completed({ step, action }: StepAttempt, result: unknown): SagaEvent {
+    try {
+      const text = encodePayload(result, `result of step '${step}'`, this.options.maxPayloadBytes);
+      return { type: 'step-completed', step, result: text, now: this.options.now() };
+    } catch (error) {
+      // The step did its work, and will do no better next time: it is undone, without a result.
+      const [now, random] = [this.options.now(), this.options.random()];
+      const failed = { step, error: serializeError(error), retryable: false, now, random };
+      return { type: 'step-failed', kind: 'error', unknown: !action.node.transactional, ...failed };
+    }
+  }
+
+  /** What a failed attempt means. A transactional one was rolled back, so its outcome is always known. */
+  failed(attempt: StepAttempt, error: unknown): SagaEvent {
+    const { kind, node } = attempt.action;
+    const timedOut = error instanceof AttemptTimedOut;
+    const thrown = timedOut ? attempt.abortedBy : error;
+    const rejected = isCoded(thrown, 'SAGA_STEP_REJECTED');
+    const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
+    const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt.step);
+    const failed = {
+      step: attempt.step,
+      error: serializeError(thrown),
+      retryable,
+      now: this.options.now(),
+      random: this.options.random(),
+    };
+    if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
+    // Who gave up because the signal aborted may have sent the request already.
+    const unknown =
+      timedOut || isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);
+    return {
+      type: 'step-failed',
+      ...failed,
+      kind: timedOut ? 'timeout' : retryable ? 'error' : 'rejected',
+      unknown: unknown && !node.transactional,
+    };
+  }
+
+  private bounded<T>(attempt: StepAttempt, call: () => Promise<T>): Promise<T> {
+    const { timeout } = attempt.action.node;
+    if (timeout === undefined) return call();
+    return new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        attempt.abort(
+          new StepAbortedError(
+            `Step '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
+            'timeout',
+          ),
+        );
+        reject(new AttemptTimedOut());
+      }, timeout);
+      call()
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  private mayRetry(
+    retryIf: ((error: unknown) => boolean) | undefined,
+    error: unknown,
+    step: string,
+  ): boolean {
+    if (!retryIf) return true;
+    try {
+      return retryIf(error);
+    } catch (thrown) {
+      this.options.log.warn(
+        `retryIf of step '${step}' threw, so the step is retried: ${serializeError(thrown).message}`,
+      );
+      return true;
+    }
+  }
+}
+
+/** By code, not by class: two copies of this package may be loaded (ES module and bundled). */
+function isCoded(error: unknown, code: SagaError['code']): boolean {
+  try {
+    return (error as { code?: unknown } | null | undefined)?.code === code;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import type { Decision } from '../machine/decide.js';
+import type { SagaState } from '../machine/saga-state.js';
+
+/** Where a saga stands, in the words of one column: the steps under way, next, waiting for a retry, or given up on. */
+export function describeStep(state: SagaState, next: Decision): string {
+  const names = new Set(next.actions.map((action) => action.node.name));
+  const forward = state.status !== 'compensating' && state.status !== 'compensated';
+  for (const [name, step] of state.steps) {
+    const waits = step.status === 'waiting' || step.status === 'compensating';
+    const gaveUp =
+      step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.cut);
+    if (step.active || waits || gaveUp) names.add(stepOfKey(name));
+  }
+  return [...names].join(', ');
+}
+
+/** The first steps of a saga that has not begun. */
+export function firstSteps(graph: SagaGraph): string {
+  return [...graph.steps.values()]
+    .filter((node) => node.after.length === 0)
+    .map((node) => node.name)
+    .join(', ');
+}

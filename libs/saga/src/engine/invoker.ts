@@ -1,0 +1,10 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+
+/** Calls a method of a saga's class with its context. */
+export type Invoker = (method: string, context: object) => unknown;
+
+/** A saga that this process can run. */
+export interface RunnableSaga {
+  readonly graph: SagaGraph;
+  readonly invoke: Invoker;
+}

@@ -1,0 +1,70 @@
+import type { EngineLog } from './engine-log.js';
+import type { SagaRun } from './saga-run.js';
+import type { Lease, SagaStore } from './saga-store.js';
+import { serializeError } from './serialize-error.js';
+import type { StoreClock } from './store-clock.js';
+
+/** Leases are renewed after a third of their time, so that two renewals may fail. */
+const RENEWALS_PER_LEASE = 3;
+
+export interface LeaseKeeperPorts {
+  readonly store: Pick<SagaStore, 'renew' | 'load' | 'isTransient'>;
+  readonly clock: StoreClock;
+  readonly log: EngineLog;
+}
+
+/** Keeps the leases of the runs of one worker: one statement for all that are old enough, none when idle. */
+export class LeaseKeeper {
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly runs: ReadonlyMap<string, SagaRun>,
+    private readonly lease: Lease,
+    private readonly ports: LeaseKeeperPorts,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.renewOld(), this.lease.duration / RENEWALS_PER_LEASE / 2);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Extends the leases, and brings the runs what was asked of them meanwhile. */
+  async renew(runs: readonly SagaRun[]): Promise<void> {
+    const sentAt = performance.now();
+    try {
+      const { lost, cancelled, now } = await this.ports.store.renew(runs, this.lease);
+      this.ports.clock.observe(now);
+      for (const run of runs) run.leasedAt = sentAt;
+      const byId = new Map(runs.map((run) => [run.id, run]));
+      for (const id of lost) byId.get(id)?.fence();
+      for (const { id, reason } of cancelled) byId.get(id)?.cancel(reason);
+    } catch (error) {
+      this.ports.log.warn(`Leases could not be renewed: ${serializeError(error).message}`);
+    }
+  }
+
+  /** Why the cancellation of this run was asked for; undefined: its lease is lost. */
+  async cancellationOf(run: SagaRun): Promise<{ reason?: string } | undefined> {
+    for (let wait = 50; ; wait = Math.min(2_000, wait * 2)) {
+      try {
+        const saga = await this.ports.store.load({ id: run.id });
+        return saga?.epoch === run.epoch ? saga.cancelRequested : undefined;
+      } catch (error) {
+        if (!this.ports.store.isTransient(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  }
+
+  private async renewOld(): Promise<void> {
+    const now = performance.now();
+    const old = [...this.runs.values()].filter(
+      (run) => now - run.leasedAt >= this.lease.duration / RENEWALS_PER_LEASE,
+    );
+    for (const run of old) if (now - run.leasedAt > this.lease.duration) run.leaseExpired();
+    if (old.length > 0) await this.renew(old);
+  }
+}

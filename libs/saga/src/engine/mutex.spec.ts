@@ -1,0 +1,28 @@
+import { Mutex } from './mutex.js';
+
+test('a mutex lets in one at a time, in order of arrival', async () => {
+  const mutex = new Mutex();
+  const seen: string[] = [];
+  const visit = async (name: string) => {
+    const release = await mutex.acquire();
+    seen.push(`${name} in`);
+    await new Promise(setImmediate);
+    seen.push(`${name} out`);
+    release();
+  };
+  await Promise.all(['a', 'b', 'c'].map(visit));
+  expect(seen).toEqual(['a in', 'a out', 'b in', 'b out', 'c in', 'c out']);
+});
+
+test('a mutex that was let go twice lets in one all the same', async () => {
+  const mutex = new Mutex();
+  const release = await mutex.acquire();
+  release();
+  release();
+  const next = await mutex.acquire();
+  let third = false;
+  void mutex.acquire().then(() => (third = true));
+  await new Promise(setImmediate);
+  expect(third).toBe(false);
+  next();
+});

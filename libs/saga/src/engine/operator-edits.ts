@@ -1,0 +1,124 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { SagaStateError } from '../errors/saga-errors.js';
+import { decide, pivotPassed } from '../machine/decide.js';
+import { evolve } from '../machine/evolve.js';
+import { follow } from '../machine/follow.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { isTerminal, type StepState, stepState } from '../machine/saga-state.js';
+import { describeStep } from './describe-step.js';
+import type { Edit, StoredSaga } from './saga-store.js';
+
+/**
+ * What each of an operator's calls does to a saga: an edit under its row's lock, or SagaStateError naming the
+ * call and the state. `graph` is undefined where this process does not know the saga's version.
+ */
+type OperatorEdit<Options> = (
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  options: Options,
+) => Edit | undefined;
+
+/** Stops and compensates. While a worker holds the saga, it is asked to: what is under way settles first. */
+export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  const { status, stuckIn } = saga.state;
+  if (status === 'compensating' && saga.state.rollbackTo === undefined) return undefined; // on its way already
+  if (isTerminal(status) || stuckIn === 'compensating') throw doesNotFit('cancelled', saga);
+  if (graph && pivotPassed(graph, saga.state)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its point of no return, and only goes forward.`,
+    );
+  }
+  // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
+  if (saga.lockedBy !== undefined) return { requestCancel: { reason } };
+  return edited(saga, graph, now, { type: 'cancelled', reason });
+};
+
+/** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
+export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  if (isTerminal(saga.state.status)) throw doesNotFit('aborted', saga);
+  return edited(saga, graph, now, { type: 'aborted', reason });
+};
+
+/** Tries again what gave up, with a full budget of attempts. */
+export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | undefined } }> = (
+  saga,
+  graph,
+  now,
+  { step, input },
+) => {
+  if (!isHeld(saga)) throw doesNotFit('retried', saga);
+  if (step !== undefined && !gaveUp(saga, graph).includes(step)) {
+    throw stepDoesNotFit('retried', step, saga, gaveUp(saga, graph));
+  }
+  const edit = edited(saga, graph, now, { type: 'retried', step });
+  return input && 'state' in edit ? { ...edit, input: input.text } : edit;
+};
+
+/** Takes a step that gave up (or its compensation, if the saga turns back) as done by hand. */
+export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
+  saga,
+  graph,
+  now,
+  { step, result },
+) => {
+  if (!isHeld(saga)) throw doesNotFit('skipped', saga);
+  const steps = gaveUp(saga, graph);
+  if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
+  return edited(saga, graph, now, { type: 'skipped', step, result });
+};
+
+/** The steps, or items, that a saga which needs a person stands at: what an operator may retry or skip. */
+export function gaveUp({ state }: StoredSaga, graph: SagaGraph | undefined): string[] {
+  const resumed = state.stuckIn ?? 'running';
+  const failed = [...state.steps]
+    .filter(([, step]) => step.status === 'compensation_failed' || (resumed === 'running' && isFailed(step)))
+    .map(([key]) => key);
+  if (failed.length > 0 || !graph) return failed;
+  // It lost its workers: what it would go on with.
+  return decide(graph, { ...state, status: resumed }, Infinity).actions.map(({ key }) => key);
+}
+
+/** Of a fan-out its items count, unless it failed before it had any. */
+function isFailed({ status, cut, items }: StepState): boolean {
+  return status === 'failed' && !cut && items === undefined;
+}
+
+function isHeld({ state: { status } }: StoredSaga): boolean {
+  return status === 'stuck' || status === 'suspended';
+}
+
+function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, event: SagaEvent): Edit {
+  // An operator's events change states by name alone; without the graph only the next step stays unsaid.
+  const known: SagaGraph = graph ?? {
+    name: saga.name,
+    version: saga.version,
+    onFailure: 'compensate',
+    steps: new Map(),
+  };
+  const evolved = evolve(known, saga.state, event);
+  if (!graph) return { state: evolved, step: '', due: !isTerminal(evolved.status) };
+  const { state, decision } = follow(graph, evolved, now);
+  const step = describeStep(state, decision);
+  return { state, step, due: !isTerminal(state.status) };
+}
+
+function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {
+  const doing =
+    state.stuckIn === undefined
+      ? ''
+      : `, in ${state.stuckIn === 'compensating' ? 'turning back' : 'going forward'}`;
+  return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
+}
+
+function stepDoesNotFit(
+  call: string,
+  step: string,
+  { id, state }: StoredSaga,
+  steps: string[],
+): SagaStateError {
+  return new SagaStateError(
+    `Step '${step}' of saga ${id} cannot be ${call}: it is ${stepState(state, step).status}. ` +
+      `The saga is stuck at: ${[...new Set(steps)].join(', ') || 'no step'}.`,
+  );
+}

@@ -1,0 +1,111 @@
+import { SagaTimeoutError, SagaUnavailableError } from '../errors/saga-errors.js';
+import { INITIAL, type SagaState } from '../machine/saga-state.js';
+import { OutcomeWaiters } from './outcome-waiters.js';
+import type { StoredSaga } from './saga-store.js';
+
+const COMPLETED: SagaState = { ...INITIAL, status: 'completed' };
+const stored = (id: string) => ({ id, state: COMPLETED }) as StoredSaga;
+
+class Scene {
+  readonly runningHere = new Set<string>();
+  /** What each look asked for. */
+  readonly looks: string[][] = [];
+  settled = new Set<string>();
+  broken = false;
+  private looked: (() => void)[] = [];
+  readonly waiters = new OutcomeWaiters({
+    runsHere: (id) => this.runningHere.has(id),
+    patience: 0,
+    store: {
+      watch: async (ids) => {
+        this.looks.push([...ids].sort());
+        for (const resolve of this.looked.splice(0)) resolve();
+        if (this.broken) throw new Error('connection lost');
+        return ids.filter((id) => this.settled.has(id)).map(stored);
+      },
+    },
+  });
+
+  async look(count: number): Promise<void> {
+    while (this.looks.length < count) await new Promise<void>((resolve) => this.looked.push(resolve));
+    await new Promise(setImmediate);
+  }
+}
+
+test('a saga that runs here is waited for without asking the store', async () => {
+  const { waiters, runningHere, looks } = new Scene();
+  runningHere.add('a');
+  const outcomes = [waiters.wait('a'), waiters.wait('a')];
+  expect(waiters.waitsForOthers).toBe(false);
+  waiters.settled({ id: 'a', state: COMPLETED });
+  expect(await Promise.all(outcomes)).toEqual([
+    { id: 'a', state: COMPLETED },
+    { id: 'a', state: COMPLETED },
+  ]);
+  expect(looks).toEqual([]);
+});
+
+test('many that run elsewhere are asked for together', async () => {
+  const scene = new Scene();
+  scene.settled = new Set(['a', 'c']);
+  const outcomes = ['a', 'b', 'c'].map((id) => scene.waiters.wait(id));
+  expect(await outcomes[0]).toMatchObject({ id: 'a', state: COMPLETED });
+  expect(await outcomes[2]).toMatchObject({ id: 'c' });
+  expect(scene.looks).toEqual([['a', 'b', 'c']]);
+  expect(scene.waiters.waitsForOthers).toBe(true);
+  scene.settled.add('b');
+  scene.waiters.left('b');
+  expect(await outcomes[1]).toMatchObject({ id: 'b' });
+  expect(scene.looks[1]).toEqual(['b']);
+  expect(scene.waiters.waitsForOthers).toBe(false);
+});
+
+test('a saga that leaves this process is asked for from then on', async () => {
+  const scene = new Scene();
+  scene.runningHere.add('a');
+  const outcome = scene.waiters.wait('a');
+  scene.runningHere.delete('a');
+  scene.waiters.left('a');
+  await scene.look(1);
+  scene.settled.add('a');
+  scene.waiters.poll();
+  expect(await outcome).toMatchObject({ id: 'a' });
+});
+
+test('nobody is asked for whom nobody waits', async () => {
+  const scene = new Scene();
+  scene.waiters.left('a');
+  scene.waiters.settled({ id: 'a', state: COMPLETED });
+  scene.waiters.poll();
+  await new Promise(setImmediate);
+  expect(scene.looks).toEqual([]);
+});
+
+test('a look that fails is made again by the poll', async () => {
+  const scene = new Scene();
+  scene.broken = true;
+  const outcome = scene.waiters.wait('a');
+  await scene.look(1);
+  scene.broken = false;
+  scene.settled.add('a');
+  scene.waiters.poll();
+  expect(await outcome).toMatchObject({ id: 'a' });
+});
+
+test('a timeout ends one wait, not the others', async () => {
+  const scene = new Scene();
+  const patient = scene.waiters.wait('a');
+  await expect(scene.waiters.wait('a', 5)).rejects.toThrow(SagaTimeoutError);
+  expect(scene.waiters.waitsForOthers).toBe(true);
+  scene.waiters.settled({ id: 'a', state: COMPLETED });
+  expect(await patient).toMatchObject({ id: 'a' });
+});
+
+test('closing ends every wait', async () => {
+  const scene = new Scene();
+  const waits = ['a', 'a', 'b'].map((id) => scene.waiters.wait(id));
+  scene.waiters.close(new SagaUnavailableError('closing'));
+  const settled = await Promise.allSettled(waits);
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(scene.waiters.waitsForOthers).toBe(false);
+});

@@ -1,0 +1,111 @@
+import { SagaTimeoutError } from '../errors/saga-errors.js';
+import type { SagaState } from '../machine/saga-state.js';
+import type { SagaStore } from './saga-store.js';
+
+/** What a settled saga came to. */
+export interface SettledSaga {
+  readonly id: string;
+  readonly state: SagaState;
+}
+
+interface Waiter {
+  resolve(saga: SettledSaga): void;
+  reject(error: unknown): void;
+}
+
+export interface OutcomeWaitersOptions {
+  readonly store: Pick<SagaStore, 'watch'>;
+  /** True: this process runs the saga now, and will say when it is settled. */
+  readonly runsHere: (id: string) => boolean;
+  /**
+   * Milliseconds before others are asked: a saga that was just started, and is about to be taken up here, need not
+   * be marked. 0 in a process that runs none.
+   */
+  readonly patience: number;
+}
+
+/**
+ * Those who wait for sagas to settle. A saga that runs in this process is answered from memory; for the others
+ * the row is marked as watched, once, and its settling is announced. Nobody holds a connection.
+ */
+export class OutcomeWaiters {
+  private readonly waiters = new Map<string, Set<Waiter>>();
+  private unwatched = new Set<string>();
+  private looking = false;
+
+  constructor(private readonly options: OutcomeWaitersOptions) {}
+
+  /** Anyone waiting for sagas that run elsewhere? */
+  get waitsForOthers(): boolean {
+    for (const id of this.waiters.keys()) if (!this.options.runsHere(id)) return true;
+    return false;
+  }
+
+  wait(id: string, timeout?: number): Promise<SettledSaga> {
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const end = (): void => {
+        clearTimeout(timer);
+        const waiters = this.waiters.get(id);
+        waiters?.delete(waiter);
+        if (waiters?.size === 0) this.waiters.delete(id);
+      };
+      const waiter: Waiter = {
+        resolve: (saga) => (end(), resolve(saga)),
+        reject: (error: Error) => (end(), reject(error)),
+      };
+      if (timeout !== undefined) {
+        timer = setTimeout(() => {
+          waiter.reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
+        }, timeout);
+      }
+      const waiters = this.waiters.get(id) ?? new Set();
+      this.waiters.set(id, waiters.add(waiter));
+      if (!this.options.runsHere(id)) this.look([id]);
+    });
+  }
+
+  settled(saga: SettledSaga): void {
+    for (const waiter of [...(this.waiters.get(saga.id) ?? [])]) waiter.resolve(saga);
+  }
+
+  /** The saga does not run here any more; from now on others will tell. */
+  left(id: string): void {
+    if (this.waiters.has(id)) this.look([id]);
+  }
+
+  /** Asks for all that run elsewhere: the guarantee, where announcements may be lost. */
+  poll(): void {
+    this.look([...this.waiters.keys()].filter((id) => !this.options.runsHere(id)));
+  }
+
+  close(error: Error): void {
+    for (const waiters of [...this.waiters.values()]) for (const waiter of [...waiters]) waiter.reject(error);
+  }
+
+  private look(ids: string[]): void {
+    for (const id of ids) this.unwatched.add(id);
+    if (this.looking || this.unwatched.size === 0) return;
+    this.looking = true;
+    setTimeout(() => void this.lookNow(), this.options.patience);
+  }
+
+  /** One query for all who came meanwhile. When it fails, the next poll asks again. */
+  private async lookNow(): Promise<void> {
+    for (let ids = this.takeUnwatched(); ids.length > 0; ids = this.takeUnwatched()) {
+      try {
+        for (const saga of await this.options.store.watch(ids)) this.settled(saga);
+      } catch {
+        break;
+      }
+    }
+    this.looking = false;
+  }
+
+  /** Those that still run elsewhere, and that somebody still waits for. */
+  private takeUnwatched(): string[] {
+    const ids = [...this.unwatched].filter((id) => this.waiters.has(id) && !this.options.runsHere(id));
+    this.unwatched = new Set();
+    return ids;
+  }
+}

@@ -1,0 +1,190 @@
+import { types } from 'node:util';
+import { SagaPayloadError } from '../errors/saga-errors.js';
+import { serializeError } from './serialize-error.js';
+
+/** Deeper values are refused: PostgreSQL's JSON parser and everyone's tools have a limit not far beyond. */
+const DEEPEST = 500;
+
+/**
+ * A value as JSON text, or undefined for undefined.
+ *
+ * What JSON cannot carry is refused rather than changed in silence: bigint, NaN and infinities, functions,
+ * symbols, cycles, Map, Set, Error, RegExp, Promise and binary data, undefined inside an array, and strings
+ * that PostgreSQL cannot hold (NUL, lone surrogates). Defined changes: a Date, or whatever has `toJSON()`, is
+ * stored as what that returns; properties that are undefined are left out, and so is what is not enumerable or
+ * not named by a string; class instances become plain objects, boxed primitives plain ones; -0 becomes 0.
+ *
+ * @param what the name of the value, with which the path in an error begins: `input`, `result`
+ * @throws SagaPayloadError naming the path
+ */
+export function encodePayload(value: unknown, what: string, maxBytes: number): string | undefined {
+  const text = jsonOf(value, what);
+  if (text === undefined) return undefined;
+  const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
+  if (bytes > maxBytes) {
+    throw new SagaPayloadError(
+      `${what} has ${bytes} bytes as JSON, more than maxPayloadBytes (${maxBytes}). ` +
+        `Keep large data elsewhere and pass its key, or raise maxPayloadBytes.`,
+      what,
+    );
+  }
+  return text;
+}
+
+function jsonOf(value: unknown, what: string): string | undefined {
+  try {
+    return JSON.stringify(checked(value, what, [], 0, true));
+  } catch (error) {
+    if (error instanceof SagaPayloadError) throw error;
+    // The traps of a proxy, or a text that is too long for a string.
+    return refuse(what, `could not be read: ${serializeError(error).message}`);
+  }
+}
+
+/** The value of a JSON text; a fresh copy at each call, so that nobody can change another's. */
+export function decodePayload(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Are two JSON texts the same value, whatever the order of their keys? */
+export function samePayload(a: string | undefined, b: string | undefined): boolean {
+  return (
+    a === b || (a !== undefined && b !== undefined && canonical(JSON.parse(a)) === canonical(JSON.parse(b)))
+  );
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, v: unknown) =>
+    v !== null && typeof v === 'object' && !Array.isArray(v)
+      ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : v,
+  );
+}
+
+/** Recognised by what they are, not by `instanceof`: they may come from another realm. */
+const LOSSY: readonly (readonly [string, (value: object) => boolean])[] = [
+  ['a Map', types.isMap],
+  ['a Set', types.isSet],
+  ['a WeakMap', types.isWeakMap],
+  ['a WeakSet', types.isWeakSet],
+  ['a RegExp', types.isRegExp],
+  ['a Promise', types.isPromise],
+  // Only where its toJSON() is not called: it is gone, or the Date is itself what a toJSON() returned.
+  ['a Date', types.isDate],
+  ['an Error', (value) => types.isNativeError(value) || value instanceof Error],
+];
+
+/**
+ * Walks the value once and returns a plain copy of it, so that what was checked is what is stored, even if a
+ * getter answers differently the second time.
+ */
+function checked(value: unknown, path: string, seen: object[], depth: number, mayConvert: boolean): unknown {
+  switch (typeof value) {
+    case 'string':
+      checkString(value, path);
+      return value;
+    case 'number':
+      if (!Number.isFinite(value)) refuse(path, `is ${value}, which JSON cannot carry`);
+      return value;
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'object':
+      return value === null ? null : checkedObject(value, path, seen, depth, mayConvert);
+    case 'bigint':
+      return refuse(path, 'is a bigint, which JSON cannot carry; store it as a string');
+    default:
+      return refuse(path, `is a ${typeof value}, which JSON cannot carry`);
+  }
+}
+
+function checkedObject(
+  value: object,
+  path: string,
+  seen: object[],
+  depth: number,
+  mayConvert: boolean,
+): unknown {
+  if (depth >= DEEPEST) refuse(path, `is nested more than ${DEEPEST} levels deep`);
+  if (seen.includes(value)) refuse(path, 'refers back to a value that contains it (a cycle)');
+  const toJSON = read(value, 'toJSON', path);
+  const converts = mayConvert && typeof toJSON === 'function';
+  const plain = isPlain(value);
+  if (!plain) refuseLossy(value, path, converts);
+  if (converts) return checked(converted(value, toJSON as ToJSON, path), path, seen, depth, false);
+  if (!plain && types.isBoxedPrimitive(value)) return checked(value.valueOf(), path, seen, depth + 1, false);
+  seen.push(value);
+  const copy = Array.isArray(value)
+    ? checkedArray(value, path, seen, depth)
+    : checkedRecord(value, path, seen, depth);
+  seen.pop();
+  return copy;
+}
+
+/** Most values by far; the rest is looked at closely. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+}
+
+function refuseLossy(value: object, path: string, converts: boolean): void {
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+    refuse(path, 'is binary data; store it as a base64 string, or elsewhere');
+  }
+  if (converts) {
+    if (types.isDate(value) && Number.isNaN(value.getTime())) refuse(path, 'is an invalid Date');
+    return;
+  }
+  const lossy = LOSSY.find(([, is]) => is(value));
+  if (lossy) refuse(path, `is ${lossy[0]}, of which JSON would keep nothing`);
+}
+
+function checkedArray(value: unknown[], path: string, seen: object[], depth: number): unknown[] {
+  return Array.from({ length: value.length }, (_, index) => {
+    const where = `${path}[${index}]`;
+    const item = checked(read(value, String(index), where), where, seen, depth + 1, true);
+    if (item === undefined) refuse(where, 'is undefined, which JSON cannot carry in an array; use null');
+    return item;
+  });
+}
+
+function checkedRecord(value: object, path: string, seen: object[], depth: number): object {
+  // A null prototype, so that a key named __proto__ is a key like any other.
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const key of Object.keys(value)) {
+    const where = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
+      ? `${path}.${key}`
+      : `${path}[${JSON.stringify(key)}]`;
+    checkString(key, where);
+    const item = checked(read(value, key, where), where, seen, depth + 1, true);
+    if (item !== undefined) copy[key] = item;
+  }
+  return copy;
+}
+
+function read(value: object, key: string, path: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch (error) {
+    return refuse(path, `could not be read: ${serializeError(error).message}`);
+  }
+}
+
+type ToJSON = (key: string) => unknown;
+
+function converted(value: object, toJSON: ToJSON, path: string): unknown {
+  try {
+    return toJSON.call(value, '');
+  } catch (error) {
+    return refuse(path, `could not be converted by its toJSON(): ${serializeError(error).message}`);
+  }
+}
+
+function checkString(value: string, path: string): void {
+  if (value.includes('\0')) refuse(path, 'contains a NUL character, which PostgreSQL cannot store');
+  if (!value.isWellFormed()) refuse(path, 'contains half of a surrogate pair, which PostgreSQL cannot store');
+}
+
+function refuse(path: string, problem: string): never {
+  throw new SagaPayloadError(`${path} ${problem}.`, path);
+}

@@ -1,0 +1,26 @@
+import type { Action } from '../machine/decide.js';
+import { type SagaState, stepState } from '../machine/saga-state.js';
+
+/** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
+const SLACK = { part: 0.1, least: 50, most: 1_000 };
+
+/**
+ * How long (ms) after its time an attempt may still begin. An attempt begins a little after the time it was given,
+ * and one may be later than the next: the limit is asked for windows that are longer by as much, so that it is kept
+ * by what really begins.
+ */
+export function permitSlack(per: number): number {
+  return Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
+}
+
+/** Is this an attempt of a step with a rate limit that has no time from it yet, or let it pass? */
+export function needsPermit({ kind, node, key }: Action, state: SagaState, now: number): boolean {
+  if (kind !== 'run' || !node.rateLimit) return false;
+  const { permit } = stepState(state, key);
+  return permit === undefined || now > permit + permitSlack(node.rateLimit.per);
+}
+
+/** A time of the store, as this process sees it: what may begin at once is due here too, whose clock is behind. */
+export function mayBegin(time: number, storeNow: number, now: number): number {
+  return time <= storeNow ? Math.min(time, now) : time;
+}

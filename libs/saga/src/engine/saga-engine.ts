@@ -1,0 +1,251 @@
+import type { EntityManager } from 'typeorm';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
+import type { EngineLog } from './engine-log.js';
+import { GroupWriter } from './group-writer.js';
+import type { RunnableSaga } from './invoker.js';
+import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  Edit,
+  Lease,
+  NewSaga,
+  SagaStore,
+  StartResult,
+  StoredSaga,
+  StoredSummary,
+  StoreFilter,
+  StoreTarget,
+} from './saga-store.js';
+import { INITIAL } from '../machine/saga-state.js';
+import { StoreClock } from './store-clock.js';
+import type { Wakeup, WakeupMessage } from './wakeup.js';
+import { Worker } from './worker.js';
+
+export interface EngineOptions {
+  /** The name of this process among those that hold leases. */
+  readonly workerId: string;
+  /** Undefined: this process starts and queries sagas but runs none. */
+  readonly worker?: {
+    /** Sagas advanced at once. */
+    readonly concurrency: number;
+    /** Milliseconds. */
+    readonly shutdownTimeout: number;
+    /** A saga that lost its worker this often, with nothing recorded in between, is stuck. */
+    readonly maxTakeovers: number;
+  };
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly maxPayloadBytes: number;
+  readonly random?: () => number;
+}
+
+/** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
+const TICKS_BETWEEN_POLLS = 5;
+/** How long (ms) a saga that is waited for may take to be taken up here, before its row is marked. */
+const WATCH_PATIENCE = 50;
+/** How long (ms) start() and other calls try against transient database errors. */
+const CALL_PATIENCE = 30_000;
+
+/**
+ * The engine of one process: takes in new sagas, runs those that are due, and tells who waits. Knows the world
+ * through its ports only: store, clock, wake-up, and the methods to invoke.
+ */
+export class SagaEngine {
+  readonly waiters: OutcomeWaiters;
+  private readonly clock = new StoreClock();
+  private readonly starts: GroupWriter<NewSaga, StartResult>;
+  private readonly checkpoints: GroupWriter<Checkpoint, CheckpointResult>;
+  private readonly worker: Worker | undefined;
+  private readonly lease: Lease;
+  private ticks = 0;
+  private outage = false;
+
+  constructor(
+    private readonly store: SagaStore,
+    private readonly wakeup: Wakeup,
+    sagas: readonly RunnableSaga[],
+    options: EngineOptions,
+    private readonly log: EngineLog,
+  ) {
+    this.lease = { worker: options.workerId, duration: options.lease };
+    const shared = {
+      isTransient: (error: unknown) => store.isTransient(error),
+      onTransientError: (error: unknown) => this.outageBegan(error),
+      lanes: 4,
+      maxBatch: 250,
+      itemsPerLane: 40,
+    };
+    this.starts = new GroupWriter({
+      ...shared,
+      write: (batch: NewSaga[]) => this.reached(store.start(batch, this.lease)),
+      patience: CALL_PATIENCE,
+    });
+    this.checkpoints = new GroupWriter({
+      ...shared,
+      write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
+      patience: Infinity,
+    });
+    this.waiters = new OutcomeWaiters({
+      store,
+      runsHere: (id) => this.worker?.holds(id) ?? false,
+      patience: options.worker ? WATCH_PATIENCE : 0,
+    });
+    this.worker =
+      options.worker &&
+      new Worker(sagas, { ...options, ...options.worker }, this.lease, {
+        store,
+        clock: this.clock,
+        log,
+        checkpoint: (checkpoint) => this.checkpoints.write(checkpoint),
+        reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
+        onSettled: (saga) => this.waiters.settled(saga),
+        onLeft: (id) => this.waiters.left(id),
+      });
+  }
+
+  async start(): Promise<void> {
+    await this.wakeup.start((message) => this.hear(message));
+    this.worker?.start();
+  }
+
+  /** The scheduled poll. */
+  tick(): void {
+    this.ticks += 1;
+    if (this.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
+    this.lookAround();
+  }
+
+  /** Stores a saga and, if there is room, runs it at once. */
+  async submit(saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
+    const waits = saga.delay !== undefined || saga.startAt !== undefined;
+    const mayLease = !waits && saga.lockKey === undefined;
+    const leased = mayLease && (this.worker?.reserve(saga) ?? false);
+    const sent = { ...saga, leased };
+    let result: StartResult;
+    try {
+      result = await this.starts.write(sent);
+    } catch (error) {
+      if (leased) this.worker!.unreserve();
+      throw error;
+    }
+    if (result.created) this.clock.observe(result.now);
+    if (leased) {
+      this.worker!.runReserved(
+        result.created && result.leased ? toStored(sent, this.lease, result.now) : undefined,
+      );
+    } else if (result.created) {
+      if (waits && this.worker?.runsHere(saga))
+        this.worker.expect(saga.startAt ?? this.clock.now() + (saga.delay ?? 0));
+      // Also of one that is due later: who hears of it learns when.
+      else this.announceDue();
+    }
+    return result;
+  }
+
+  /** Something is due that this process may have room for, or another. */
+  announceDue(): void {
+    this.worker?.claimSoon();
+    this.wakeup.announceDue();
+  }
+
+  /** Stores a saga inside the caller's transaction; it is run once that has committed, by whoever is first. */
+  submitWithin(manager: EntityManager, saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
+    return this.store.startWithin(manager, { ...saga, leased: false }, this.lease);
+  }
+
+  /** An operator's change. */
+  edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    return this.persistently(() => this.store.edit(target, change));
+  }
+
+  load(target: StoreTarget): Promise<StoredSaga | undefined> {
+    return this.persistently(() => this.store.load(target));
+  }
+
+  find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return this.persistently(() => this.store.find(filter));
+  }
+
+  /** The database's time, as well as this process knows it. */
+  now(): number {
+    return this.clock.now();
+  }
+
+  async stop(): Promise<void> {
+    this.worker?.close();
+    // What is being stored with a lease comes to the worker yet, to be given back.
+    await this.starts.close();
+    await this.worker?.drain();
+    await this.checkpoints.close();
+    if (this.worker?.gaveBack) this.wakeup.announceDue();
+    await this.wakeup.stop();
+    this.waiters.close(new SagaUnavailableError('The process is shutting down; the saga goes on elsewhere.'));
+  }
+
+  /** Finds out what hints would have told. */
+  private lookAround(): void {
+    this.worker?.claimSoon();
+    if (this.waiters.waitsForOthers) this.waiters.poll();
+  }
+
+  private hear(message: WakeupMessage): void {
+    if (message.type === 'due') this.worker?.claimSoon();
+    else if (message.type === 'missed') this.lookAround();
+    else if (message.type === 'look') this.worker?.look(message.id);
+    else this.waiters.left(message.id);
+  }
+
+  /** Tries again after transient database errors, for as long as a caller may be kept waiting. */
+  private async persistently<T>(call: () => Promise<T>): Promise<T> {
+    const until = performance.now() + CALL_PATIENCE;
+    for (let wait = 20; ; wait = Math.min(2_000, wait * 2)) {
+      try {
+        return await this.reached(call());
+      } catch (error) {
+        if (!this.store.isTransient(error)) throw error;
+        if (performance.now() > until) {
+          throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
+            cause: error,
+          });
+        }
+        this.outageBegan(error);
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  }
+
+  private async reached<T>(written: Promise<T>): Promise<T> {
+    const result = await written;
+    if (this.outage) {
+      this.outage = false;
+      this.log.log('The database answers again');
+    }
+    return result;
+  }
+
+  private outageBegan(error: unknown): void {
+    if (!this.outage)
+      this.log.warn(`The database does not answer, trying again: ${(error as Error).message}`);
+    this.outage = true;
+  }
+}
+
+/** A saga that was stored and leased by the same statement, as it would be read back. */
+function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
+  return {
+    ...saga,
+    state: saga.timeout === undefined ? INITIAL : { ...INITIAL, deadline: now + saga.timeout },
+    epoch: 1,
+    lockedBy: lease.worker,
+    takeovers: 0,
+    createdAt: now,
+    updatedAt: now,
+    stepTimes: new Map(),
+  };
+}
+
+export type { SettledSaga };

@@ -1,0 +1,436 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { StepAbortedError } from '../errors/saga-errors.js';
+import type { Action, Decision } from '../machine/decide.js';
+import { evolve } from '../machine/evolve.js';
+import { goesOn } from '../machine/failures.js';
+import { follow, type Followed } from '../machine/follow.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
+import { askFirst } from './ask-first.js';
+import type { AttemptRunner } from './attempt-runner.js';
+import { describeStep } from './describe-step.js';
+import type { EngineLog } from './engine-log.js';
+import { Inbox } from './inbox.js';
+import type { Invoker } from './invoker.js';
+import { Mutex } from './mutex.js';
+import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
+import { mayBegin, needsPermit, permitSlack } from './permits.js';
+import { serializeError } from './serialize-error.js';
+import { StepAttempt } from './step-attempt.js';
+import {
+  attemptInTransaction,
+  isFailure,
+  type Staged,
+  type TransactionHost,
+} from './transactional-attempt.js';
+
+/** What a run needs of its worker. */
+export interface SagaRunPorts {
+  readonly attempts: AttemptRunner;
+  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
+  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  /** Takes times from a rate limit. */
+  readonly reserve: SagaStore['reserve'];
+  readonly now: () => number;
+  readonly maxPayloadBytes: number;
+  /** Why a cancellation was asked for; undefined: the lease is lost. */
+  readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
+  readonly log: EngineLog;
+}
+
+/** How a run ended: at rest, given back until `dueAt`, or taken away. */
+export type RunEnd =
+  | { readonly type: 'settled'; readonly state: SagaState }
+  | { readonly type: 'released'; readonly dueAt: number | undefined }
+  | { readonly type: 'fenced' };
+
+const STARTED = {
+  run: 'step-started',
+  compensate: 'compensation-started',
+  probe: 'probe-started',
+} as const;
+
+type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
+
+/**
+ * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is at rest, has to
+ * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
+ */
+export class SagaRun implements TransactionHost {
+  readonly startedAt = performance.now();
+  /** Monotonic time at which the lease was last extended. */
+  leasedAt = performance.now();
+  private state: SagaState;
+  private saved: SagaState;
+  private readonly inbox = new Inbox<RunMessage>();
+  private readonly attempts = new Set<StepAttempt>();
+  private readonly elapsed = new Map<string, number>();
+  private cancelAsked = false;
+  /** The state knows of the cancellation. */
+  private cancelSeen = false;
+  private fenced = false;
+  private draining = false;
+  /** Checkpoints of one saga never overlap, those of its transactional steps included. */
+  private readonly writing = new Mutex();
+  /** What happened since the last checkpoint. */
+  private unsaved: SagaEvent[] = [];
+  /** Events since the state of the transaction under way was staged. */
+  private sinceStaged: SagaEvent[] | undefined;
+
+  constructor(
+    readonly saga: StoredSaga,
+    private readonly graph: SagaGraph,
+    private readonly invoke: Invoker,
+    private readonly ports: SagaRunPorts,
+  ) {
+    this.state = this.saved = saga.state;
+  }
+
+  get id(): string {
+    return this.saga.id;
+  }
+
+  get epoch(): number {
+    return this.saga.epoch;
+  }
+
+  get isFenced(): boolean {
+    return this.fenced;
+  }
+
+  /** Events that happened before this run, such as the loss of the worker before. */
+  begin(events: readonly SagaEvent[]): void {
+    for (const event of events) this.apply(event);
+  }
+
+  private apply(event: SagaEvent): void {
+    this.state = evolve(this.graph, this.state, event);
+    this.unsaved.push(event);
+    this.sinceStaged?.push(event);
+    if (event.type === 'cancelled') this.cancelSeen = this.cancelAsked = true;
+  }
+
+  cancel(reason: string | undefined): void {
+    if (this.cancelAsked) return;
+    this.cancelAsked = true;
+    this.inbox.put({ event: { type: 'cancelled', reason, accepted: true, now: this.ports.now() } });
+    this.abort('cancelled', 'The saga is being cancelled', 'run');
+  }
+
+  /** The lease is another's: whatever is under way here does not count any more. */
+  fence(): void {
+    if (this.fenced) return;
+    this.fenced = true;
+    this.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
+    this.inbox.put({ wake: true });
+  }
+
+  /** The lease could not be renewed in time: tells the methods, but their results still count if nobody took over. */
+  leaseExpired(): void {
+    this.abort('lease-lost', 'The lease of this saga could not be renewed in time');
+  }
+
+  /** Begins nothing more; once what is under way has settled, the lease is given back. */
+  drain(): void {
+    this.draining = true;
+    this.inbox.put({ wake: true });
+  }
+
+  /** The time to drain is over: methods that heed their signal break off. */
+  abortForShutdown(): void {
+    this.abort('shutdown', 'The process is shutting down');
+  }
+
+  /** Those that do not are recorded as unknown, and the lease is given back. */
+  interrupt(): void {
+    this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
+  }
+
+  async advance(): Promise<RunEnd> {
+    this.decide();
+    // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
+    const { status, round, rollbackTo } = this.saved;
+    const isNew =
+      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
+    if (isNew && !isSettled(this.state.status)) await this.saveProgress();
+    for (;;) {
+      if (this.fenced) return { type: 'fenced' };
+      const decision = this.decide();
+      if (this.isOver(decision)) {
+        const end = await this.finish();
+        if (end) return end;
+        continue;
+      }
+      const asked = !this.draining && (await this.beginAll(decision.actions));
+      if (this.fenced) return { type: 'fenced' };
+      // What is to begin by its rate limit, now or later, is another decision.
+      if (asked && this.inbox.isEmpty) continue;
+      await this.collect(decision.wakeAt);
+      if (!this.fenced && !this.isOver(this.decide())) await this.saveProgress();
+    }
+  }
+
+  /** What to do next, once everything has happened that follows without doing anything. */
+  private decide(): Followed['decision'] {
+    const { decision, events } = follow(this.graph, this.state, this.ports.now());
+    for (const event of events) this.apply(event);
+    if (events.length > 0) this.abortObsolete();
+    return decision;
+  }
+
+  /** Nothing is under way, and nothing will be begun here. */
+  private isOver(next: Decision): boolean {
+    if (next.settle !== undefined) return true;
+    // An attempt that ended while a checkpoint was being written is told of by the inbox.
+    return this.attempts.size === 0 && this.inbox.isEmpty && (this.draining || next.actions.length === 0);
+  }
+
+  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
+  private async finish(): Promise<RunEnd | undefined> {
+    let dueAt: number | undefined;
+    const result = await this.save(() => {
+      // A transactional step may have come to its end while this waited for its turn.
+      const decision = this.decide();
+      if (isSettled(this.state.status) && this.state === this.saved) return undefined;
+      dueAt = decision.actions.length > 0 ? this.ports.now() : decision.wakeAt;
+      const { settle } = decision;
+      const state =
+        settle === undefined
+          ? this.state
+          : evolve(this.graph, this.state, { type: 'settled', status: settle });
+      return this.checkpointOf(state, decision, { dueAt });
+    });
+    if (result === 'fenced') return { type: 'fenced' };
+    if (result === 'cancelled') return undefined;
+    return isSettled(this.state.status)
+      ? { type: 'settled', state: this.state }
+      : { type: 'released', dueAt };
+  }
+
+  /** True: of some of these only the rate limits were asked when they may begin. */
+  private async beginAll(actions: readonly Action[]): Promise<boolean> {
+    const ready = actions.filter((action) => !this.answersFirst(action));
+    const limited = ready.filter((action) => needsPermit(action, this.state, this.ports.now()));
+    await this.beginReady(limited.length > 0 ? ready.filter((action) => !limited.includes(action)) : ready);
+    if (limited.length > 0 && !this.fenced) await this.reserve(limited);
+    return limited.length > 0;
+  }
+
+  private async beginReady(begun: readonly Action[]): Promise<void> {
+    if (begun.length === 0) return;
+    const started = begun.map(({ kind, key }): SagaEvent => ({
+      type: STARTED[kind as keyof typeof STARTED],
+      step: key,
+    }));
+    if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
+      const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
+      const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
+      if (result !== 'saved') return;
+    } else {
+      for (const event of started) this.apply(event);
+    }
+    for (const action of begun) this.beginAttempt(new StepAttempt(action, this.saga, this.state));
+  }
+
+  /** Asks the rate limits when these may begin. */
+  private async reserve(limited: readonly Action[]): Promise<void> {
+    for (const node of new Set(limited.map((action) => action.node))) {
+      const actions = limited.filter((action) => action.node === node);
+      const { count, per } = node.rateLimit!;
+      const limit = { saga: this.saga.name, step: node.name, count, per: per + permitSlack(per) };
+      try {
+        const { times, now } = await this.ports.reserve(limit, actions.length);
+        actions.forEach(({ key }, n) =>
+          this.apply({ type: 'permitted', step: key, at: mayBegin(times[n]!, now, this.ports.now()) }),
+        );
+      } catch (error) {
+        this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
+        return this.fence();
+      }
+    }
+  }
+
+  /** `when` and `forEach` come before the first attempt, and may take its place. */
+  private answersFirst(action: Action): boolean {
+    if (!action.node.when && !action.node.forEach) return false;
+    const { maxPayloadBytes } = this.ports;
+    const attempt = new StepAttempt(action, this.saga, this.state);
+    const events = askFirst(attempt, this.state, { maxPayloadBytes, now: this.ports.now() });
+    for (const event of events ?? []) this.inbox.put({ event });
+    return events !== undefined;
+  }
+
+  private beginAttempt(attempt: StepAttempt): void {
+    this.attempts.add(attempt);
+    const { kind, node } = attempt.action;
+    const made = node.transactional
+      ? attemptInTransaction(attempt, this.invoke, this, this.ports)
+      : this.ports.attempts.run(attempt, this.invoke);
+    const ended = (event: SagaEvent | undefined) => {
+      this.attempts.delete(attempt);
+      this.inbox.put(event ? { attempt, event } : { wake: true });
+    };
+    void made.then(ended, (error: unknown) => {
+      // Not the method's error but the store's: nobody can say what is stored, so whoever claims it next finds out.
+      this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
+      this.fence();
+      ended(undefined);
+    });
+    if (kind !== 'compensate' && this.cancelAsked)
+      this.abort('cancelled', 'The saga is being cancelled', 'run');
+  }
+
+  async stage(event: SagaEvent): Promise<Staged> {
+    const release = await this.writing.acquire();
+    this.sinceStaged = [];
+    const followed = follow(this.graph, evolve(this.graph, this.state, event), this.ports.now());
+    const next = followed.decision;
+    let candidate = followed.state;
+    // The last step's transaction also finishes the saga.
+    const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
+    if (isLast) candidate = evolve(this.graph, candidate, { type: 'settled', status: next.settle });
+    return { candidate, checkpoint: this.checkpointOf(candidate, next, isLast ? {} : undefined), release };
+  }
+
+  adopt({ candidate }: Staged): void {
+    const meanwhile = this.sinceStaged ?? [];
+    this.sinceStaged = undefined;
+    this.state = this.saved = candidate;
+    this.unsaved = [];
+    for (const event of meanwhile) this.apply(event);
+    this.abortObsolete();
+  }
+
+  /** Waits until something happens, and takes in all that has happened by then. */
+  private async collect(wakeAt: number | undefined): Promise<void> {
+    const messages = await this.inbox.take(wakeAt === undefined ? undefined : wakeAt - this.ports.now());
+    for (const message of messages) if (!('wake' in message)) this.take(message);
+  }
+
+  private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
+    if (attempt) {
+      if (!stepState(this.state, attempt.step).active) return; // interrupted: nobody waits for it
+      this.elapsed.set(attempt.step, performance.now() - attempt.startedAt);
+      // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
+      const trigger = attempt.abortedBy?.trigger;
+      if ((trigger === 'lease-lost' || trigger === 'shutdown') && isFailure(event))
+        return this.takeInterruption();
+    }
+    if (event.type === 'interrupted') return this.takeInterruption();
+    this.apply(event);
+    this.abortObsolete();
+  }
+
+  /** Whatever is under way is recorded as unknown, and the lease given back. */
+  private takeInterruption(): void {
+    this.apply({ type: 'interrupted', now: this.ports.now() });
+    this.attempts.clear();
+    this.draining = true;
+  }
+
+  private async saveProgress(): Promise<void> {
+    if (this.state !== this.saved) await this.save(() => this.checkpointOf(this.state, this.decide()));
+  }
+
+  /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
+  private async save(make: () => Checkpoint | undefined): Promise<CheckpointResult> {
+    const release = await this.writing.acquire();
+    try {
+      const checkpoint = make();
+      if (!checkpoint) return 'saved';
+      const result = await this.store(checkpoint);
+      if (result === 'saved') {
+        this.state = this.saved = checkpoint.state;
+        this.unsaved = [];
+        this.elapsed.clear();
+      }
+      return result;
+    } finally {
+      release();
+    }
+  }
+
+  private async store(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    let result: CheckpointResult;
+    try {
+      result = await this.ports.checkpoint(checkpoint);
+    } catch (error) {
+      return this.unstorable(checkpoint, error);
+    }
+    if (result !== 'saved') await this.refused(result);
+    return result;
+  }
+
+  async refused(result: CheckpointResult): Promise<void> {
+    const cancellation = result === 'cancelled' ? await this.ports.cancellation(this) : undefined;
+    if (cancellation) this.cancelNow(cancellation.reason);
+    else this.fence();
+  }
+
+  private cancelNow(reason: string | undefined): void {
+    // Not by way of the inbox: the next checkpoint must know of it.
+    this.apply({ type: 'cancelled', reason, accepted: true, now: this.ports.now() });
+    this.abort('cancelled', 'The saga is being cancelled', 'run');
+  }
+
+  /**
+   * The database refuses what is to be stored. The results that are new since the last checkpoint are the only
+   * user data in it, so their steps have failed; if even that cannot be stored, the lease runs out and the
+   * bound on takeovers puts the saga before a person.
+   */
+  private unstorable({ state, changed }: Checkpoint, error: unknown): CheckpointResult {
+    this.ports.log.error(`Saga ${this.id}: a checkpoint was refused: ${serializeError(error).message}`);
+    const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
+    if (fresh.length === 0 || this.ports.store.isTransient(error)) {
+      this.fence();
+      return 'fenced';
+    }
+    const refused = { kind: 'error', unknown: true, retryable: false, random: 0 } as const;
+    const failed = { ...refused, error: serializeError(error), now: this.ports.now() };
+    const events = this.unsaved;
+    this.state = this.saved;
+    this.unsaved = [];
+    for (const event of events) {
+      const isRefused = event.type === 'step-completed' && fresh.includes(event.step);
+      this.apply(isRefused ? { type: 'step-failed', step: event.step, ...failed } : event);
+    }
+    return 'cancelled';
+  }
+
+  private checkpointOf(state: SagaState, next: Decision, release?: { dueAt?: number }): Checkpoint {
+    const { name, lock } = this.saga;
+    return {
+      id: this.id,
+      epoch: this.epoch,
+      state,
+      changed: this.changed(state),
+      elapsed: this.elapsed,
+      step: describeStep(state, next),
+      cancelSeen: this.cancelSeen,
+      release,
+      lock: lock && { name, key: lock.key },
+    };
+  }
+
+  private changed(state: SagaState): string[] {
+    return [...state.steps]
+      .filter(([name, step]) => this.saved.steps.get(name) !== step)
+      .map(([name]) => name);
+  }
+
+  /** What is under way going forward and not wanted any more: the saga turns back, or another branch was faster. */
+  private abortObsolete(): void {
+    for (const attempt of this.attempts) {
+      const { kind, node } = attempt.action;
+      if (kind !== 'compensate' && !goesOn(this.graph, this.state, node.name))
+        attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));
+    }
+  }
+
+  private abort(trigger: StepAbortedError['trigger'], message: string, only?: 'run'): void {
+    for (const attempt of this.attempts) {
+      if (only === undefined || attempt.action.kind !== 'compensate')
+        attempt.abort(new StepAbortedError(message, trigger));
+    }
+  }
+}

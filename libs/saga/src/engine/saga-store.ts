@@ -1,0 +1,214 @@
+import type { EntityManager } from 'typeorm';
+import type { SagaState, SagaStatus } from '../machine/saga-state.js';
+
+/** A saga to be stored for the first time. */
+export interface NewSaga {
+  readonly id: string;
+  /** The id was made for this call: a row that has it is this call's, whose acknowledgement was lost. */
+  readonly fresh: boolean;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  /** JSON text; undefined: none. */
+  readonly input?: string;
+  /** 0 to 100. */
+  readonly priority: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  /** Milliseconds from now at which it may begin. */
+  readonly delay?: number;
+  /** Milliseconds since the epoch at which it may begin. */
+  readonly startAt?: number;
+  /** Milliseconds for going forward, from when it may begin: the state's deadline. */
+  readonly timeout?: number;
+  /** The names of its first steps, for people who look at the row. */
+  readonly step: string;
+  /** Of the sagas of this name with this key one is active at a time; it is never leased by its start. */
+  readonly lockKey?: string;
+  /** True: whoever stores it takes the lease with the same statement. */
+  readonly leased: boolean;
+}
+
+export interface Lease {
+  readonly worker: string;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+
+/** `created`: this call stored it. Otherwise it is the saga with the same id or correlation id. */
+export type StartResult =
+  | { readonly created: true; readonly leased: boolean; readonly now: number }
+  | { readonly created: false; readonly existing: ExistingSaga };
+
+export interface ExistingSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly correlationId?: string;
+  readonly input?: string;
+}
+
+/** A saga as it is stored. Times are milliseconds since the epoch, by the database's clock. */
+export interface StoredSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  readonly input?: string;
+  readonly priority: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly state: SagaState;
+  /** The fencing token: every claim and every operator's edit raises it. */
+  readonly epoch: number;
+  readonly lockedBy?: string;
+  /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: at rest. */
+  readonly dueAt?: number;
+  /** How often it was taken over from a lost worker since anything was recorded. */
+  readonly takeovers: number;
+  readonly cancelRequested?: { readonly reason?: string };
+  /** Its semantic lock, from its arrival until it is terminal or has left the line. */
+  readonly lock?: SagaLock;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt?: number;
+  readonly stepTimes: ReadonlyMap<string, { readonly startedAt: number; readonly updatedAt: number }>;
+}
+
+export interface SagaLock {
+  readonly key: string;
+  readonly held: boolean;
+  /** Of one that is loaded while it waits: the saga that holds the lock, or is about to. */
+  readonly holder?: string;
+}
+
+/** What changed since the last checkpoint, to be stored if, and only if, the epoch still holds. */
+export interface Checkpoint {
+  readonly id: string;
+  readonly epoch: number;
+  readonly state: SagaState;
+  /** Names of the steps to write: those that changed. */
+  readonly changed: readonly string[];
+  /** Milliseconds that each changed step's attempt took, by name, where known. */
+  readonly elapsed?: ReadonlyMap<string, number>;
+  /** Where it stands, for people who look at the row: the steps under way or next. */
+  readonly step: string;
+  /** The holder of the lease knows of the cancellation, if there is one. */
+  readonly cancelSeen: boolean;
+  /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */
+  readonly release?: { readonly dueAt?: number };
+  /** The saga's semantic lock: a terminal checkpoint hands it on. */
+  readonly lock?: { readonly name: string; readonly key: string };
+}
+
+/** `fenced`: the lease is another's. `cancelled`: a cancellation was asked for that the checkpoint does not know of. */
+export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';
+
+export interface ClaimRequest {
+  readonly lease: Lease;
+  /** The sagas that this worker can run. */
+  readonly sagas: readonly { readonly name: string; readonly version: number }[];
+  readonly limit: number;
+}
+
+export interface Claim {
+  readonly sagas: readonly StoredSaga[];
+  /** The database's clock. */
+  readonly now: number;
+  /**
+   * When the next saga of these names will be due, as far as is known now. In the past: one is due that was not
+   * taken, because of the limit or because someone else was looking at it at this moment.
+   */
+  readonly nextDueAt?: number;
+}
+
+/** At most `count` attempts of a saga's step may begin within any `per` milliseconds. */
+export interface RateLimit {
+  readonly saga: string;
+  readonly step: string;
+  readonly count: number;
+  readonly per: number;
+}
+
+export interface Reservation {
+  /** From when each of the attempts may begin, earliest first; not after `now`: at once. */
+  readonly times: readonly number[];
+  readonly now: number;
+}
+
+export interface RenewResult {
+  /** Ids of the leases that are another's by now. */
+  readonly lost: readonly string[];
+  readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
+  readonly now: number;
+}
+
+export type StoreTarget = { readonly id: string } | { readonly name: string; readonly correlationId: string };
+
+/** An operator's change: a new state (the lease, if any, is taken away), or a request to the lease's holder. */
+export type Edit =
+  | { readonly state: SagaState; readonly input?: string; readonly due: boolean; readonly step: string }
+  | { readonly requestCancel: { readonly reason?: string } };
+
+export interface StoreFilter {
+  readonly name?: string;
+  readonly status?: readonly SagaStatus[];
+  readonly correlationId?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly createdAfter?: Date;
+  readonly createdBefore?: Date;
+  /** Ids below this one only. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+export interface StoredSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  readonly status: SagaStatus;
+  readonly step: string;
+  readonly error?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt?: number;
+}
+
+/**
+ * The engine's seam to the database: batch-first, and small enough that another database could be put behind
+ * it. Every implementation passes `saga-store.contract.ts`. Methods throw what their database throws;
+ * `isTransient` tells which of it goes away by itself.
+ */
+export interface SagaStore {
+  /** Stores new sagas; results in the order of the arguments. The batch succeeds or fails as one. */
+  start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]>;
+  /** The same inside the caller's transaction: no commit, no saga. */
+  startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult>;
+  /** Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as one. */
+  checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]>;
+  /**
+   * Runs `work` in a transaction and stores the checkpoint that it returns in the same one. Commits if that
+   * was saved; otherwise everything is rolled back.
+   */
+  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult>;
+  /** Takes due sagas, most urgent first, that nobody else holds. */
+  claim(request: ClaimRequest): Promise<Claim>;
+  renew(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    lease: Lease,
+  ): Promise<RenewResult>;
+  /** Takes the earliest times that keep the limit for so many attempts: nobody else will be given them. */
+  reserve(limit: RateLimit, attempts: number): Promise<Reservation>;
+  load(target: StoreTarget): Promise<StoredSaga | undefined>;
+  find(filter: StoreFilter): Promise<StoredSummary[]>;
+  /** Changes a saga under its row's lock; undefined: no such saga. What `change` throws is thrown, and nothing changes. */
+  edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined>;
+  /** Which of these are settled by now; the others will be announced when they are. */
+  watch(ids: readonly string[]): Promise<StoredSaga[]>;
+  isTransient(error: unknown): boolean;
+}
+
+/** A second of waiting is worth a tenth of a point of priority: nothing starves, and 100 is ahead by 1,000 s. */
+export const PRIORITY_POINT_MS = 10_000;

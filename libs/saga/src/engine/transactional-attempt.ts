@@ -1,0 +1,124 @@
+import type { SagaEvent } from '../machine/saga-event.js';
+import { type SagaState, stepState } from '../machine/saga-state.js';
+import type { AttemptRunner } from './attempt-runner.js';
+import type { Invoker } from './invoker.js';
+import type { Checkpoint, CheckpointResult, SagaStore } from './saga-store.js';
+import type { StepAttempt } from './step-attempt.js';
+
+/** What a transaction is about to make durable. No other checkpoint of the saga is written until `release`. */
+export interface Staged {
+  readonly candidate: SagaState;
+  readonly checkpoint: Checkpoint;
+  release(): void;
+}
+
+/** The run of the saga whose step is attempted. */
+export interface TransactionHost {
+  readonly id: string;
+  readonly epoch: number;
+  readonly isFenced: boolean;
+  stage(event: SagaEvent): Promise<Staged>;
+  /** What was staged is durable. */
+  adopt(staged: Staged): void;
+  refused(result: CheckpointResult): Promise<void>;
+  fence(): void;
+}
+
+export interface TransactionPorts {
+  readonly attempts: AttemptRunner;
+  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+}
+
+/** Transient database errors that the method itself meets (serialization failures) are tried again this often. */
+const RETRIES = 8;
+
+/**
+ * Runs the method of a transactional step, or its compensation, and stores its checkpoint in one transaction.
+ * Undefined: stored, or the saga is not ours any more; otherwise it was rolled back, and the event says why.
+ * Transient database errors are tried again and do not count.
+ */
+export async function attemptInTransaction(
+  attempt: StepAttempt,
+  invoke: Invoker,
+  host: TransactionHost,
+  { attempts, store }: TransactionPorts,
+): Promise<SagaEvent | undefined> {
+  for (let tries = 0, inMethod = 0; ; tries += 1) {
+    let event: SagaEvent | undefined;
+    let staged: Staged | undefined;
+    try {
+      const result = await store.transact(async (manager) => {
+        event = await attempts.run(attempt, invoke, manager);
+        if (isFailure(event)) throw new RolledBack();
+        staged = await host.stage(event);
+        return staged.checkpoint;
+      });
+      if (result === 'saved') return void host.adopt(staged!);
+      await host.refused(result);
+      return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
+    } catch (error) {
+      const failure = event && isFailure(event) ? event : undefined;
+      const transient = failure ? isTransientFailure(failure, store) : store.isTransient(error);
+      if (transient && staged && (await wasCommitted(attempt, host, store))) return void host.adopt(staged);
+      if (host.isFenced) return undefined;
+      if (failure) inMethod += 1;
+      if (!transient || inMethod > RETRIES || attempt.abortedBy) {
+        return failure ?? attempts.failed(attempt, error);
+      }
+    } finally {
+      staged?.release();
+    }
+    await backoff(tries);
+  }
+}
+
+/**
+ * The connection was lost while the transaction was being committed: did it commit? Asked under the row's lock,
+ * so that a commit still under way is waited for.
+ */
+async function wasCommitted(
+  { step, action }: StepAttempt,
+  host: TransactionHost,
+  store: TransactionPorts['store'],
+): Promise<boolean> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const saga = await store.edit({ id: host.id }, () => undefined);
+      if (saga?.epoch !== host.epoch) {
+        host.fence();
+        return false;
+      }
+      const { status } = stepState(saga.state, step);
+      return status === (action.kind === 'run' ? 'completed' : 'compensated');
+    } catch (error) {
+      if (!store.isTransient(error)) throw error;
+      await backoff(tries);
+    }
+  }
+}
+
+type FailureEvent = Extract<SagaEvent, { type: 'step-failed' | 'compensation-failed' }>;
+
+export function isFailure(event: SagaEvent): event is FailureEvent {
+  return event.type === 'step-failed' || event.type === 'compensation-failed';
+}
+
+/** TypeORM's: of a statement, or of one for which there is no connection any more. Others are not the database's. */
+const DATABASE_ERRORS = [
+  'QueryFailedError',
+  'QueryRunnerAlreadyReleasedError',
+  'QueryRunnerProviderAlreadyReleasedError',
+];
+
+function isTransientFailure({ error }: FailureEvent, store: TransactionPorts['store']): boolean {
+  if (!DATABASE_ERRORS.includes(error.name)) return false;
+  return store.isTransient(Object.assign(new Error(error.message), { code: error.code }));
+}
+
+function backoff(tries: number): Promise<void> {
+  const wait = Math.min(2_000, 20 * 2 ** tries) * (0.5 + Math.random() / 2);
+  return new Promise((resolve) => setTimeout(resolve, wait));
+}
+
+/** Rolls a transaction back; never seen outside. */
+class RolledBack extends Error {}

@@ -1,0 +1,19 @@
+/**
+ * `due`: some saga may be due. `look`: something was asked of this saga while a worker holds it.
+ * `settled`: somebody waits for this saga, and it is settled. `missed`: hints may have been lost until now.
+ */
+export type WakeupMessage =
+  | { readonly type: 'due' }
+  | { readonly type: 'missed' }
+  | { readonly type: 'look'; readonly id: string }
+  | { readonly type: 'settled'; readonly id: string };
+
+/** Hints between processes. Any of them may be lost: polling is the guarantee. */
+export interface Wakeup {
+  /** True while hints can be expected to arrive. */
+  readonly listening: boolean;
+  start(onMessage: (message: WakeupMessage) => void): Promise<void>;
+  /** Tells every process that a saga may be due. */
+  announceDue(): void;
+  stop(): Promise<void>;
+}

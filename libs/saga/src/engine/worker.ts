@@ -1,0 +1,289 @@
+import { sagaLabel } from '../definition/saga-graph.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { AttemptRunner } from './attempt-runner.js';
+import type { EngineLog } from './engine-log.js';
+import type { RunnableSaga } from './invoker.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import type { SettledSaga } from './outcome-waiters.js';
+import { type RunEnd, SagaRun } from './saga-run.js';
+import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
+import { serializeError } from './serialize-error.js';
+import type { StoreClock } from './store-clock.js';
+
+export interface WorkerOptions {
+  readonly concurrency: number;
+  readonly shutdownTimeout: number;
+  readonly maxTakeovers: number;
+  readonly maxPayloadBytes: number;
+  readonly random?: () => number;
+}
+
+export interface WorkerPorts {
+  readonly store: SagaStore;
+  readonly clock: StoreClock;
+  readonly log: EngineLog;
+  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
+  readonly reserve: SagaStore['reserve'];
+  readonly onSettled: (saga: SettledSaga) => void;
+  /** The saga does not run here any more, and is not settled. */
+  readonly onLeft: (id: string) => void;
+}
+
+/** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
+const ABORT_GRACE = 250;
+/** While little room is free, claims wait this long (ms) for more. */
+const REFILL_WAIT = 5;
+/** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
+const SKIPPED_WAIT = 20;
+/** Timers are not set further ahead than this (ms); the poll covers the rest. */
+const LONGEST_WAIT = 60_000;
+/** Nor closer than this (ms), so that many retries that are due one after the other share their claims. */
+const SHORTEST_WAIT = 5;
+
+/** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
+export class Worker {
+  private readonly sagas: ReadonlyMap<string, RunnableSaga>;
+  private readonly runs = new Map<string, SagaRun>();
+  private readonly ended = new Set<Promise<void>>();
+  private readonly leases: LeaseKeeper;
+  private readonly attempts: AttemptRunner;
+  private reserved = 0;
+  private state: 'new' | 'running' | 'draining' = 'new';
+  private claiming: Promise<void> | undefined;
+  private claimAgain = false;
+  private moreDue = false;
+  private refill: NodeJS.Timeout | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private timerAt = Infinity;
+  /** At shutdown, sagas were given back that others can go on with. */
+  gaveBack = false;
+
+  constructor(
+    sagas: readonly RunnableSaga[],
+    private readonly options: WorkerOptions,
+    private readonly lease: Lease,
+    private readonly ports: WorkerPorts,
+  ) {
+    this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
+    this.leases = new LeaseKeeper(this.runs, lease, ports);
+    this.attempts = new AttemptRunner({
+      maxPayloadBytes: options.maxPayloadBytes,
+      now: () => ports.clock.now(),
+      random: options.random ?? Math.random,
+      log: ports.log,
+    });
+  }
+
+  start(): void {
+    this.state = 'running';
+    this.leases.start();
+    this.claimSoon();
+  }
+
+  holds(id: string): boolean {
+    return this.runs.has(id);
+  }
+
+  /** Does this worker have this saga in this version? */
+  runsHere(saga: { readonly name: string; readonly version: number }): boolean {
+    return this.sagas.has(sagaLabel(saga));
+  }
+
+  /** Room for a saga that is about to be stored? */
+  reserve(saga: { readonly name: string; readonly version: number }): boolean {
+    if (this.state !== 'running' || this.free <= 0 || !this.runsHere(saga)) return false;
+    // What is due already goes first: a new saga takes its place in the queue.
+    if (this.moreDue) return false;
+    this.reserved += 1;
+    return true;
+  }
+
+  unreserve(): void {
+    this.reserved -= 1;
+    this.claimIfRoom();
+  }
+
+  /** Runs a saga that room was reserved for; undefined: it was not stored, so there is none. */
+  runReserved(saga: StoredSaga | undefined): void {
+    this.reserved -= 1;
+    if (saga) this.run(saga);
+    else this.claimIfRoom();
+  }
+
+  /** Claims what is due, now or as soon as the claim under way has ended. */
+  claimSoon(): void {
+    if (this.state !== 'running' || this.sagas.size === 0) return;
+    if (this.claiming || this.free <= 0) {
+      this.claimAgain = true;
+      return;
+    }
+    this.claiming = this.claim().finally(() => {
+      this.claiming = undefined;
+      if (this.claimAgain) {
+        this.claimAgain = false;
+        this.claimSoon();
+      }
+    });
+  }
+
+  /** A saga will be due at this time. */
+  expect(dueAt: number): void {
+    if (dueAt >= this.timerAt || this.state !== 'running') return;
+    clearTimeout(this.timer);
+    this.timerAt = dueAt;
+    const wait = Math.min(LONGEST_WAIT, Math.max(SHORTEST_WAIT, dueAt - this.ports.clock.now()));
+    this.timer = setTimeout(() => {
+      this.timerAt = Infinity;
+      this.claimSoon();
+    }, Math.ceil(wait));
+    this.timer.unref();
+  }
+
+  /** Something was asked of a saga that may be running here. */
+  look(id: string): void {
+    const run = this.runs.get(id);
+    if (run) void this.leases.renew([run]);
+  }
+
+  /** Begins nothing more. */
+  close(): void {
+    this.state = 'draining';
+    clearTimeout(this.timer);
+    clearTimeout(this.refill);
+    for (const run of this.runs.values()) run.drain();
+  }
+
+  /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
+  async drain(): Promise<void> {
+    await this.claiming;
+    await this.endedWithin(this.options.shutdownTimeout);
+    if (this.runs.size > 0) {
+      this.ports.log.warn(
+        `${this.runs.size} saga(s) still have steps under way after shutdownTimeout; aborting them`,
+      );
+      for (const run of this.runs.values()) run.abortForShutdown();
+      await this.endedWithin(ABORT_GRACE);
+      for (const run of this.runs.values()) run.interrupt();
+      await this.endedWithin(this.options.shutdownTimeout + ABORT_GRACE);
+    }
+    this.leases.stop();
+  }
+
+  private get free(): number {
+    return this.options.concurrency - this.runs.size - this.reserved;
+  }
+
+  private async claim(): Promise<void> {
+    // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
+    const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
+    try {
+      const { sagas, now, nextDueAt } = await this.claimUpTo(limit);
+      this.ports.clock.observe(now);
+      this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
+      for (const saga of sagas) this.run(saga);
+      if (nextDueAt === undefined) return;
+      if (nextDueAt > now) this.expect(nextDueAt);
+      else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
+    } catch (error) {
+      // The next tick claims again.
+      this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
+        `Claiming failed: ${serializeError(error).message}`,
+      );
+    }
+  }
+
+  private async claimUpTo(limit: number): Promise<Claim> {
+    // The room is taken while the claim is under way.
+    this.reserved += limit;
+    try {
+      return await this.ports.store.claim({
+        lease: this.lease,
+        sagas: [...this.sagas.values()].map(({ graph }) => ({ name: graph.name, version: graph.version })),
+        limit,
+      });
+    } finally {
+      this.reserved -= limit;
+    }
+  }
+
+  /** Under load, claims wait a little until a fair part of the room is free, so that each brings many. */
+  private claimIfRoom(): void {
+    if ((!this.moreDue && !this.claimAgain) || this.state !== 'running') return;
+    if (this.free >= this.options.concurrency / 4 || this.runs.size === 0) {
+      this.claimAgain = false;
+      this.claimSoon();
+    } else {
+      this.refill ??= setTimeout(() => {
+        this.refill = undefined;
+        this.claimSoon();
+      }, REFILL_WAIT);
+    }
+  }
+
+  private run(saga: StoredSaga): void {
+    const runnable = this.sagas.get(sagaLabel(saga))!;
+    const run = new SagaRun(saga, runnable.graph, runnable.invoke, {
+      attempts: this.attempts,
+      checkpoint: this.ports.checkpoint,
+      store: this.ports.store,
+      reserve: this.ports.reserve,
+      now: () => this.ports.clock.now(),
+      maxPayloadBytes: this.options.maxPayloadBytes,
+      cancellation: (r) => this.leases.cancellationOf(r),
+      log: this.ports.log,
+    });
+    run.begin(this.before(saga));
+    // The lease ran out and was claimed again right here.
+    this.runs.get(saga.id)?.fence();
+    this.runs.set(saga.id, run);
+    if (this.state === 'draining') run.drain();
+    const ended = run
+      .advance()
+      .then((end) => this.ran(run, end))
+      .catch((error: unknown) => {
+        this.runs.delete(run.id);
+        this.ports.log.error(
+          `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
+          (error as Error).stack,
+        );
+        this.ports.onLeft(run.id);
+      })
+      .finally(() => {
+        this.ended.delete(ended);
+        this.claimIfRoom();
+      });
+    this.ended.add(ended);
+  }
+
+  /** What happened to a saga before it was claimed. */
+  private before(saga: StoredSaga): SagaEvent[] {
+    const events: SagaEvent[] = [];
+    // Of a fan-out, its items are what runs.
+    const interrupted = [...saga.state.steps.values()].some(
+      (step) => step.status === 'running' && step.items === undefined,
+    );
+    if (saga.takeovers > 0 || interrupted) {
+      const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.clock.now()];
+      events.push({ type: 'taken-over', count, bound, now });
+    }
+    if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
+    return events;
+  }
+
+  private ran(run: SagaRun, end: RunEnd): void {
+    // A fenced run may have been claimed here again meanwhile.
+    if (this.runs.get(run.id) === run) this.runs.delete(run.id);
+    if (end.type === 'settled') return this.ports.onSettled({ id: run.id, state: end.state });
+    if (end.type === 'fenced') this.ports.log.debug(`Saga ${run.id} is run by another worker now`);
+    else if (end.dueAt !== undefined) this.expect(end.dueAt);
+    if (this.state === 'draining') this.gaveBack = true;
+    this.ports.onLeft(run.id);
+  }
+
+  private async endedWithin(timeout: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeout)));
+    await Promise.race([Promise.all([...this.ended]), over]);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Every error of this package. `code` is stable and meant for programs; the message says what is wrong,
+ * where, and the mend, and is meant for people.
+ */
+export abstract class SagaError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A saga is declared wrongly; thrown when the application starts. */
+export class SagaDefinitionError extends SagaError {
+  readonly code = 'SAGA_DEFINITION';
+}
+
+/** The module's options, or what it finds in the application, cannot work; thrown when the application starts. */
+export class SagaConfigurationError extends SagaError {
+  readonly code = 'SAGA_CONFIGURATION';
+}
+
+/** No saga has this id, or this correlation id under this name. */
+export class SagaNotFoundError extends SagaError {
+  readonly code = 'SAGA_NOT_FOUND';
+}
+
+/** A saga with this id or correlation id exists, started with another input. */
+export class SagaConflictError extends SagaError {
+  readonly code = 'SAGA_CONFLICT';
+
+  constructor(
+    message: string,
+    /** The id of the saga that is there. */
+    readonly sagaId: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The call does not fit the state that the saga is in; the message names both. */
+export class SagaStateError extends SagaError {
+  readonly code = 'SAGA_STATE';
+}
+
+/** A value cannot be stored as JSON exactly as given, or is too large. */
+export class SagaPayloadError extends SagaError {
+  readonly code = 'SAGA_PAYLOAD';
+
+  constructor(
+    message: string,
+    /** Where in the value, such as `input.lines[2].price`. */
+    readonly path: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The input, or an argument of a call, is not valid. */
+export class SagaValidationError extends SagaError {
+  readonly code = 'SAGA_VALIDATION';
+}
+
+/** The wait was over before the saga was; the saga goes on. */
+export class SagaTimeoutError extends SagaError {
+  readonly code = 'SAGA_TIMEOUT';
+}
+
+/** The process is shutting down, or the database could not be reached for longer than the call may wait. */
+export class SagaUnavailableError extends SagaError {
+  readonly code = 'SAGA_UNAVAILABLE';
+}
+
+/**
+ * Thrown by a step to say: refused, and trying again will not help. The saga turns back at once, and the
+ * step itself is not undone, since it did not happen.
+ */
+export class StepRejectedError extends SagaError {
+  readonly code: string = 'SAGA_STEP_REJECTED';
+}
+
+/**
+ * Thrown by a step that cannot tell whether it took effect (a request whose answer was lost). Retried like
+ * any error; if the saga turns back, the step is undone with `result: undefined`.
+ */
+export class UnknownOutcomeError extends SagaError {
+  readonly code: string = 'SAGA_UNKNOWN_OUTCOME';
+}
+
+/** The reason of an aborted `ctx.signal`, and of an attempt that ran longer than the step's `timeout`. */
+export class StepAbortedError extends SagaError {
+  readonly code = 'SAGA_STEP_ABORTED';
+
+  constructor(
+    message: string,
+    /** What aborted the attempt. */
+    readonly trigger: 'timeout' | 'cancelled' | 'lease-lost' | 'shutdown',
+  ) {
+    super(message);
+  }
+}

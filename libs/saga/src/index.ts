@@ -1,0 +1,54 @@
+export { Saga } from './definition/saga.decorator.js';
+export type { SagaOptions } from './definition/saga-options.js';
+export { Step } from './definition/step.decorator.js';
+export { analyzeSaga } from './definition/build-saga-graph.js';
+export type { SagaFinding } from './definition/saga-finding.js';
+export type { ItemsOf, NodeOptions, Predicate, ProbeAnswer, StepOptions } from './definition/step-options.js';
+export type {
+  CompensationContext,
+  ForEachContext,
+  ItemCompensationContext,
+  StepContext,
+  TransactionalCompensationContext,
+  TransactionalStepContext,
+} from './definition/contexts.js';
+export type { Duration } from './definition/duration.js';
+export type { RetryPolicy } from './definition/retry-policy.js';
+export type { AttemptError, SagaFailure, SerializedError } from './definition/saga-failure.js';
+export type { InputOf, ResultsOf } from './definition/saga-types.js';
+export type { Serialized } from './definition/serialized.js';
+export * from './errors/saga-errors.js';
+export type { SagaStatus, StepStatus } from './machine/saga-state.js';
+export { SagaModule } from './nest/saga.module.js';
+export type { SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
+export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
+export { type SagaHandle, SagaService, type SagaTarget } from './nest/saga.service.js';
+export type { Page, SagaFilter } from './nest/saga-filter.js';
+export type {
+  SagaOutcome,
+  SagaSnapshot,
+  SagaSummary,
+  StepSnapshot,
+  WaitingFor,
+} from './nest/saga-snapshot.js';
+export type { StartOptions } from './nest/start-options.js';
+export { sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
+export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';
+export { describeSaga } from './definition/describe-saga.js';
+export type {
+  EdgeDescription,
+  RetryDescription,
+  SagaDescription,
+  StepDescription,
+} from './definition/saga-description.js';
+export { mermaidOf, type MermaidOptions } from './definition/mermaid-of-graph.js';
+export {
+  layoutOf,
+  type DrawableGraph,
+  type EdgeLine,
+  type GraphLayout,
+  type LayoutOptions,
+  type NodeBox,
+} from './definition/layout-graph.js';
+export type { DefaultPolicies } from './definition/build-saga-graph.js';
+export type { RollbackPlan, RollbackPlanStep } from './nest/rollback-plan.js';

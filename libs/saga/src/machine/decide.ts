@@ -1,0 +1,307 @@
+import { itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
+import { isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
+
+/** One thing to do now. */
+export interface Action {
+  /**
+   * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), or `probe` an at-most-once step
+   * that was interrupted.
+   */
+  readonly kind: 'run' | 'compensate' | 'expand' | 'probe';
+  readonly node: StepNode;
+  /** The step's name, or the item's key. */
+  readonly key: string;
+  /** Of an item. */
+  readonly index?: number;
+}
+
+/** What comes next: things to do, or the status in which the saga comes to rest, or a time to look again. */
+export interface Decision {
+  readonly actions: readonly Action[];
+  /** `resumed`: what came after the savepoint is undone, the saga goes forward again. */
+  readonly settle?: 'completed' | 'compensated' | 'stuck' | 'suspended' | 'resumed';
+  /** Steps that are ready, and whose delay begins now. */
+  readonly delays?: readonly StepNode[];
+  /** The saga's deadline has passed. */
+  readonly expired?: boolean;
+  /** The earliest time at which something is due; milliseconds since the epoch. */
+  readonly wakeAt?: number;
+}
+
+const NOTHING: Decision = { actions: [] };
+
+/**
+ * What comes next for a saga in this state, at this time (milliseconds since the epoch, by the database's
+ * clock). Pure: the same arguments give the same decision. With no action, no attempt under way, no
+ * `settle` and no `wakeAt`, the saga is at rest.
+ */
+export function decide(graph: SagaGraph, state: SagaState, now: number): Decision {
+  if (isSettled(state.status) || state.status === 'paused') return NOTHING;
+  return state.status === 'running' ? goForward(graph, state, now) : turnBack(graph, state, now);
+}
+
+function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
+  const plan = new Plan(now);
+  const halted = isHalted(graph, state);
+  let left = false;
+  let cut = false;
+  for (const node of graph.steps.values()) {
+    const step = stepState(state, node.name);
+    if (step.cut) {
+      cut = true;
+      continue;
+    }
+    if (isDone(step)) continue;
+    left = true;
+    if (!halted && isReady(state, node, step)) planStep(plan, state, node, step);
+  }
+  if (left && !halted && state.deadline !== undefined && !pivotPassed(graph, state)) {
+    if (state.deadline <= now) return { actions: [], expired: true };
+    plan.wake(state.deadline);
+  }
+  const clear = !cut || isClear(planUndoing(plan, graph, state, isCut(state)), graph, isCut(state));
+  if (!left && clear) return { actions: [], settle: 'completed' };
+  if (plan.isEmpty && !(isActive(state) || plan.waits)) {
+    return { actions: [], settle: halted && suspends(graph, state) ? 'suspended' : 'stuck' };
+  }
+  return plan.decision();
+}
+
+function turnBack(graph: SagaGraph, state: SagaState, now: number): Decision {
+  const plan = new Plan(now);
+  const { rollbackTo } = state;
+  const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
+  const undone = (name: string) => region === undefined || region.has(name);
+  const clear = planUndoing(plan, graph, state, (name) => undone(name) || stepState(state, name).cut);
+  if (isClear(clear, graph, undone)) return { actions: [], settle: region ? 'resumed' : 'compensated' };
+  if (plan.isEmpty && !plan.waits && !isActive(state)) return { actions: [], settle: 'stuck' };
+  return plan.decision();
+}
+
+/** Done going forward: those that wait for it may begin. */
+export function isDone(step: StepState): boolean {
+  return step.status === 'completed' || step.status === 'skipped';
+}
+
+/** Did something happen that has to be undone, as far as anyone knows? */
+export function needsUndo(node: StepNode, step: StepState): boolean {
+  if (node.compensate === undefined) return false;
+  return (
+    step.status === 'completed' || (step.status === 'failed' && (step.unknown || node.compensateOnFailure))
+  );
+}
+
+/** The point of no return lies behind: the saga only goes forward. */
+export function pivotPassed(graph: SagaGraph, state: SagaState): boolean {
+  return relationsOf(graph).pivots.some((name) => stands(state, name));
+}
+
+/** Nobody may undo what may have been the point of no return. */
+export function mayHavePassed(node: StepNode, step: StepState): boolean {
+  return (
+    node.pivot &&
+    node.compensate === undefined &&
+    !step.active &&
+    !step.cut &&
+    (step.status === 'completed' || (step.status === 'failed' && step.unknown))
+  );
+}
+
+/** Several steps are raced by what waits for them. */
+export function isRace(node: StepNode): boolean {
+  return node.join === 'any' && node.after.length > 1;
+}
+
+/** What may have been begun, and not recorded, by a worker that was lost at this point: all that was due. */
+export function dueWhenLost(graph: SagaGraph, state: SagaState, now: number): Action[] {
+  // A deadline that has passed since did not keep it from anything.
+  const then = { ...state, deadline: undefined };
+  const due = decide(graph, then, now).actions.filter(({ index }) => index === undefined);
+  const items = [...graph.steps.values()].filter((node) => stepState(state, node.name).items !== undefined);
+  return [...due, ...items.flatMap((node) => lostItems(graph, then, node, now))];
+}
+
+/**
+ * Of a fan-out's items: those that wait for another attempt hold no room, so they may have been begun in any
+ * number; of the others as many as there is room for, in their order.
+ */
+function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: number): Action[] {
+  // What would be done of it if there were room for all.
+  const wide = { ...node, concurrency: Infinity };
+  const widened = { ...graph, steps: new Map(graph.steps).set(node.name, wide) };
+  const actions = decide(widened, state, now).actions.filter((action) => action.node === wide);
+  const waits = ({ key }: Action) => {
+    const step = stepState(state, key);
+    return step.status === 'waiting' || step.retryAt !== undefined;
+  };
+  const fresh = actions.filter((action) => !waits(action)).slice(0, node.concurrency);
+  return [...actions.filter(waits), ...fresh].map((action) => ({ ...action, node }));
+}
+
+function isReady(state: SagaState, node: StepNode, step: StepState): boolean {
+  if (!isRace(node)) return node.after.every((name) => isDone(stepState(state, name)));
+  if (step.wonBy !== undefined) return true;
+  const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.cut);
+  if (able.some((entry) => entry.status === 'completed')) return true;
+  return able.length > 0 && able.every((entry) => entry.status === 'skipped');
+}
+
+/** A step gave up and the saga does not turn back for it: nothing begins any more. */
+function isHalted(graph: SagaGraph, state: SagaState): boolean {
+  for (const [key, step] of state.steps) {
+    if (step.status === 'failed' && !step.cut && graph.steps.has(key)) return true;
+  }
+  return false;
+}
+
+function suspends(graph: SagaGraph, state: SagaState): boolean {
+  if (graph.onFailure !== 'suspend' || pivotPassed(graph, state)) return false;
+  return !relationsOf(graph).pivots.some((name) =>
+    mayHavePassed(graph.steps.get(name)!, stepState(state, name)),
+  );
+}
+
+function isActive(state: SagaState): boolean {
+  for (const step of state.steps.values()) if (step.active) return true;
+  return false;
+}
+
+function isCut(state: SagaState): (name: string) => boolean {
+  return (name) => stepState(state, name).cut;
+}
+
+function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
+  if (step.items) return planItems(plan, state, node, step.items);
+  if (step.active) return;
+  if (isLostAttempt(node, step)) plan.add('probe', node, step);
+  else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
+    plan.delays.push(node);
+  else plan.add(node.forEach ? 'expand' : 'run', node, step);
+}
+
+function planItems(plan: Plan, state: SagaState, node: StepNode, items: readonly string[]): void {
+  const states = items.map((_, index) => stepState(state, itemKey(node.name, index)));
+  let room = node.concurrency - states.filter((item) => item.active).length;
+  states.forEach((item, index) => {
+    if (item.active || isDone(item) || item.status === 'failed') return;
+    if (!plan.isDue(item)) return plan.wake(item.retryAt!);
+    if (room <= 0) return;
+    room -= 1;
+    plan.add(isLostAttempt(node, item) ? 'probe' : 'run', node, item, index);
+  });
+}
+
+/** An at-most-once step whose start is recorded and whose worker was lost, and that can be asked about. */
+function isLostAttempt(node: StepNode, step: StepState): boolean {
+  return step.status === 'running' && !step.active && !node.idempotent && node.probe !== undefined;
+}
+
+/**
+ * Undoes in reverse: a step only once everything that depends on it, directly or through others, is clear
+ * (undone, or with nothing to undo). A compensation that gave up blocks what it depends on, and nothing else.
+ * @param concerned the steps that are to be undone, if there is anything to undo
+ * @returns those that are clear
+ */
+function planUndoing(
+  plan: Plan,
+  graph: SagaGraph,
+  state: SagaState,
+  concerned: (name: string) => boolean,
+): ReadonlySet<string> {
+  const clear = new Set<string>();
+  for (const node of [...graph.steps.values()].reverse()) {
+    if (!concerned(node.name)) continue;
+    if (!node.dependents.every((name) => clear.has(name) || !concerned(name))) continue;
+    if (planUndoingOf(plan, state, node)) clear.add(node.name);
+  }
+  return clear;
+}
+
+/** True: there is nothing to undo of this step, and nothing under way. */
+function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
+  const step = stepState(state, node.name);
+  if (!step.items) return undo(plan, node, step);
+  let clear = !step.active && step.status !== 'compensation_failed';
+  const states = step.items.map((_, index) => stepState(state, itemKey(node.name, index)));
+  let room = node.concurrency - states.filter((item) => item.active).length;
+  states.forEach((item, index) => {
+    if (room > 0 || !plan.isDue(item)) {
+      const before = plan.size;
+      if (!undo(plan, node, item, index)) clear = false;
+      room -= plan.size - before;
+    } else if (item.active || !isClearItem(node, item)) clear = false;
+  });
+  return clear;
+}
+
+function isClearItem(node: StepNode, item: StepState): boolean {
+  return (
+    item.status !== 'compensating' &&
+    item.status !== 'compensation_failed' &&
+    !needsUndo(node, item) &&
+    !isLostAttempt(node, item)
+  );
+}
+
+function undo(plan: Plan, node: StepNode, step: StepState, index?: number): boolean {
+  if (step.active) return false;
+  if (isLostAttempt(node, step)) plan.add('probe', node, step, index);
+  else if (step.status === 'compensating' || needsUndo(node, step)) plan.add('compensate', node, step, index);
+  else return step.status !== 'compensation_failed';
+  return false;
+}
+
+function isClear(
+  clear: ReadonlySet<string>,
+  graph: SagaGraph,
+  concerned: (name: string) => boolean,
+): boolean {
+  for (const name of graph.steps.keys()) if (concerned(name) && !clear.has(name)) return false;
+  return true;
+}
+
+/** Sorts what could be done into what is due and when the rest is. */
+class Plan {
+  readonly delays: StepNode[] = [];
+  private readonly actions: Action[] = [];
+  private wakeAt: number | undefined;
+
+  constructor(private readonly now: number) {}
+
+  get size(): number {
+    return this.actions.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.actions.length === 0 && this.delays.length === 0;
+  }
+
+  /** Something will be due later. */
+  get waits(): boolean {
+    return this.wakeAt !== undefined;
+  }
+
+  isDue(step: StepState): boolean {
+    return step.retryAt === undefined || step.retryAt <= this.now;
+  }
+
+  add(kind: Action['kind'], node: StepNode, step: StepState, index?: number): void {
+    if (!this.isDue(step)) return this.wake(step.retryAt!);
+    this.actions.push(
+      index === undefined
+        ? { kind, node, key: node.name }
+        : { kind, node, key: itemKey(node.name, index), index },
+    );
+  }
+
+  wake(at: number): void {
+    this.wakeAt = Math.min(this.wakeAt ?? Infinity, at);
+  }
+
+  decision(): Decision {
+    const { actions, delays, wakeAt } = this;
+    if (wakeAt === undefined && delays.length === 0) return { actions };
+    return { actions, ...(delays.length > 0 && { delays }), ...(wakeAt !== undefined && { wakeAt }) };
+  }
+}

@@ -1,0 +1,271 @@
+import { itemKey, nodeOf, type SagaGraph, type StepNode, stepOfKey } from '../definition/saga-graph.js';
+import { decide, isDone, needsUndo, pivotPassed } from './decide.js';
+import { barPivots, compensationFailed, goesOn, isUnderWay, stepFailed } from './failures.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
+import { interrupted, takenOver } from './lost-workers.js';
+import { winRaces } from './races.js';
+import type { SagaEvent } from './saga-event.js';
+import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import { resume, startTurningBack } from './savepoints.js';
+import { mapSteps, withStep } from './step-changes.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+type Transitions = {
+  [T in SagaEvent['type']]: (graph: SagaGraph, state: SagaState, event: EventOf<T>) => SagaState;
+};
+
+/** The machine's table: what each event does. An event that does not fit the state leaves it as it is. */
+const TRANSITIONS: Transitions = {
+  'step-started': (_, state, { step }) =>
+    mayStart(state, step)
+      ? withStep(state, step, (s) => ({
+          ...s,
+          status: 'running',
+          attempts: s.attempts + 1,
+          retryAt: undefined,
+          permit: undefined,
+          active: true,
+        }))
+      : state,
+
+  'step-completed': (graph, state, { step, result }) =>
+    isUnderWay(state, step, 'running') ? completed(graph, state, step, result) : state,
+
+  'step-failed': stepFailed,
+
+  'skipped-by-condition': (_, state, { step }) =>
+    mayStart(state, step) && stepState(state, step).status !== 'running'
+      ? withStep(state, step, (s) => ({ ...s, status: 'skipped', unknown: false, retryAt: undefined }))
+      : state,
+
+  expanded: (graph, state, { step, items }) => {
+    const isFanOut = graph.steps.get(step)?.forEach !== undefined;
+    if (!isFanOut || !mayStart(state, step) || stepState(state, step).items !== undefined) return state;
+    const next = withStep(state, step, (s) => ({ ...s, status: 'running', retryAt: undefined, items }));
+    return items.length === 0 ? completed(graph, next, step, undefined) : next;
+  },
+
+  delayed: (_, state, { step, until }) =>
+    mayStart(state, step) && stepState(state, step).status === 'pending'
+      ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: until }))
+      : state,
+
+  permitted: (_, state, { step, at }) =>
+    mayStart(state, step)
+      ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: at, permit: at }))
+      : state,
+
+  'probe-started': (graph, state, { step }) => {
+    const { status, active } = stepState(state, step);
+    const mayAsk = !isHeld(state) && state.status !== 'paused' && nodeOf(graph, step).probe !== undefined;
+    return mayAsk && status === 'running' && !active
+      ? withStep(state, step, (s) => ({ ...s, active: true }))
+      : state;
+  },
+
+  'compensation-started': (graph, state, { step }) =>
+    mayBeUndone(graph, state, step)
+      ? withStep(state, step, (s) => ({
+          ...s,
+          status: 'compensating',
+          compensationAttempts: s.compensationAttempts + 1,
+          retryAt: undefined,
+          active: true,
+        }))
+      : state,
+
+  'compensation-completed': (graph, state, { step }) =>
+    isUnderWay(state, step, 'compensating') ? compensated(graph, state, step) : state,
+
+  'compensation-failed': compensationFailed,
+
+  resumed: (graph, state) =>
+    state.rollbackTo !== undefined && decide(graph, state, 0).settle === 'resumed'
+      ? resume(graph, state)
+      : state,
+
+  expired: (graph, state, { now }) =>
+    decide(graph, state, now).expired
+      ? startTurningBack(graph, state, { kind: 'timeout', reason: 'the deadline of the saga has passed' })
+      : state,
+
+  interrupted: (graph, state, { now }) => interrupted(graph, state, now),
+
+  'taken-over': takenOver,
+
+  cancelled: (graph, state, { reason, accepted }) => {
+    if (pivotPassed(graph, state) && !accepted) return state;
+    const mayTurnBack =
+      state.status === 'running' ||
+      state.status === 'paused' ||
+      state.status === 'suspended' ||
+      state.stuckIn === 'running' ||
+      (state.status === 'compensating' && state.rollbackTo !== undefined);
+    return mayTurnBack ? startTurningBack(graph, state, { kind: 'cancelled', reason }) : state;
+  },
+
+  aborted: (_, state, { reason }) => ({
+    ...state,
+    status: 'aborted',
+    stuckIn: undefined,
+    rollbackTo: undefined,
+    failure: state.failure ?? { kind: 'cancelled', reason },
+  }),
+
+  retried: (graph, state, { step }) => {
+    if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
+    const next = mapSteps(state, (s, key) =>
+      step === undefined || key === step || stepOfKey(key) === step ? tryAgain(graph, state, s, key) : s,
+    );
+    return unstuck(step === undefined ? next : reopenFanOut(next, step));
+  },
+
+  skipped: (graph, state, { step, result }) => {
+    if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;
+    const forward = stepState(state, step).status !== 'compensation_failed' && state.stuckIn === 'running';
+    const freed = unstuck(state);
+    return forward
+      ? completed(graph, reopenFanOut(freed, step), step, result)
+      : compensated(graph, freed, step);
+  },
+
+  // Whether a saga settles does not depend on the time, only when it goes on does.
+  settled: (graph, state, { status }) =>
+    decide(graph, state, 0).settle === status
+      ? { ...state, status, stuckIn: isTerminal(status) ? undefined : inWhich(state) }
+      : state,
+};
+
+/**
+ * The state after an event. Pure; terminal states are final: nothing that comes late overwrites them.
+ */
+export function evolve(graph: SagaGraph, state: SagaState, event: SagaEvent): SagaState {
+  if (isTerminal(state.status)) return state;
+  const transition = TRANSITIONS[event.type] as (g: SagaGraph, s: SagaState, e: SagaEvent) => SagaState;
+  const next = transition(graph, state, event);
+  const { pivots } = relationsOf(graph);
+  if (pivots.length === 0) return next;
+  return barPivots(graph, next, pivots, 'now' in event ? event.now : undefined);
+}
+
+/** A step, or an item, is done, and with its last item the fan-out. */
+function completed(graph: SagaGraph, state: SagaState, key: string, result: string | undefined): SagaState {
+  const name = stepOfKey(key);
+  let next = withStep(state, key, (s) => ({
+    ...s,
+    status: 'completed',
+    unknown: false,
+    result,
+    retryAt: undefined,
+    active: false,
+  }));
+  if (key !== name) {
+    const { items, status } = stepState(next, name);
+    if (status !== 'running' || !items!.every((_, n) => isDone(stepState(next, itemKey(name, n)))))
+      return next;
+    next = withStep(next, name, (s) => ({ ...s, status: 'completed' }));
+  }
+  // What is about to be undone wins nothing.
+  return goesOn(graph, next, name) ? winRaces(graph, next, name) : next;
+}
+
+/** A step, or an item, is undone, and with its last item the fan-out. */
+function compensated(graph: SagaGraph, state: SagaState, key: string): SagaState {
+  const next = withStep(state, key, (s) => ({
+    ...s,
+    status: 'compensated',
+    retryAt: undefined,
+    active: false,
+  }));
+  const name = stepOfKey(key);
+  const node = graph.steps.get(name);
+  if (key === name || node === undefined) return next;
+  const undone = stepState(next, name).items!.every((_, index) => {
+    const item = stepState(next, itemKey(name, index));
+    return (
+      !item.active &&
+      item.status !== 'compensating' &&
+      item.status !== 'compensation_failed' &&
+      !needsUndo(node, item)
+    );
+  });
+  return undone ? withStep(next, name, (s) => ({ ...s, status: 'compensated' })) : next;
+}
+
+/** Only steps that have not begun, wait for another attempt, or were lost under way begin; none while turning back. */
+function mayStart(state: SagaState, key: string): boolean {
+  const step = stepState(state, key);
+  return (
+    state.status === 'running' &&
+    !step.active &&
+    !step.cut &&
+    (step.status === 'pending' || step.status === 'waiting' || step.status === 'running')
+  );
+}
+
+/** While turning back, and what a lost race has left behind. */
+function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
+  const node = graph.steps.get(stepOfKey(key));
+  const step = stepState(state, key);
+  const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).cut;
+  return node !== undefined && isConcerned && !step.active && toBeUndone(node, step);
+}
+
+function toBeUndone(node: StepNode, step: StepState): boolean {
+  return step.status === 'compensating' || needsUndo(node, step);
+}
+
+/** A person is needed. */
+function isHeld({ status }: SagaState): boolean {
+  return status === 'stuck' || status === 'suspended';
+}
+
+/** Gives back the budget of what gave up. Suspects of a crash loop are pending; they only get their budget back. */
+function tryAgain(graph: SagaGraph, { stuckIn }: SagaState, step: StepState, key: string): StepState {
+  if (stuckIn === 'running' && step.status === 'failed' && !step.cut) {
+    return step.items
+      ? { ...step, status: 'running', retryAt: undefined }
+      : { ...step, status: 'pending', failures: 0, retryAt: undefined };
+  }
+  // A pivot that cannot be undone is not tried: somebody has to say what became of it.
+  const node = graph.steps.get(stepOfKey(key));
+  return step.status === 'compensation_failed' && (node === undefined || node.compensate !== undefined)
+    ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }
+    : step;
+}
+
+/** While held: is this step, or its compensation, among what an operator may try again or do by hand? */
+function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
+  const name = stepOfKey(key);
+  // An operator's process may not have the graph; the steps that something happened to are known without it.
+  if (!graph.steps.has(name) && !state.steps.has(key)) return false;
+  const step = stepState(state, key);
+  if (step.status === 'compensation_failed') return true;
+  if (state.stuckIn === 'running') return !isDone(step) && !stepState(state, name).cut;
+  const { rollbackTo } = state;
+  const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);
+  return isConcerned && graph.steps.has(name) && !step.active && toBeUndone(nodeOf(graph, key), step);
+}
+
+/** An operator deals with one item of a fan-out that gave up: the others may go on. */
+function reopenFanOut(state: SagaState, key: string): SagaState {
+  const name = stepOfKey(key);
+  if (key === name || stepState(state, name).status !== 'failed') return state;
+  const items = stepState(state, name).items!.map((_, index) => stepState(state, itemKey(name, index)));
+  const others = items.filter((item) => item.status === 'failed' && item !== state.steps.get(key));
+  return others.length > 0 ? state : withStep(state, name, (s) => ({ ...s, status: 'running' }));
+}
+
+function unstuck(state: SagaState): SagaState {
+  const forward = state.stuckIn === 'running';
+  return {
+    ...state,
+    status: forward ? 'running' : 'compensating',
+    stuckIn: undefined,
+    failure: forward ? undefined : state.failure,
+  };
+}
+
+function inWhich(state: SagaState): 'running' | 'compensating' {
+  return state.status === 'compensating' ? 'compensating' : 'running';
+}

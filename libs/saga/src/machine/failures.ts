@@ -1,0 +1,131 @@
+import { retryDelay, type ResolvedRetryPolicy } from '../definition/retry-policy.js';
+import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
+import { nodeOf, type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import { mayHavePassed, pivotPassed } from './decide.js';
+import { descendantsOf } from './graph-relations.js';
+import { tolerate } from './races.js';
+import type { SagaEvent } from './saga-event.js';
+import { type SagaState, stepState } from './saga-state.js';
+import { savepointFor, startTurningBack } from './savepoints.js';
+import { withError, withStep } from './step-changes.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/** Only the attempt under way can settle: what ends late finds its step settled, and changes nothing. */
+export function isUnderWay(state: SagaState, key: string, status: 'running' | 'compensating'): boolean {
+  const step = stepState(state, key);
+  return step.active && step.status === status;
+}
+
+/** An attempt of a step, or of an item, has failed: it waits for another, or gives up. */
+export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'step-failed'>): SagaState {
+  const { step: key, now } = event;
+  if (!isUnderWay(state, key, 'running')) return state;
+  const { retry, idempotent } = nodeOf(graph, key);
+  const before = stepState(state, key);
+  const failures = before.failures + 1;
+  const again =
+    goesOn(graph, state, stepOfKey(key)) &&
+    mayRetry(retry, failures, event.retryable) &&
+    (idempotent || !event.unknown);
+  const next = withStep(state, key, (step) => ({
+    ...step,
+    status: again ? 'waiting' : 'failed',
+    failures,
+    unknown: before.unknown || event.unknown,
+    retryAt: again ? now + retryDelay(retry, failures, event.random) : undefined,
+    errors: withError(step, event.error, now, 'step'),
+    active: false,
+  }));
+  return again ? next : gaveUp(graph, next, key, { kind: event.kind, step: key, error: event.error });
+}
+
+export function compensationFailed(
+  graph: SagaGraph,
+  state: SagaState,
+  event: EventOf<'compensation-failed'>,
+): SagaState {
+  if (!isUnderWay(state, event.step, 'compensating')) return state;
+  const policy = nodeOf(graph, event.step).compensationRetry;
+  return withStep(state, event.step, (step) => {
+    const failures = step.compensationFailures + 1;
+    const failed = {
+      ...step,
+      compensationFailures: failures,
+      errors: withError(step, event.error, event.now, 'compensation'),
+      active: false,
+    };
+    return mayRetry(policy, failures, event.retryable)
+      ? { ...failed, retryAt: event.now + retryDelay(policy, failures, event.random) }
+      : { ...failed, status: 'compensation_failed' };
+  });
+}
+
+/**
+ * A step, or an item of it, has failed for good. What follows, in this order: nothing, if the saga turns back
+ * already, or the step's branch has lost; the branch is cut, if others can stand in for it; back to a savepoint;
+ * a halt, behind a pivot or for an operator; all the way back.
+ */
+export function gaveUp(graph: SagaGraph, given: SagaState, key: string, failure: SagaFailure): SagaState {
+  const name = stepOfKey(key);
+  let state = given;
+  if (key !== name)
+    state = withStep(state, name, (step) => ({ ...step, status: 'failed', retryAt: undefined }));
+  if (!goesOn(graph, state, name)) return state;
+  const tolerated = tolerate(graph, state, name);
+  if (tolerated) return tolerated;
+  const savepoint = savepointFor(graph, state, name);
+  const { rollbackTo } = state;
+  if (savepoint !== undefined) {
+    // Already on the way to another: the earlier one of a line, or all the way.
+    const isEarlier = rollbackTo === undefined || descendantsOf(graph, savepoint).has(rollbackTo);
+    if (isEarlier) return startTurningBack(graph, state, failure, savepoint);
+  }
+  const halts =
+    pivotPassed(graph, state) ||
+    mayHavePassed(nodeOf(graph, name), stepState(state, name)) ||
+    (graph.onFailure === 'suspend' && savepoint === undefined);
+  if (!halts) return startTurningBack(graph, state, failure);
+  return { ...state, failure };
+}
+
+/** Is this step's branch still on its way forward, so that its failure matters? */
+export function goesOn(graph: SagaGraph, state: SagaState, name: string): boolean {
+  if (stepState(state, name).cut) return false;
+  if (state.status === 'running') return true;
+  const { rollbackTo } = state;
+  return (
+    state.status === 'compensating' && rollbackTo !== undefined && !descendantsOf(graph, rollbackTo).has(name)
+  );
+}
+
+export function mayRetry(policy: ResolvedRetryPolicy, failures: number, retryable: boolean): boolean {
+  return retryable && failures < policy.attempts;
+}
+
+/** Turning back must not pass what may have been the point of no return: it waits for a person. */
+export function barPivots(
+  graph: SagaGraph,
+  state: SagaState,
+  pivots: readonly string[],
+  now?: number,
+): SagaState {
+  if (state.status !== 'compensating') return state;
+  const { rollbackTo } = state;
+  const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
+  let next = state;
+  for (const name of pivots) {
+    if (region && !region.has(name)) continue;
+    if (!mayHavePassed(nodeOf(graph, name), stepState(next, name))) continue;
+    const error: SerializedError = {
+      name: 'PivotPassedError',
+      message: `The point of no return '${name}' ${stepState(next, name).unknown ? 'may have been' : 'was'} passed while the saga turned back`,
+    };
+    next = withStep(next, name, (step) => ({
+      ...step,
+      status: 'compensation_failed',
+      errors: now === undefined ? step.errors : withError(step, error, now, 'compensation'),
+    }));
+  }
+  return next;
+}

@@ -1,0 +1,31 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { decide, type Decision } from './decide.js';
+import { evolve } from './evolve.js';
+import type { SagaEvent } from './saga-event.js';
+import type { SagaState } from './saga-state.js';
+
+/** What remains to be done once everything has happened that follows without doing anything. */
+export interface Followed {
+  readonly state: SagaState;
+  readonly decision: Decision & { readonly settle?: Exclude<Decision['settle'], 'resumed'> };
+  /** What happened on the way. */
+  readonly events: readonly SagaEvent[];
+}
+
+/** Lets delays begin, deadlines pass, and a saga that is back at its savepoint go forward again. */
+export function follow(graph: SagaGraph, given: SagaState, now: number): Followed {
+  const events: SagaEvent[] = [];
+  let state = given;
+  for (;;) {
+    const decision = decide(graph, state, now);
+    const { settle, expired, delays = [] } = decision;
+    const next: SagaEvent[] = expired
+      ? [{ type: 'expired', now }]
+      : settle === 'resumed'
+        ? [{ type: 'resumed' }]
+        : delays.map(({ name, delay }) => ({ type: 'delayed', step: name, until: now + delay! }));
+    if (next.length === 0) return { state, decision: decision as Followed['decision'], events };
+    for (const event of next) state = evolve(graph, state, event);
+    events.push(...next);
+  }
+}

@@ -1,0 +1,271 @@
+import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+
+/**
+ * The oracle's own book of a saga, kept from its history alone and by none of the machine's code. All that can
+ * be derived is derived anew each time, by sets and walks over the graph: slow, and easy to see through.
+ */
+export interface Book {
+  mode: 'running' | 'returning' | 'compensating' | 'stuck' | 'suspended' | 'over';
+  /** While stuck or suspended: what it goes back to. */
+  resting?: 'running' | 'returning' | 'compensating';
+  /** While returning, or stuck in it: the savepoint. */
+  target?: string;
+  round: number;
+  readonly deadline?: number;
+  readonly lives: Map<string, Life>;
+  readonly cut: Set<string>;
+  /** Of joins any: who was first. */
+  readonly winners: Map<string, string>;
+  /** Steps that completed, in order. */
+  completions: string[];
+}
+
+/** One step, or one item, in one round. */
+export interface Life {
+  phase: 'idle' | 'running' | 'completed' | 'skipped' | 'failed' | 'undoing' | 'undone' | 'not undone';
+  active: boolean;
+  begun: number;
+  failures: number;
+  unknown: boolean;
+  undoFailures: number;
+  retryAt?: number;
+  delayed: boolean;
+  /** Of a fan-out, once asked. */
+  items?: number;
+  result?: string;
+  round: number;
+  returns: number;
+}
+
+export function emptyBook(deadline: number | undefined): Book {
+  return {
+    mode: 'running',
+    round: 1,
+    deadline,
+    lives: new Map(),
+    cut: new Set(),
+    winners: new Map(),
+    completions: [],
+  };
+}
+
+export function copyOf(book: Book): Book {
+  return {
+    ...book,
+    lives: new Map([...book.lives].map(([key, life]) => [key, { ...life }])),
+    cut: new Set(book.cut),
+    winners: new Map(book.winners),
+    completions: [...book.completions],
+  };
+}
+
+/** The graph's relations, by walking it. */
+export class Relations {
+  readonly nodes: readonly StepNode[];
+  private readonly below = new Map<string, ReadonlySet<string>>();
+
+  constructor(readonly graph: SagaGraph) {
+    this.nodes = [...graph.steps.values()];
+    for (const node of this.nodes)
+      this.below.set(
+        node.name,
+        walk(node.name, (name) => this.dependents(name)),
+      );
+  }
+
+  node(key: string): StepNode {
+    return this.graph.steps.get(key.replace(/\[\d+\]$/, ''))!;
+  }
+
+  /** Those that wait for this one; not by the graph's own word for it. */
+  dependents(name: string): string[] {
+    return this.nodes.filter(({ after }) => after.includes(name)).map((node) => node.name);
+  }
+
+  /** All that depend on it, directly or not. */
+  descendants(name: string): ReadonlySet<string> {
+    return this.below.get(name)!;
+  }
+}
+
+function walk(from: string, next: (name: string) => string[]): Set<string> {
+  const reached = new Set<string>();
+  const visit = (name: string): void => {
+    for (const other of next(name)) {
+      if (reached.has(other)) continue;
+      reached.add(other);
+      visit(other);
+    }
+  };
+  visit(from);
+  return reached;
+}
+
+/** What the rules say of a book. */
+export class Rules {
+  constructor(
+    readonly of: Relations,
+    readonly book: Book,
+  ) {}
+
+  life(key: string): Life {
+    let life = this.book.lives.get(key);
+    if (!life) {
+      const step = this.of.node(key).name;
+      life = {
+        phase: 'idle',
+        active: false,
+        begun: 0,
+        failures: 0,
+        unknown: false,
+        undoFailures: 0,
+        delayed: false,
+        round: key === step ? 1 : this.life(step).round,
+        returns: 0,
+      };
+      this.book.lives.set(key, life);
+    }
+    return life;
+  }
+
+  isCut(name: string): boolean {
+    return this.book.cut.has(name);
+  }
+
+  /** Where attempts are made: the items of a fan-out that was asked, otherwise the step itself. */
+  keys({ name }: StepNode): string[] {
+    const { items } = this.life(name);
+    return items === undefined ? [name] : Array.from({ length: items }, (_, index) => `${name}[${index}]`);
+  }
+
+  allKeys(): string[] {
+    return this.of.nodes.flatMap((node) => this.keys(node));
+  }
+
+  isActive(node: StepNode): boolean {
+    return this.keys(node).some((key) => this.life(key).active);
+  }
+
+  anyActive(): boolean {
+    return this.of.nodes.some((node) => this.isActive(node));
+  }
+
+  phase(name: string): Life['phase'] {
+    return this.life(name).phase;
+  }
+
+  /** F1, F2. */
+  isReady(node: StepNode): boolean {
+    if (node.after.length === 0) return true;
+    const isDone = (name: string) => this.phase(name) === 'completed' || this.phase(name) === 'skipped';
+    // What was lost is not done, also where it completed: after a return to a savepoint its join may be back.
+    if (node.join === 'all') return node.after.every((name) => isDone(name) && !this.isCut(name));
+    const left = node.after.filter((name) => !this.isCut(name));
+    if (left.some((name) => this.phase(name) === 'completed')) return true;
+    return left.length > 0 && left.every((name) => this.phase(name) === 'skipped');
+  }
+
+  /** F7: an edge that nothing comes through any more. */
+  isDead(from: string, to: StepNode): boolean {
+    const winner = this.book.winners.get(to.name);
+    return this.isCut(to.name) || (to.join === 'any' && winner !== undefined && winner !== from);
+  }
+
+  /** F7: whom nothing needs any more, given those that are cut. */
+  unneeded(): StepNode | undefined {
+    return this.of.nodes.find((node) => {
+      const dependents = this.of.dependents(node.name);
+      if (this.isCut(node.name) || dependents.length === 0) return false;
+      return dependents.every((name) => this.isDead(node.name, this.of.node(name)));
+    });
+  }
+
+  /** F8: what would be cut with a step that failed; undefined: an end of the saga would be among it. */
+  tolerating(failed: string): string[] | undefined {
+    const marks = new Set([...this.book.cut, failed]);
+    // Forward in topological order.
+    for (const { name, after, join } of this.of.nodes) {
+      if (after.length === 0) continue;
+      const hit = join === 'all' ? after.some((one) => marks.has(one)) : after.every((one) => marks.has(one));
+      if (hit) marks.add(name);
+    }
+    const fresh = [...marks].filter((name) => !this.isCut(name));
+    return fresh.some((name) => this.of.dependents(name).length === 0) ? undefined : fresh;
+  }
+
+  /** P1. */
+  pivotPassed(): boolean {
+    return this.of.nodes.some(
+      ({ name, pivot }) => pivot && this.phase(name) === 'completed' && !this.isCut(name),
+    );
+  }
+
+  /** P2. */
+  pivotInDoubt(node: StepNode): boolean {
+    const doubt = this.keys(node).some((key) => this.phase(key) === 'failed' && this.life(key).unknown);
+    return node.pivot && node.compensate === undefined && doubt;
+  }
+
+  /** S1: the last in topological order of the savepoints that apply. */
+  savepointFor(failed: string): string | undefined {
+    return this.of.nodes
+      .filter(({ name, savepoint }) => {
+        if (!savepoint || !this.of.descendants(name).has(failed)) return false;
+        if (this.phase(name) !== 'completed' || this.isCut(name)) return false;
+        if (this.life(name).returns >= savepoint.attempts - 1) return false;
+        return ![...this.of.descendants(name)].some(
+          (other) => this.of.node(other).pivot && this.phase(other) === 'completed' && !this.isCut(other),
+        );
+      })
+      .at(-1)?.name;
+  }
+
+  /** Failed, nobody's loser: the saga goes on with nothing (F6.5, F6.6). */
+  isHalted(): boolean {
+    return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isCut(name));
+  }
+
+  /** Nothing is left to begin. */
+  isAllDone(): boolean {
+    return this.of.nodes.every(
+      ({ name }) => this.isCut(name) || ['completed', 'skipped'].includes(this.phase(name)),
+    );
+  }
+
+  /** B2: undone it is not, and has to be. */
+  isLeft(key: string): boolean {
+    const { compensate, compensateOnFailure } = this.of.node(key);
+    const { phase, unknown, begun } = this.life(key);
+    if (phase === 'undoing' || phase === 'not undone') return true;
+    if (compensate === undefined) return false;
+    return phase === 'completed' || (phase === 'failed' && (unknown || (compensateOnFailure && begun > 0)));
+  }
+
+  /** Nothing to undo, nothing under way, nothing that a probe still has to tell. */
+  isClear(node: StepNode): boolean {
+    return this.keys(node).every((key) => {
+      const { active, phase } = this.life(key);
+      return !active && phase !== 'running' && !this.isLeft(key);
+    });
+  }
+
+  /** B3 within a region: all of it that depends on the node is clear. */
+  mayUndo({ name }: StepNode, region: 'all' | 'cut'): boolean {
+    const dependents =
+      region === 'all'
+        ? this.of.descendants(name)
+        : walk(name, (from) => this.of.dependents(from).filter((to) => this.isCut(to)));
+    return [...dependents].every((other) => this.isClear(this.of.node(other)));
+  }
+
+  /** Is it one of those that go forward? */
+  goesForward({ name }: StepNode): boolean {
+    if (this.isCut(name)) return false;
+    return this.book.mode === 'running' || (this.book.mode === 'returning' && !this.isInRegion(name));
+  }
+
+  isInRegion(name: string): boolean {
+    if (this.book.mode === 'compensating') return true;
+    return this.book.target !== undefined && this.of.descendants(this.book.target).has(name);
+  }
+}

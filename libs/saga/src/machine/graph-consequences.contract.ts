@@ -1,0 +1,178 @@
+import type { StepNode } from '../definition/saga-graph.js';
+import { type Book, copyOf, type Life, type Relations, Rules } from './graph-book.contract.js';
+import type { SagaEvent } from './saga-event.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/** What follows from what happened, by the rules of the graph. */
+export class Consequences {
+  readonly rules: Rules;
+
+  constructor(
+    readonly relations: Relations,
+    readonly book: Book,
+  ) {
+    this.rules = new Rules(relations, book);
+  }
+
+  change(key: string, change: Partial<Life>): void {
+    Object.assign(this.rules.life(key), change);
+  }
+
+  completeFanOut(node: StepNode): void {
+    const { rules } = this;
+    if (rules.phase(node.name) !== 'running') return;
+    const keys = rules.keys(node);
+    if (!keys.every((key) => rules.phase(key) === 'completed')) return;
+    const results = keys.map((key) => rules.life(key).result ?? 'null');
+    this.complete(node.name, `[${results.join(',')}]`);
+  }
+
+  /** F7: of the joins any that wait for it and that nobody else has won, it is the winner. */
+  complete(name: string, result: string | undefined): void {
+    const { book, rules } = this;
+    this.change(name, { phase: 'completed', unknown: false, retryAt: undefined, result });
+    book.completions.push(name);
+    if (rules.goesForward(this.relations.node(name))) this.winJoins(name);
+  }
+
+  winJoins(winner: string): void {
+    const { book, rules } = this;
+    for (const name of this.relations.dependents(winner)) {
+      const node = this.relations.node(name);
+      const isOpen = node.join === 'any' && !rules.isCut(name) && !book.winners.has(name);
+      // What is being returned before is won anew when it is gone through again.
+      const isReset = book.mode === 'returning' && rules.isInRegion(name);
+      if (isOpen && !isReset) book.winners.set(name, winner);
+    }
+    this.cutUnneeded();
+  }
+
+  cutUnneeded(): void {
+    for (let node = this.rules.unneeded(); node; node = this.rules.unneeded()) this.cut(node.name);
+  }
+
+  cut(name: string): void {
+    const node = this.relations.node(name);
+    this.book.cut.add(name);
+    this.endWaiting(node);
+  }
+
+  /** Nobody begins it any more: what has begun and waits for another attempt has failed. F7: a loser is skipped. */
+  endWaiting(node: StepNode): void {
+    for (const key of this.rules.keys(node)) {
+      const { phase, begun } = this.rules.life(key);
+      if (phase !== 'idle') continue;
+      const isOver = this.rules.isCut(node.name) && !this.rules.life(key).unknown && !node.forEach;
+      if (begun > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
+      else if (this.rules.isCut(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
+    }
+  }
+
+  /** F6. */
+  failedForGood(key: string): Book[] {
+    const { rules, book } = this;
+    const node = this.relations.node(key);
+    if (node.name !== key) {
+      if (rules.phase(node.name) !== 'running') return [book];
+      this.change(node.name, { phase: 'failed' });
+    }
+    if (!rules.goesForward(node)) return [book];
+    const tolerated = rules.tolerating(node.name);
+    const doubtful = rules.pivotInDoubt(node);
+    if (book.mode === 'returning') return this.failedBeside(node, tolerated, doubtful);
+    const halted = copyOf(book);
+    if (tolerated) {
+      for (const name of tolerated) this.cut(name);
+      this.cutUnneeded();
+      return doubtful ? [book, halted] : [book];
+    }
+    if (doubtful) return [book];
+    const savepoint = rules.savepointFor(node.name);
+    if (savepoint !== undefined) this.returnTo(savepoint);
+    else if (!rules.pivotPassed() && this.relations.graph.onFailure === 'compensate') this.turnBack();
+    return [book];
+  }
+
+  /** S4, while the saga returns to a savepoint that is not before the step. */
+  failedBeside(node: StepNode, tolerated: string[] | undefined, doubtful: boolean): Book[] {
+    const { rules, book } = this;
+    const before = copyOf(book);
+    const books = [book];
+    // With onFailure 'suspend' it may also wait for its operator, once it is back at the savepoint.
+    if (this.relations.graph.onFailure === 'suspend') books.push(copyOf(book));
+    const savepoint = rules.savepointFor(node.name);
+    if (doubtful) return books;
+    if (tolerated) {
+      const going = new Consequences(this.relations, before);
+      for (const name of tolerated) going.cut(name);
+      going.cutUnneeded();
+      books.push(before);
+    }
+    if (savepoint !== undefined && this.relations.descendants(savepoint).has(book.target!)) {
+      this.returnTo(savepoint);
+    } else if (!rules.pivotPassed()) this.turnBack();
+    return books;
+  }
+
+  returnTo(savepoint: string): void {
+    this.book.mode = 'returning';
+    this.book.target = savepoint;
+    this.endWaitingInRegion();
+  }
+
+  turnBack(): void {
+    this.book.mode = 'compensating';
+    this.book.resting = this.book.target = undefined;
+    this.endWaitingInRegion();
+  }
+
+  endWaitingInRegion(): void {
+    for (const node of this.relations.nodes) if (this.rules.isInRegion(node.name)) this.endWaiting(node);
+  }
+
+  /** S3. */
+  resume(): Book[] {
+    const { book, rules, relations } = this;
+    const savepoint = book.target!;
+    const again = relations.descendants(savepoint);
+    book.round += 1;
+    for (const name of again) {
+      for (const key of rules.keys(relations.node(name))) book.lives.delete(key);
+      book.lives.delete(name);
+      book.cut.delete(name);
+      book.winners.delete(name);
+    }
+    for (const name of again) rules.life(name).round = book.round;
+    rules.life(savepoint).returns += 1;
+    book.completions = book.completions.filter((name) => !again.has(name));
+    book.mode = 'running';
+    book.target = undefined;
+    // Losers beside what is gone through again stay lost; what cannot do without them may be lost from the beginning.
+    const lost = new Consequences(relations, copyOf(book));
+    for (const going of [this, lost]) {
+      if (going === lost) lost.cutDoomed(again);
+      for (const name of book.completions) if (!going.rules.isCut(name)) going.winJoins(name);
+    }
+    return lost.book.cut.size === book.cut.size ? [book] : [book, lost.book];
+  }
+
+  cutDoomed(among: ReadonlySet<string>): void {
+    const isLost = (name: string) => this.rules.isCut(name);
+    for (const { name, after, join } of this.relations.nodes) {
+      if (!among.has(name) || after.length === 0) continue;
+      if (join === 'all' ? after.some(isLost) : after.every(isLost)) this.cut(name);
+    }
+  }
+
+  settled(status: EventOf<'settled'>['status']): Book[] {
+    const { book } = this;
+    if (status === 'stuck' || status === 'suspended') {
+      book.resting = book.mode as Book['resting'];
+      book.mode = status;
+    } else {
+      book.mode = 'over';
+    }
+    return [book];
+  }
+}

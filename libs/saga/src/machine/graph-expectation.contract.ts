@@ -1,0 +1,194 @@
+import type { StepNode } from '../definition/saga-graph.js';
+import { type Book, type Relations, Rules } from './graph-book.contract.js';
+
+/** What the rules say comes next. */
+export interface Expectation {
+  /** As `kind key`: these, */
+  readonly must: readonly string[];
+  /** perhaps these, where the rules leave it open, */
+  readonly may: readonly string[];
+  /** and as many of each group's as there is room for. */
+  readonly groups: readonly { readonly keys: readonly string[]; readonly room: number }[];
+  readonly delays: readonly string[];
+  readonly wakes: readonly number[];
+  /** One of these, if there are any. */
+  readonly settle: readonly string[];
+  /** It may also go on with what is left of `may`. */
+  readonly settleIsOpen: boolean;
+  readonly expired: boolean;
+}
+
+/** What comes next by the rules, for a saga with this book at this time. */
+export function expectation(relations: Relations, book: Book, now: number): Expectation {
+  return new Expecting(relations, book, now).result();
+}
+
+class Expecting implements Expectation {
+  readonly must: string[] = [];
+  readonly may: string[] = [];
+  readonly groups: { keys: string[]; room: number }[] = [];
+  readonly delays: string[] = [];
+  readonly wakes: number[] = [];
+  readonly settle: string[] = [];
+  settleIsOpen = false;
+  expired = false;
+  private readonly rules: Rules;
+
+  constructor(
+    private readonly of: Relations,
+    private readonly book: Book,
+    private readonly now: number,
+  ) {
+    this.rules = new Rules(of, book);
+  }
+
+  result(): Expectation {
+    if (this.book.mode === 'running') this.forward();
+    else if (this.book.mode === 'returning') this.back((name) => this.rules.isInRegion(name));
+    else if (this.book.mode === 'compensating') this.back(() => true);
+    return this;
+  }
+
+  private forward(): void {
+    const { rules, of, book } = this;
+    if (book.deadline !== undefined && !rules.pivotPassed()) {
+      this.expired = book.deadline <= this.now;
+      if (!this.expired && !rules.isHalted() && !rules.isAllDone()) this.wakes.push(book.deadline);
+    }
+    const halted = rules.isHalted();
+    for (const node of of.nodes) {
+      if (!rules.isCut(node.name)) {
+        if (!halted) this.begin(node);
+        else this.openProbe(node);
+        continue;
+      }
+      if (rules.mayUndo(node, 'cut')) this.undo(node, halted);
+      else this.openProbe(node);
+    }
+    if (rules.anyActive()) return;
+    if (halted) {
+      const doubt = of.nodes.some((node) => rules.pivotInDoubt(node) && !rules.isCut(node.name));
+      if (rules.pivotPassed() || doubt || of.graph.onFailure !== 'suspend') this.settle.push('stuck');
+      if (of.graph.onFailure === 'suspend') this.settle.push('suspended');
+      this.settleIsOpen = true;
+      return;
+    }
+    const isOver = (node: StepNode) =>
+      rules.isCut(node.name)
+        ? rules.isClear(node)
+        : ['completed', 'skipped'].includes(rules.phase(node.name));
+    if (of.nodes.every(isOver)) this.settle.push('completed');
+    else if (this.hasNothing() && this.someGaveUp()) this.settle.push('stuck');
+  }
+
+  private begin(node: StepNode): void {
+    const { rules } = this;
+    const { phase, active, items, retryAt, delayed, begun } = rules.life(node.name);
+    if (!rules.isReady(node) || (phase !== 'idle' && phase !== 'running')) return;
+    if (items !== undefined) return this.beginItems(node);
+    if (active) return;
+    if (phase === 'running') return this.probe(node);
+    if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
+    else if (node.delay !== undefined && !delayed && begun === 0) this.delays.push(node.name);
+    else this.must.push(`${node.forEach ? 'expand' : 'run'} ${node.name}`);
+  }
+
+  private beginItems(node: StepNode): void {
+    const keys = this.rules.keys(node).filter((key) => this.rules.phase(key) === 'idle');
+    this.addGroup('run', node, keys);
+  }
+
+  /** R2: what an interrupted at-most-once step did is asked first of all. */
+  private probe(node: StepNode): void {
+    this.addGroup('probe', node, []);
+  }
+
+  /** Interrupted, and its probe was not asked yet. */
+  private interrupted(node: StepNode): string[] {
+    return this.rules.keys(node).filter((key) => {
+      const { phase, active, items } = this.rules.life(key);
+      return phase === 'running' && !active && items === undefined;
+    });
+  }
+
+  private openProbe(node: StepNode): void {
+    this.may.push(...this.interrupted(node).map((key) => `probe ${key}`));
+  }
+
+  private back(isInRegion: (name: string) => boolean): void {
+    const { rules, of, book } = this;
+    for (const node of of.nodes) {
+      // What lost a join any was not needed by what the join went on with.
+      const isLoser = rules.isCut(node.name) && rules.mayUndo(node, 'cut');
+      if (!isInRegion(node.name)) {
+        this.openProbe(node);
+        if (isLoser) this.undo(node, true);
+      } else if (rules.mayUndo(node, 'all')) this.undo(node, false);
+      else {
+        this.openProbe(node);
+        if (isLoser) this.undo(node, true);
+      }
+    }
+    const region = of.nodes.filter(({ name }) => isInRegion(name));
+    if (book.mode === 'returning' && region.every((node) => rules.isClear(node))) {
+      this.settle.push('resumed');
+    } else if (!rules.anyActive()) {
+      if (region.every((node) => rules.isClear(node))) this.settle.push('compensated');
+      else if (this.hasNothing()) this.settle.push('stuck');
+      this.settleIsOpen = this.may.length > 0;
+    }
+  }
+
+  private undo(node: StepNode, isOpen: boolean): void {
+    const keys = this.rules
+      .keys(node)
+      .filter((key) => this.rules.isLeft(key) && this.rules.phase(key) !== 'not undone');
+    if (isOpen) {
+      this.may.push(...keys.map((key) => `compensate ${key}`));
+      this.openProbe(node);
+    } else this.addGroup('compensate', node, keys);
+  }
+
+  private addGroup(kind: 'run' | 'compensate' | 'probe', node: StepNode, keys: string[]): void {
+    const lives = keys.map((key) => ({ key, ...this.rules.life(key) })).filter(({ active }) => !active);
+    const probes = this.interrupted(node).map((key) => `probe ${key}`);
+    const due = lives.filter(({ retryAt }) => retryAt === undefined || retryAt <= this.now);
+    const underWay = this.rules.keys(node).filter((key) => this.rules.life(key).active).length;
+    const room = this.rules.life(node.name).items === undefined ? 1 : node.concurrency - underWay;
+    if (room > 0) {
+      for (const { retryAt } of lives)
+        if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
+    }
+    const actions = [...probes, ...due.map(({ key }) => `${kind} ${key}`)];
+    if (actions.length > 0) this.groups.push({ keys: actions, room: Math.max(0, room) });
+  }
+
+  private hasNothing(): boolean {
+    const isFull = this.groups.every(({ keys }) => keys.length === 0);
+    const wakes = this.wakes.filter((at) => at !== this.book.deadline);
+    return this.must.length + this.delays.length + wakes.length === 0 && isFull && !this.expired;
+  }
+
+  private someGaveUp(): boolean {
+    return this.rules.allKeys().some((key) => this.rules.phase(key) === 'not undone');
+  }
+}
+
+/**
+ * The steps and items that a worker may have begun, now or before: time passes while it is lost. `wide`: with
+ * those that others would have kept from beginning, since one may be suspected too many, but none too few.
+ */
+export function suspects(relations: Relations, book: Book, now: number, wide: boolean): string[] {
+  const rules = new Rules(relations, book);
+  const { must, groups } = expectation(relations, book, now);
+  const items = groups.flatMap(({ keys, room }) => {
+    const lives = keys.map((action) => ({ action, since: rules.life(action.split(' ')[1]!).retryAt ?? 0 }));
+    return lives
+      .filter(({ since }, index) => {
+        const before = lives.slice(0, index).filter((one) => one.since <= since);
+        return before.length < room || (wide && since > 0 && room > 0);
+      })
+      .map(({ action }) => action);
+  });
+  return [...must, ...items];
+}

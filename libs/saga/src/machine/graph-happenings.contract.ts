@@ -1,0 +1,293 @@
+import type { StepNode } from '../definition/saga-graph.js';
+import { Consequences } from './graph-consequences.contract.js';
+import { type Book, copyOf, type Life, type Relations, Rules } from './graph-book.contract.js';
+import { suspects } from './graph-expectation.contract.js';
+import { doubts, permutations, wait } from './graph-open-questions.contract.js';
+import type { SagaEvent } from './saga-event.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/**
+ * What the rules make of an event: the book after it, or several where they leave it open.
+ * `tookEffect`: whether an operator's call was accepted, which depends on more than the rules of the graph.
+ */
+export function booksAfter(relations: Relations, book: Book, event: SagaEvent, tookEffect: boolean): Book[] {
+  if (book.mode === 'over') return [book];
+  const doubtsBefore = doubts(relations, book);
+  const books = new Happening(relations, copyOf(book)).of(event, tookEffect);
+  return books.flatMap((after) => {
+    const fresh = doubts(relations, after).filter((key) => !doubtsBefore.includes(key));
+    if (fresh.length === 0) return [after];
+    // Of a pivot in doubt, while the saga turns back: that nobody may undo it may be shown, or not.
+    const shown = copyOf(after);
+    for (const key of fresh) new Rules(relations, shown).life(key).phase = 'not undone';
+    return [after, shown];
+  });
+}
+
+class Happening extends Consequences {
+  of(event: SagaEvent, tookEffect: boolean): Book[] {
+    const { book, rules } = this;
+    switch (event.type) {
+      case 'step-started':
+        this.change(event.step, { phase: 'running', active: true, retryAt: undefined });
+        rules.life(event.step).begun += 1;
+        return [book];
+      case 'probe-started':
+        this.change(event.step, { active: true });
+        return [book];
+      case 'step-completed':
+        return this.stepCompleted(event);
+      case 'step-failed':
+        return this.stepFailed(event);
+      case 'skipped-by-condition':
+        this.change(event.step, { phase: 'skipped', retryAt: undefined });
+        return [book];
+      case 'expanded':
+        this.change(event.step, { phase: 'running', items: event.items.length, retryAt: undefined });
+        if (event.items.length === 0) this.complete(event.step, '[]');
+        return [book];
+      case 'delayed':
+        this.change(event.step, { delayed: true, retryAt: event.until });
+        return [book];
+      case 'permitted':
+        this.change(event.step, { retryAt: event.at });
+        return [book];
+      case 'compensation-started':
+        this.change(event.step, { phase: 'undoing', active: true, retryAt: undefined });
+        return [book];
+      case 'compensation-completed':
+        if (this.isUnderWay(event.step, 'undoing'))
+          this.change(event.step, { phase: 'undone', active: false });
+        return [book];
+      case 'compensation-failed':
+        return this.compensationFailed(event);
+      case 'resumed':
+        return this.resume();
+      case 'expired':
+        this.turnBack();
+        return [book];
+      case 'settled':
+        return this.settled(event.status);
+      case 'interrupted':
+        return this.lose(rules.allKeys().filter((key) => rules.life(key).active));
+      case 'taken-over':
+        return this.takenOver(event);
+      case 'cancelled':
+        return this.cancelled(tookEffect);
+      case 'aborted':
+        book.mode = 'over';
+        return [book];
+      case 'retried':
+        return this.retried(event.step, tookEffect);
+      case 'skipped':
+        return this.skippedByHand(event, tookEffect);
+    }
+  }
+
+  private isUnderWay(key: string, phase: Life['phase']): boolean {
+    const life = this.rules.life(key);
+    return life.active && life.phase === phase;
+  }
+
+  private stepCompleted({ step: key, result }: EventOf<'step-completed'>): Book[] {
+    const { rules, book } = this;
+    if (!this.isUnderWay(key, 'running')) return [book];
+    const node = this.relations.node(key);
+    this.change(key, { phase: 'completed', active: false, unknown: false, result });
+    if (key === node.name) this.complete(key, result);
+    else this.completeFanOut(node);
+    const isLatePivot =
+      node.pivot &&
+      node.compensate === undefined &&
+      rules.phase(node.name) === 'completed' &&
+      rules.isInRegion(node.name);
+    if (!isLatePivot) return [book];
+    // P3; of a loser the rules do not say so.
+    const other = copyOf(book);
+    for (const late of rules.keys(node)) this.change(late, { phase: 'not undone' });
+    return rules.isCut(node.name) || node.forEach ? [book, other] : [book];
+  }
+
+  private stepFailed(event: EventOf<'step-failed'>): Book[] {
+    const { rules, book } = this;
+    const { step: key, unknown, retryable, now, random } = event;
+    if (!this.isUnderWay(key, 'running')) return [book];
+    const node = this.relations.node(key);
+    const life = rules.life(key);
+    this.change(key, { active: false, failures: life.failures + 1, unknown: life.unknown || unknown });
+    const mayTry = retryable && life.failures < node.retry.attempts && (node.idempotent || !unknown);
+    if (mayTry && rules.goesForward(node)) {
+      this.change(key, { phase: 'idle', retryAt: now + wait(life.failures, random) });
+      return [book];
+    }
+    this.change(key, { phase: 'failed' });
+    return this.failedForGood(key);
+  }
+
+  private compensationFailed({ step: key, retryable, now, random }: EventOf<'compensation-failed'>): Book[] {
+    if (!this.isUnderWay(key, 'undoing')) return [this.book];
+    const life = this.rules.life(key);
+    life.undoFailures += 1;
+    const again = retryable && life.undoFailures < this.relations.node(key).compensationRetry.attempts;
+    if (again) this.change(key, { active: false, retryAt: now + wait(life.undoFailures, random) });
+    else this.change(key, { active: false, phase: 'not undone' });
+    return [this.book];
+  }
+
+  private takenOver({ count, bound, now }: EventOf<'taken-over'>): Book[] {
+    if (!['running', 'returning', 'compensating'].includes(this.book.mode)) return [this.book];
+    let books = [this.book];
+    for (let lost = 0; lost < Math.max(count, 1); lost += 1) {
+      books = books.flatMap((before) =>
+        this.variants(before).flatMap(([book, wide]) => {
+          const rules = new Rules(this.relations, book);
+          const recorded = rules
+            .allKeys()
+            .filter((key) => rules.phase(key) === 'running')
+            // A fan-out is not itself at work, its items are.
+            .filter((key) => rules.life(key).items === undefined);
+          const due = suspects(this.relations, book, now, wide)
+            .map((action) => action.split(' '))
+            .filter(([kind]) => kind === 'run')
+            .map(([, key]) => key!);
+          return new Happening(this.relations, book).lose([...new Set([...recorded, ...due])]);
+        }),
+      );
+    }
+    if (count > bound) for (const book of books) new Happening(this.relations, book).settled('stuck');
+    return books;
+  }
+
+  private variants(book: Book): [Book, boolean][] {
+    return this.relations.nodes.some(({ forEach }) => forEach)
+      ? [
+          [copyOf(book), false],
+          [book, true],
+        ]
+      : [[book, false]];
+  }
+
+  /** Nobody will hear of these attempts; whatever may have happened may have. */
+  private lose(keys: string[]): Book[] {
+    const atMostOnce = keys.filter((key) => !this.relations.node(key).idempotent);
+    for (const key of keys) if (!atMostOnce.includes(key)) this.loseOne(key);
+    let books = [this.book];
+    const interrupted = atMostOnce.filter((key) => this.interrupt(key));
+    if (interrupted.length === 0) return books;
+    // Several fail at one moment; the rules do not say which is the first.
+    const orders = interrupted.length < 4 ? permutations(interrupted) : [interrupted];
+    books = orders.flatMap((order) => {
+      const from = new Happening(this.relations, copyOf(this.book));
+      return order.reduce<Book[]>(
+        (all, key) => all.flatMap((book) => new Happening(this.relations, book).failNow(key)),
+        [from.book],
+      );
+    });
+    return books;
+  }
+
+  private failNow(key: string): Book[] {
+    this.change(key, { phase: 'failed', unknown: true });
+    this.rules.life(key).failures += 1;
+    return this.failedForGood(key);
+  }
+
+  private loseOne(key: string): void {
+    const { rules } = this;
+    const life = rules.life(key);
+    const node = this.relations.node(key);
+    if (life.phase !== 'idle' && life.phase !== 'running') {
+      this.change(key, { active: false });
+      return;
+    }
+    this.change(key, {
+      phase: rules.goesForward(node) ? 'idle' : 'failed',
+      begun: life.begun + (life.phase === 'running' ? 0 : 1),
+      unknown: life.unknown || !node.transactional,
+      active: false,
+      retryAt: undefined,
+    });
+  }
+
+  /** True: it has failed by that. Its start is recorded before it runs: no record, no run. */
+  private interrupt(key: string): boolean {
+    const life = this.rules.life(key);
+    life.active = false;
+    return life.phase === 'running' && this.relations.node(key).probe === undefined;
+  }
+
+  private cancelled(tookEffect: boolean): Book[] {
+    const { book, rules } = this;
+    const forward = ['running', 'returning'].includes(book.mode) || book.resting === 'running';
+    const open = book.resting === 'returning';
+    if (rules.pivotPassed() || (!forward && !open)) return [book];
+    const untouched = copyOf(book);
+    this.turnBack();
+    // Nobody may undo a pivot in doubt; whether he may who cancels is not said.
+    const doubt = this.relations.nodes.some((node) => rules.pivotInDoubt(node));
+    return (doubt || open) && !tookEffect ? [untouched] : [book];
+  }
+
+  private retried(step: string | undefined, tookEffect: boolean): Book[] {
+    const { book, relations } = this;
+    if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
+    if (!tookEffect) return step === undefined ? [] : [book];
+    book.mode = book.resting!;
+    book.resting = undefined;
+    // Back at a savepoint, the steps beside that have failed may be tried again at once, or be asked for then.
+    const later = copyOf(book);
+    new Happening(relations, later).tryAgain(step, false);
+    this.tryAgain(step, true);
+    return book.mode === 'returning' ? [book, later] : [book];
+  }
+
+  private tryAgain(step: string | undefined, forward: boolean): void {
+    const { rules, relations } = this;
+    for (const key of new Set([...rules.allKeys(), ...relations.nodes.map(({ name }) => name)])) {
+      const node = relations.node(key);
+      if (step !== undefined && step !== key && step !== node.name) continue;
+      const { phase, items } = rules.life(key);
+      if (phase === 'not undone' && node.compensate !== undefined) {
+        this.change(key, { phase: 'undoing', undoFailures: 0, retryAt: undefined });
+      } else if (forward && phase === 'failed' && rules.goesForward(node)) {
+        this.change(key, {
+          phase: items === undefined ? 'idle' : 'running',
+          failures: 0,
+          retryAt: undefined,
+        });
+      }
+      if (forward) this.mend(node);
+    }
+  }
+
+  /** A fan-out goes on once none of its items has failed. */
+  private mend(node: StepNode): void {
+    const { rules } = this;
+    if (rules.life(node.name).items === undefined || rules.phase(node.name) === 'completed') return;
+    if (!rules.goesForward(node)) return;
+    const failed = rules.keys(node).some((key) => rules.phase(key) === 'failed');
+    this.change(node.name, { phase: failed ? 'failed' : 'running' });
+    this.completeFanOut(node);
+  }
+
+  private skippedByHand({ step: key, result }: EventOf<'skipped'>, tookEffect: boolean): Book[] {
+    const { book, rules } = this;
+    if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
+    if (!tookEffect) return [book];
+    const node = this.relations.node(key);
+    book.mode = book.resting!;
+    book.resting = undefined;
+    const isDone = rules.phase(key) === 'completed' || rules.phase(key) === 'skipped';
+    if (rules.goesForward(node) ? isDone : !rules.isLeft(key)) return [];
+    if (!rules.goesForward(node)) {
+      this.change(key, { phase: 'undone', retryAt: undefined });
+    } else if (key === node.name) {
+      this.complete(key, result);
+    } else {
+      this.change(key, { phase: 'completed', unknown: false, result, retryAt: undefined });
+      this.mend(node);
+    }
+    return [book];
+  }
+}

@@ -1,0 +1,177 @@
+import { type Book, copyOf, emptyBook, Relations, Rules } from './graph-book.contract.js';
+import { type Expectation, expectation } from './graph-expectation.contract.js';
+import { booksAfter } from './graph-happenings.contract.js';
+import type { Entry, Play } from './play-graph.contract.js';
+import type { RandomGraph } from './random-graph.contract.js';
+import { resultOf, type SagaState, stepState } from './saga-state.js';
+
+/** What the machine did against its rules, and where in the play. */
+export interface Violation {
+  readonly promise: Promised;
+  readonly what: string;
+  readonly at: number;
+}
+
+/** By the rules alone: what comes next, and what becomes of it. */
+export const RULED = [
+  'begins nothing before it is ready',
+  'holds up nothing that is ready',
+  'undoes nothing that is not to be undone, and nothing too early',
+  'holds up nothing that may be undone',
+  'has no more items of a fan-out under way than it may, and no fewer',
+  'delays what is to be delayed, once',
+  'wakes for what is due, when it is due',
+  'comes to rest when nothing is left, and as it should',
+  'is past its deadline when it is, unless a pivot has passed',
+  'goes on, turns back or returns to a savepoint as it should',
+  'cuts what lost a join any, and nothing else',
+  'counts the rounds',
+  'keeps results as they were given, those of items in their order',
+  'always comes to rest',
+] as const;
+export type Promised = (typeof RULED)[number] | (string & {});
+
+/** Reads a play from its beginning, with a book of its own, and says where the machine left the rules. */
+export function judge({ graph }: RandomGraph, play: Play): Violation | undefined {
+  return new Judge(new Relations(graph), play).violation();
+}
+
+/** Several books where the rules leave something open: the machine has to fit one of them. */
+class Judge {
+  private books: Book[];
+  private stored: Book[];
+
+  constructor(
+    private readonly relations: Relations,
+    private readonly play: Play,
+  ) {
+    this.books = this.stored = [emptyBook(play.start.deadline)];
+  }
+
+  violation(): Violation | undefined {
+    for (const [at, entry] of this.play.entries.entries()) {
+      const found = this.read(entry);
+      if (found) return { ...found, at };
+    }
+    return undefined;
+  }
+
+  private read(entry: Entry): Omit<Violation, 'at'> | undefined {
+    switch (entry.type) {
+      case 'event': {
+        const { event, before, after, late } = entry;
+        if (late) return before === after ? undefined : found('changes nothing that ends late', event.type);
+        const books = this.books.flatMap((book) => booksAfter(this.relations, book, event, before !== after));
+        return this.narrow(books, (book) => this.unlike(book, after));
+      }
+      case 'decision':
+        return this.narrow(this.books, (book) => {
+          const expected = expectation(this.relations, book, entry.now);
+          return unexpected(entry, expected, new Rules(this.relations, book));
+        });
+      case 'recorded':
+        this.stored = this.books.map(withoutAttempts);
+        return undefined;
+      case 'crashed':
+        this.books = this.stored.map(copyOf);
+        return undefined;
+      case 'gave no end':
+        return found('always comes to rest', entry.why);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Keeps the books that fit; if there are none, says what is wrong by the first. */
+  private narrow(
+    books: Book[],
+    check: (book: Book) => Omit<Violation, 'at'> | undefined,
+  ): Omit<Violation, 'at'> | undefined {
+    const results = books.map((book) => ({ book, wrong: check(book) }));
+    const fitting = results.filter(({ wrong }) => wrong === undefined);
+    if (fitting.length === 0) return results[0]?.wrong ?? found(RULED[9], 'a call that fits was refused');
+    this.books = fitting.map(({ book }) => book);
+    return undefined;
+  }
+
+  private unlike(book: Book, state: SagaState): Omit<Violation, 'at'> | undefined {
+    const expected = book.mode === 'returning' ? `back to ${book.target}` : book.mode;
+    const turning = state.rollbackTo === undefined ? 'compensating' : `back to ${state.rollbackTo}`;
+    const over = ['completed', 'compensated', 'aborted'].includes(state.status);
+    const actual = state.status === 'compensating' ? turning : over ? 'over' : state.status;
+    if (actual !== expected) return found(RULED[9], `is ${actual}, and should be ${expected}`);
+    if (book.round !== state.round) return found(RULED[11], `round ${state.round}, not ${book.round}`);
+    const rules = new Rules(this.relations, book);
+    for (const node of this.relations.nodes) {
+      const { round, cut } = stepState(state, node.name);
+      const life = rules.life(node.name);
+      if (round !== life.round) return found(RULED[11], `${node.name} in round ${round}, not ${life.round}`);
+      for (const key of rules.keys(node)) {
+        const item = stepState(state, key);
+        if (item.status !== 'pending' && item.round !== round)
+          return found(RULED[11], `${key} in round ${item.round}, its step in ${round}`);
+      }
+      const isCut = rules.isCut(node.name);
+      if (book.mode === 'running' && cut !== isCut)
+        return found(RULED[10], `${node.name} is ${cut ? '' : 'not '}cut, and should be the contrary`);
+      if (life.phase === 'completed' && rules.goesForward(node)) {
+        const result = resultOf(state, node.name);
+        if (result !== life.result) return found(RULED[12], `${node.name}: ${result}, not ${life.result}`);
+      }
+    }
+    return undefined;
+  }
+}
+
+function unexpected(
+  { decision, now }: Extract<Entry, { type: 'decision' }>,
+  expected: Expectation,
+  rules: Rules,
+): Omit<Violation, 'at'> | undefined {
+  const { settle, expired = false, wakeAt } = decision;
+  if (expired !== expected.expired) {
+    // What only waits for its last attempts to settle may be found to be past its deadline first, or not.
+    if (!rules.isHalted() && !rules.isAllDone())
+      return found(RULED[8], `${expired ? '' : 'not '}expired at ${now}`);
+  }
+  if (expired) return undefined;
+  if (settle !== undefined && !expected.settle.includes(settle))
+    return found(RULED[7], `${settle}, not ${expected.settle.join(' or ') || 'going on'}`);
+  if (settle !== undefined) return undefined;
+
+  const actions = decision.actions.map(({ kind, key }) => `${kind} ${key}`);
+  const due = [...expected.must, ...expected.may, ...expected.groups.flatMap(({ keys }) => keys)];
+  const isUndoing = (action: string) => action.startsWith('compensate');
+  const tooMuch = actions.find((action, index) => !due.includes(action) || actions.indexOf(action) !== index);
+  if (tooMuch !== undefined) return found(isUndoing(tooMuch) ? RULED[2] : RULED[0], tooMuch);
+  const missing = expected.must.find((action) => !actions.includes(action));
+  if (missing !== undefined) return found(isUndoing(missing) ? RULED[3] : RULED[1], `not: ${missing}`);
+  for (const { keys, room } of expected.groups) {
+    const chosen = keys.filter((action) => actions.includes(action)).length;
+    const should = Math.min(room, keys.length);
+    if (chosen === should) continue;
+    const text = `${chosen} of ${keys.join(', ')}, should be ${should}`;
+    return found(keys.length === 1 ? (isUndoing(keys[0]!) ? RULED[3] : RULED[1]) : RULED[4], text);
+  }
+  const delays = (decision.delays ?? []).map(({ name }) => name);
+  if (delays.join() !== expected.delays.join())
+    return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
+  if (expected.settle.length > 0 && !(expected.settleIsOpen && (actions.length > 0 || wakeAt !== undefined)))
+    return found(RULED[7], `goes on, should be ${expected.settle.join(' or ')}`);
+  const wake = Math.min(...expected.wakes);
+  const oversleeps = expected.wakes.length > 0 && (wakeAt === undefined || wakeAt > wake);
+  if (oversleeps || (wakeAt !== undefined && wakeAt <= now))
+    return found(RULED[6], `wakes at ${wakeAt}, not ${wake}, now ${now}`);
+  return undefined;
+}
+
+/** What is stored says nothing of attempts under way but that they began. */
+function withoutAttempts(book: Book): Book {
+  const copy = copyOf(book);
+  for (const life of copy.lives.values()) life.active = false;
+  return copy;
+}
+
+function found(promise: Promised, what: string): Omit<Violation, 'at'> {
+  return { promise, what };
+}

@@ -1,0 +1,42 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+
+/** What follows from a graph alone; computed once for each. */
+interface Relations {
+  readonly hasJoinAny: boolean;
+  readonly pivots: readonly string[];
+  /** In topological order. */
+  readonly savepoints: readonly string[];
+  readonly descendants: Map<string, ReadonlySet<string>>;
+}
+
+const RELATIONS = new WeakMap<SagaGraph, Relations>();
+
+export function relationsOf(graph: SagaGraph): Relations {
+  let relations = RELATIONS.get(graph);
+  if (!relations) {
+    const nodes = [...graph.steps.values()];
+    relations = {
+      hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
+      pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
+      savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
+      descendants: new Map(),
+    };
+    RELATIONS.set(graph, relations);
+  }
+  return relations;
+}
+
+/** The steps that depend on this one, directly or through others. */
+export function descendantsOf(graph: SagaGraph, name: string): ReadonlySet<string> {
+  const { descendants } = relationsOf(graph);
+  let found = descendants.get(name);
+  if (!found) {
+    const all = new Set<string>();
+    for (const dependent of graph.steps.get(name)?.dependents ?? []) {
+      all.add(dependent);
+      for (const further of descendantsOf(graph, dependent)) all.add(further);
+    }
+    descendants.set(name, (found = all));
+  }
+  return found;
+}

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { aftermath, LASTING } from './graph-aftermath.contract.js';
+import { judge, RULED, type Violation } from './graph-oracle.contract.js';
+import { type Entry, type Play, playGraph } from './play-graph.contract.js';
+import { describeGraph, type RandomGraph, randomGraphs } from './random-graph.contract.js';
+import { witness, WORLDLY } from './world-oracle.contract.js';
+import { shortOf } from './state-of.contract.js';
+
+/** More of them: GRAPH_RUNS=100000; others: GRAPH_SEED, with the seed of a message the same again. */
+const RUNS = Number(process.env.GRAPH_RUNS ?? 3_000);
+const SEED = Number(process.env.GRAPH_SEED ?? 1);
+
+const broken = new Map<string, string>();
+
+beforeAll(() => {
+  // One pass over all sagas; another only when a promise is found broken, to look for the others.
+  for (;;) {
+    const result = fc.check(
+      fc.property(randomGraphs, (saga) => {
+        const violation = found(saga, playGraph(saga));
+        return violation === undefined || broken.has(violation.promise);
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+    if (!result.failed) break;
+    const [saga] = result.counterexample!;
+    const play = playGraph(saga);
+    const violation = found(saga, play)!;
+    broken.set(violation.promise, report(saga, play, violation, result.seed));
+  }
+}, 3_600_000);
+
+/** What the rules forbid, and what the world must never see. */
+function found(saga: RandomGraph, play: Play): Violation | undefined {
+  return witness(saga, play) ?? judge(saga, play) ?? aftermath(saga, play);
+}
+
+describe('every saga of any graph', () => {
+  it.each([...RULED, ...WORLDLY, ...LASTING])('%s', (promise) => {
+    expect(broken.get(promise) ?? 'kept').toBe('kept');
+  });
+});
+
+describe('the sagas of the promises', () => {
+  it('come to every end, by every way', () => {
+    const plays = fc.sample(randomGraphs, { numRuns: 600, seed: 2 }).map((saga) => playGraph(saga));
+    const count = (has: (play: Play) => boolean) => plays.filter(has).length;
+    const counts = {
+      completed: count(({ end }) => end.status === 'completed'),
+      compensated: count(({ end }) => end.status === 'compensated'),
+      aborted: count(({ end }) => end.status === 'aborted'),
+      stuck: count(({ end }) => end.status === 'stuck'),
+      suspended: count(({ entries }) =>
+        entries.some((entry) => entry.type === 'event' && entry.after.status === 'suspended'),
+      ),
+      returned: count(({ end }) => end.round > 1),
+      raced: count(({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ cut }) => cut)),
+    };
+    expect(Object.entries(counts).filter(([, plenty]) => plenty < 10)).toEqual([]);
+  });
+});
+
+function report(saga: RandomGraph, { entries, end }: Play, { what, at }: Violation, seed: number): string {
+  return [
+    what,
+    '',
+    ...describeGraph(saga.graph),
+    '',
+    ...entries.slice(0, at + 1).flatMap(describeEntry),
+    `in the end: ${end.status}`,
+    `seed ${seed}`,
+  ].join('\n');
+}
+
+function describeEntry(entry: Entry): string[] {
+  if (entry.type === 'decision') {
+    const { actions, settle, delays, wakeAt, expired } = entry.decision;
+    const words = actions.map(({ kind, key }) => `${kind} ${key}`);
+    for (const { name } of delays ?? []) words.push(`delay ${name}`);
+    if (settle) words.push(`settle ${settle}`);
+    if (expired) words.push('expired');
+    if (wakeAt !== undefined) words.push(`wake ${wakeAt}`);
+    return [`  ${entry.now} decides: ${words.join(', ') || 'wait'}`];
+  }
+  if (entry.type === 'event') {
+    const { error: _error, random: _random, ...event } = entry.event as unknown as Record<string, unknown>;
+    const { status, rollbackTo } = entry.after;
+    const saga = rollbackTo === undefined ? status : `${status} to ${rollbackTo}`;
+    return [`${JSON.stringify(event)} → ${saga}: ${shortOf(entry.after)}`];
+  }
+  if (entry.type === 'crashed') return ['crashed'];
+  return [];
+}

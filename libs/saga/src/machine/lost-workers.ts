@@ -1,0 +1,110 @@
+import type { SerializedError } from '../definition/saga-failure.js';
+import { nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import { dueWhenLost } from './decide.js';
+import { gaveUp, goesOn } from './failures.js';
+import type { SagaEvent } from './saga-event.js';
+import { type SagaState, stepState } from './saga-state.js';
+import { withError, withStep } from './step-changes.js';
+
+/**
+ * Workers were lost with this saga, one after the other. Whatever each may have been doing may have happened: the
+ * attempts count, their outcome is unknown. Past the bound the saga is stuck, so that it cannot take worker
+ * after worker down.
+ */
+export function takenOver(
+  graph: SagaGraph,
+  state: SagaState,
+  { count, bound, now }: Extract<SagaEvent, { type: 'taken-over' }>,
+): SagaState {
+  if (state.status !== 'running' && state.status !== 'compensating') return state;
+  let next = state;
+  let suspects: string[] = [];
+  // None counted: the lease was taken from a worker, and nobody waited for what it was at.
+  for (let lost = 0; lost < Math.max(count, 1); lost += 1) {
+    suspects = suspectsOf(graph, next, now);
+    for (const key of suspects) next = attemptLost(graph, next, key, now);
+  }
+  if (count <= bound) return next;
+  const error = {
+    name: 'WorkerLostError',
+    message: `The worker was lost ${count} times with this saga, with nothing recorded in between`,
+  };
+  const during = next.status === 'running' ? 'step' : 'compensation';
+  for (const key of suspects) {
+    next = withStep(next, key, (step) => ({ ...step, errors: withError(step, error, now, during) }));
+  }
+  return {
+    ...next,
+    status: 'stuck',
+    stuckIn: next.status === 'compensating' ? 'compensating' : 'running',
+    failure: next.failure ?? { kind: 'error', error },
+  };
+}
+
+/** The worker lets go of what is under way. */
+export function interrupted(graph: SagaGraph, state: SagaState, now: number): SagaState {
+  return [...state.steps].reduce(
+    (next, [key, step]) => (step.active ? attemptLost(graph, next, key, now) : next),
+    state,
+  );
+}
+
+/**
+ * What a lost worker may have been at: what was recorded as running, and what was due. At-most-once steps come
+ * last: they turn the saga back, which must find what the others may have done.
+ */
+function suspectsOf(graph: SagaGraph, state: SagaState, now: number): string[] {
+  const recorded = [...state.steps]
+    .filter(([, step]) => step.status === 'running' && step.items === undefined)
+    .map(([key]) => key);
+  const due = dueWhenLost(graph, state, now)
+    .filter(({ kind }) => kind === 'run' || kind === 'compensate')
+    .map(({ key }) => key);
+  const idempotent = (key: string) => Number(nodeOf(graph, key).idempotent);
+  return [...new Set([...recorded, ...due])].sort((a, b) => idempotent(b) - idempotent(a));
+}
+
+/** An attempt that nobody will hear of again. Those recorded or under way were counted as they began. */
+function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
+  const node = nodeOf(graph, key);
+  const step = stepState(state, key);
+  if (step.status !== 'pending' && step.status !== 'waiting' && step.status !== 'running') {
+    return withStep(state, key, (s) => ({
+      ...s,
+      compensationAttempts: s.compensationAttempts + (s.active ? 0 : 1),
+      active: false,
+    }));
+  }
+  if (!node.idempotent) {
+    // Its start is recorded before it runs: no record, no run.
+    if (step.status !== 'running') return state;
+    // Whoever goes on asks its probe.
+    if (node.probe !== undefined) return withStep(state, key, (s) => ({ ...s, active: false }));
+    return atMostOnceInterrupted(graph, state, key, now);
+  }
+  return withStep(state, key, (s) => ({
+    ...s,
+    // Turning back waits for nobody: a forward attempt that was lost then is over.
+    status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
+    attempts: s.attempts + (s.status === 'running' ? 0 : 1),
+    unknown: s.unknown || !node.transactional,
+    permit: undefined,
+    active: false,
+  }));
+}
+
+function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
+  const error: SerializedError = {
+    name: 'StepInterruptedError',
+    message: `The at-most-once step '${key}' was interrupted; whether it took effect is unknown, and it is not run again`,
+  };
+  const next = withStep(state, key, (step) => ({
+    ...step,
+    status: 'failed',
+    failures: step.failures + 1,
+    unknown: true,
+    errors: withError(step, error, now, 'step'),
+    active: false,
+  }));
+  return gaveUp(graph, next, key, { kind: 'error', step: key, error });
+}

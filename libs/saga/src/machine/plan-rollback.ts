@@ -1,0 +1,75 @@
+import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import { decide, isDone, pivotPassed } from './decide.js';
+import { evolve } from './evolve.js';
+import { relationsOf } from './graph-relations.js';
+import type { SagaEvent } from './saga-event.js';
+import { isTerminal, type SagaState, stepState } from './saga-state.js';
+
+/** A compensation that turning back would run. */
+export interface PlannedCompensation {
+  readonly node: StepNode;
+  /** The step's name, or the item's key. */
+  readonly key: string;
+  readonly index?: number;
+}
+
+/** What turning back would do, from where a saga stands. */
+export interface PlannedRollback {
+  /** In the order in which they would begin, if each goes well at once. */
+  readonly compensations: readonly PlannedCompensation[];
+  /** Steps that took effect, or may have, and have no compensation. */
+  readonly kept: readonly string[];
+  /** Steps that may be under way: if they complete, they are undone as well. */
+  readonly underWay: readonly string[];
+  /** The point of no return that lies behind: the saga only goes forward. */
+  readonly pivot?: string;
+}
+
+/** Plays turning back through, as if everything were undone at the first attempt. Of a completed saga too. */
+export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollback {
+  const standing: SagaState = given.status === 'completed' ? { ...given, status: 'running' } : given;
+  if (isTerminal(standing.status)) return { compensations: [], kept: [], underWay: [] };
+  const kept = [...graph.steps.values()]
+    .filter((node) => node.compensate === undefined && tookEffect(standing, node))
+    .map((node) => node.name);
+  const underWay = decide(graph, standing, Infinity)
+    .actions.filter(({ kind }) => kind === 'run' || kind === 'probe')
+    .map(({ key }) => key);
+  if (pivotPassed(graph, standing)) {
+    const pivot = relationsOf(graph).pivots.find((name) => isDone(stepState(standing, name)));
+    return { compensations: [], kept, underWay, pivot };
+  }
+  const back: SagaEvent =
+    standing.stuckIn === 'compensating' ? { type: 'retried' } : { type: 'cancelled', reason: 'preview' };
+  return { compensations: played(graph, evolve(graph, standing, back)), kept, underWay };
+}
+
+function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
+  const compensations: PlannedCompensation[] = [];
+  let state = given;
+  for (;;) {
+    const { actions, settle } = decide(graph, state, Infinity);
+    if (settle !== undefined || actions.length === 0) return compensations;
+    for (const { kind, node, key, index } of actions) {
+      if (kind === 'compensate') {
+        compensations.push(index === undefined ? { node, key } : { node, key, index });
+        state = evolve(graph, state, { type: 'compensation-started', step: key });
+        state = evolve(graph, state, { type: 'compensation-completed', step: key });
+      } else {
+        state = evolve(graph, state, { type: 'probe-started', step: key });
+        state = evolve(graph, state, cannotSay(key));
+      }
+    }
+  }
+}
+
+function tookEffect(state: SagaState, node: StepNode): boolean {
+  const { status, unknown } = stepState(state, node.name);
+  return status === 'completed' || (status !== 'skipped' && unknown);
+}
+
+function cannotSay(step: string): SagaEvent {
+  const error = { name: 'StepInterruptedError', message: 'nobody was asked' };
+  const failed = { kind: 'error', unknown: true, retryable: false, now: 0, random: 0 } as const;
+  return { type: 'step-failed', step, error, ...failed };
+}

@@ -1,0 +1,348 @@
+import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import { type Action, decide, type Decision } from './decide.js';
+import { evolve } from './evolve.js';
+import type { Move, RandomGraph } from './random-graph.contract.js';
+import type { SagaEvent } from './saga-event.js';
+import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from './saga-state.js';
+
+/** Takeovers without progress after which a saga is stuck. */
+const BOUND = 3;
+const START = 1_000;
+/** Far more than any saga of the random ones takes; one that goes in circles is found by it. */
+const PATIENCE = 6_000;
+
+/** An attempt: of one key in one round, which is what its idempotency key is made of. */
+export interface Attempt extends Action {
+  readonly round: number;
+}
+
+/** All that an observer with a view of the worker, the store and the world can write down. */
+export type Entry =
+  | {
+      readonly type: 'decision';
+      readonly decision: Decision;
+      readonly state: SagaState;
+      readonly now: number;
+    }
+  | {
+      readonly type: 'event';
+      readonly event: SagaEvent;
+      readonly before: SagaState;
+      readonly after: SagaState;
+      /** It belongs to an attempt that nobody waits for any more. */
+      readonly late: boolean;
+    }
+  | { readonly type: 'recorded' }
+  /** All since the last record is lost. */
+  | { readonly type: 'crashed' }
+  | {
+      readonly type: 'begun';
+      readonly attempt: Attempt;
+      readonly before: SagaState;
+      readonly after: SagaState;
+    }
+  | {
+      readonly type: 'took effect';
+      readonly attempt: Attempt;
+      /** `maybe`: nobody knows. `none`: it is certain that it did not. */
+      readonly effect: 'done' | 'maybe' | 'none';
+      readonly result?: string;
+    }
+  | {
+      readonly type: 'was done by hand';
+      readonly key: string;
+      readonly round: number;
+      readonly undone: boolean;
+    }
+  | { readonly type: 'gave no end'; readonly why: string };
+
+export interface Play {
+  readonly entries: readonly Entry[];
+  readonly end: SagaState;
+  readonly start: SagaState;
+}
+
+/** Plays a saga to its end as an engine would, on a store that keeps what was recorded and loses the rest. */
+export function playGraph(saga: RandomGraph, from?: SagaState): Play {
+  const player = new GraphPlayer(saga, from);
+  player.play();
+  return player;
+}
+
+class GraphPlayer implements Play {
+  readonly entries: Entry[] = [];
+  readonly start: SagaState;
+  private readonly graph: SagaGraph;
+  private readonly script: Move[];
+  private state: SagaState;
+  private stored: SagaState;
+  private takeovers = 0;
+  private now = START;
+  private underWay: Attempt[] = [];
+  /** Attempts that nobody waits for any more. */
+  private dropped: Attempt[] = [];
+
+  constructor(saga: RandomGraph, from?: SagaState) {
+    this.graph = saga.graph;
+    this.script = [...saga.moves];
+    const { timeout } = saga.graph;
+    this.start = from ?? { ...INITIAL, deadline: timeout === undefined ? undefined : START + timeout };
+    this.state = this.stored = this.start;
+  }
+
+  get end(): SagaState {
+    return this.state;
+  }
+
+  play(): void {
+    for (let i = 0; i < PATIENCE; i += 1) {
+      if (isSettled(this.state.status)) {
+        if (!this.operate()) return;
+        continue;
+      }
+      const decision = decide(this.graph, this.state, this.now);
+      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now });
+      const wrong = this.wrongWith(decision);
+      if (wrong !== undefined) return this.giveUp(wrong);
+      this.advance(decision);
+    }
+    this.giveUp(`no end after ${PATIENCE} moves`);
+  }
+
+  private giveUp(why: string): void {
+    this.entries.push({ type: 'gave no end', why });
+  }
+
+  private wrongWith({ settle, expired, delays, actions, wakeAt }: Decision): string | undefined {
+    const known = this.underWay.map(({ key }) => key).sort();
+    const active = [...this.state.steps].filter(([, s]) => s.active).map(([key]) => key);
+    if (active.sort().join() !== known.join()) return `under way ${known.join()}, but ${active.join()}`;
+    const idle = !settle && !expired && !delays?.length && !actions.length && wakeAt === undefined;
+    return idle && known.length === 0 ? 'nothing to do, and not at rest' : undefined;
+  }
+
+  private advance(decision: Decision): void {
+    if (decision.expired) return this.checkpoint({ type: 'expired', now: this.now });
+    if (decision.settle === 'resumed') return this.checkpoint({ type: 'resumed' });
+    if (decision.settle) return this.checkpoint({ type: 'settled', status: decision.settle });
+    if (decision.delays?.length) {
+      const delayed = decision.delays.map(({ name, delay }): SagaEvent => {
+        return { type: 'delayed', step: name, until: this.now + (delay ?? 0) };
+      });
+      return this.checkpoint(...delayed);
+    }
+    this.move(decision, this.script.shift() ?? { kind: 'begin', pick: 0, random: 0.5 });
+  }
+
+  /** One move, or progress where it is not possible. */
+  private move(decision: Decision, move: Move): void {
+    const attempt = picked(this.underWay, move);
+    const action = picked(decision.actions, move);
+    const late = picked(
+      this.dropped.filter(({ key }) => !stepState(this.state, key).active),
+      move,
+    );
+    if (move.kind === 'crash') this.crash();
+    else if (move.kind === 'interrupt') this.interrupt();
+    else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'by hand' });
+    else if (move.kind === 'abort') this.edit({ type: 'aborted' });
+    else if (move.kind === 'end late' && late) this.endLate(late);
+    else if (move.kind === 'wait' || !(attempt ?? action)) {
+      this.now = Math.max(this.now + 10, decision.wakeAt ?? 0);
+    } else if (action && (move.kind === 'begin' || !attempt)) this.begin(action);
+    else if (attempt) this.settle(attempt, move);
+  }
+
+  /** Applies events and records them; the next move may be a crash in between, which loses them. */
+  private checkpoint(...events: SagaEvent[]): void {
+    for (const event of events) this.apply(event);
+    if (this.script[0]?.kind === 'crash' && !isSettled(this.stored.status)) {
+      this.script.shift();
+      this.crash();
+    } else {
+      this.record();
+    }
+  }
+
+  private begin(action: Action): void {
+    const { kind, node, key, index } = action;
+    const round = stepState(this.state, node.name).round;
+    if (index === undefined && (kind === 'run' || kind === 'expand') && this.isUnasked(key)) {
+      const answer = this.ask(node, round);
+      if (answer === false) return this.checkpoint({ type: 'skipped-by-condition', step: key });
+      if (answer === 'throws') return this.failDefinition(node, round);
+    }
+    if (kind === 'expand') {
+      const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
+      return this.checkpoint({ type: 'expanded', step: key, items });
+    }
+    const before = this.state;
+    const started = {
+      run: 'step-started',
+      compensate: 'compensation-started',
+      probe: 'probe-started',
+    } as const;
+    const attempt = { ...action, round };
+    this.apply({ type: started[kind], step: key });
+    this.entries.push({ type: 'begun', attempt, before, after: this.state });
+    this.underWay.push(attempt);
+    if (kind === 'run' && !node.idempotent) this.record();
+  }
+
+  /** Attempts that were lost are asked again, retries are not. */
+  private isUnasked(key: string): boolean {
+    const { status, failures } = stepState(this.state, key);
+    return status === 'pending' || (status === 'waiting' && failures === 0);
+  }
+
+  private ask(node: StepNode, round: number): boolean | 'throws' {
+    try {
+      return node.when?.({ round } as never) ?? true;
+    } catch {
+      return 'throws';
+    }
+  }
+
+  private failDefinition(node: StepNode, round: number): void {
+    const attempt: Attempt = { kind: 'run', node, key: node.name, round };
+    this.apply({ type: 'step-started', step: node.name });
+    this.entries.push({ type: 'took effect', attempt, effect: 'none' });
+    this.apply(this.failure(attempt, { kind: 'reject', pick: 0, random: 0 }, false));
+    this.record();
+  }
+
+  private settle(attempt: Attempt, move: Move): void {
+    this.underWay = this.underWay.filter((other) => other !== attempt);
+    const goesWell = move.kind === 'succeed' || move.kind === 'begin';
+    // What a transaction did is known: it is committed with its checkpoint, or it is gone.
+    const { kind, node } = attempt;
+    const timedOut = move.kind === 'timeout' && kind !== 'compensate' && !node.transactional;
+    // Of an attempt with a probe: what became of it is asked at once, as part of the attempt.
+    const found =
+      timedOut && attempt.node.probe ? (['done', 'not done', 'unknown'] as const)[move.pick % 3] : '';
+    if (goesWell || found === 'done') {
+      const event = this.success(attempt);
+      this.learn(attempt, 'done', event);
+      this.apply(event);
+    } else {
+      const unknown = timedOut && found !== 'not done';
+      this.learn(attempt, unknown ? 'maybe' : 'none');
+      this.apply(this.failure(attempt, move, unknown));
+    }
+    this.checkpoint();
+  }
+
+  private learn(attempt: Attempt, effect: 'done' | 'maybe' | 'none', event?: SagaEvent): void {
+    const result = event?.type === 'step-completed' ? event.result : undefined;
+    this.entries.push({ type: 'took effect', attempt, effect, result });
+  }
+
+  private success({ kind, key }: Attempt): SagaEvent {
+    return kind === 'compensate'
+      ? { type: 'compensation-completed', step: key }
+      : { type: 'step-completed', step: key, result: `"${key} ${this.entries.length}"`, now: this.now };
+  }
+
+  private failure({ kind, key }: Attempt, move: Move, unknown: boolean): SagaEvent {
+    const retryable = move.kind !== 'reject';
+    const error = { name: 'Error', message: move.kind };
+    const failed = { step: key, error, retryable, now: this.now, random: move.random };
+    if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
+    const what = unknown ? 'timeout' : retryable ? 'error' : 'rejected';
+    return { type: 'step-failed', kind: what, unknown, ...failed };
+  }
+
+  private endLate(late: Attempt): void {
+    // It did end, and nobody hears of it: the world knows no more than before.
+    this.apply(this.success(late), true);
+  }
+
+  /** The worker is gone with all that it did not record; another takes over. */
+  private crash(): void {
+    this.letGo();
+    this.state = this.stored;
+    this.entries.push({ type: 'crashed' });
+    this.takeovers += 1;
+    this.apply({ type: 'taken-over', count: this.takeovers, bound: BOUND, now: this.now });
+    if (this.state.status === 'stuck') this.record();
+  }
+
+  /** The worker shuts down and gives the saga back. */
+  private interrupt(): void {
+    this.letGo();
+    this.apply({ type: 'interrupted', now: this.now });
+    this.record();
+  }
+
+  private letGo(): void {
+    for (const attempt of this.underWay) {
+      if (!attempt.node.transactional) this.learn(attempt, 'maybe');
+    }
+    this.dropped.push(...this.underWay);
+    this.underWay = [];
+  }
+
+  private edit(event: SagaEvent): void {
+    this.apply(event);
+    this.record();
+    if (isTerminal(this.state.status)) this.letGo();
+  }
+
+  /** An operator's move on a saga at rest; false: nobody comes. */
+  private operate(): boolean {
+    if (isTerminal(this.state.status)) return false;
+    for (let move = this.script.shift(); move; move = this.script.shift()) {
+      const before = this.state;
+      const key = picked(this.keys(), move);
+      if (move.kind === 'retry') this.edit({ type: 'retried' });
+      else if (move.kind === 'retry one' && key !== undefined) this.edit({ type: 'retried', step: key });
+      else if (move.kind === 'skip one' && key !== undefined) this.skip(key);
+      else if (move.kind === 'cancel') this.edit({ type: 'cancelled' });
+      else if (move.kind === 'abort') this.edit({ type: 'aborted' });
+      if (this.state !== before) return true;
+    }
+    return false;
+  }
+
+  private skip(key: string): void {
+    const before = this.state;
+    this.apply({ type: 'skipped', step: key, result: '"by hand"' });
+    const undone = stepState(this.state, key).status === 'compensated';
+    const { round } = stepState(this.state, key.replace(/\[.*/, ''));
+    if (this.state !== before) this.entries.push({ type: 'was done by hand', key, round, undone });
+    this.record();
+  }
+
+  /** What the saga stands at, which is what an operator may name: what gave up, or what took its workers down. */
+  private keys(): string[] {
+    const gaveUp = [...this.state.steps].filter(([key, { status, items }]) => {
+      // Of a fan-out the items are what he has to do with.
+      if (items !== undefined) return false;
+      const { cut } = stepState(this.state, key.replace(/\[.*/, ''));
+      const isForward = this.state.stuckIn === 'running' && !cut;
+      return status === 'compensation_failed' || (status === 'failed' && isForward);
+    });
+    if (gaveUp.length > 0) return gaveUp.map(([key]) => key);
+    const resumed = { ...this.state, status: this.state.stuckIn ?? 'running' } as const;
+    const next = decide(this.graph, resumed, Infinity).actions.filter(({ kind }) => kind !== 'expand');
+    return next.map(({ key }) => key);
+  }
+
+  private apply(event: SagaEvent, late = false): void {
+    const before = this.state;
+    this.state = evolve(this.graph, before, event);
+    this.entries.push({ type: 'event', event, before, after: this.state, late });
+  }
+
+  /** What is stored says nothing of attempts under way but their status. */
+  private record(): void {
+    this.takeovers = 0;
+    const steps = [...this.state.steps].map(([name, step]) => [name, { ...step, active: false }] as const);
+    this.stored = { ...this.state, steps: new Map(steps) };
+    this.entries.push({ type: 'recorded' });
+  }
+}
+
+function picked<T>(from: readonly T[], { pick }: Move): T | undefined {
+  return from[pick % from.length];
+}

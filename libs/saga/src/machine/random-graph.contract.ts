@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import type { UnlinkedStep } from '../definition/link-steps.js';
+import { resolveRetryPolicy } from '../definition/retry-policy.js';
+import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import { graphOf, stepOf } from './graph-of.contract.js';
+
+/** What the world, a worker or an operator may do next. What is not possible then gives way to progress. */
+export const MOVES = [
+  'begin',
+  'succeed',
+  'fail',
+  'reject',
+  'timeout',
+  'crash',
+  'interrupt',
+  'end late',
+  'wait',
+  'cancel',
+  'abort',
+  'retry',
+  'retry one',
+  'skip one',
+] as const;
+
+export interface Move {
+  readonly kind: (typeof MOVES)[number];
+  /** Chooses among attempts, actions or steps. */
+  readonly pick: number;
+  /** 0 to 1, for the jitter. */
+  readonly random: number;
+}
+
+/** A graph, and a script of what happens to a saga of it. When the script is over, everything succeeds. */
+export interface RandomGraph {
+  readonly graph: SagaGraph;
+  readonly moves: readonly Move[];
+}
+
+/** What a predicate says and how many items there are, round by round; the last stands for all later rounds. */
+type Answer = boolean | 'throw';
+
+const rarely = <T>(weight: number, often: T, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: fc.constant(often) }, { weight: 1, arbitrary: rare });
+
+const step = fc.record({
+  /** How far back in the order of declaration; beyond the first step: none. */
+  after: fc.array(fc.oneof({ weight: 5, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(12) }), {
+    minLength: 0,
+    maxLength: 3,
+    size: 'max',
+  }),
+  join: rarely<'all' | 'any'>(2, 'all', fc.constant('any')),
+  attempts: fc.integer({ min: 1, max: 3 }),
+  compensationAttempts: fc.integer({ min: 1, max: 3 }),
+  compensated: rarely(6, true, fc.constant(false)),
+  mode: modes(),
+  probe: rarely(3, false, fc.constant(true)),
+  compensateOnFailure: rarely(6, false, fc.constant(true)),
+  when: rarely<Answer[] | undefined>(5, undefined, fc.array(answer(), { minLength: 1, maxLength: 3 })),
+  items: rarely<number[] | undefined>(5, undefined, fc.array(fc.nat(5), { minLength: 1, maxLength: 3 })),
+  concurrency: fc.integer({ min: 1, max: 5 }),
+  delay: rarely<number | undefined>(8, undefined, fc.constantFrom(50, 1_000)),
+  savepoint: rarely<number | undefined>(5, undefined, fc.integer({ min: 2, max: 3 })),
+  pivot: rarely(14, false, fc.constant(true)),
+});
+
+function modes(): fc.Arbitrary<'plain' | 'at most once' | 'transactional'> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.constant('plain' as const) },
+    { weight: 1, arbitrary: fc.constant('at most once' as const) },
+    { weight: 1, arbitrary: fc.constant('transactional' as const) },
+  );
+}
+
+function answer(): fc.Arbitrary<Answer> {
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.boolean() },
+    { weight: 1, arbitrary: fc.constant('throw' as const) },
+  );
+}
+
+type RandomStep = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+const graphs = fc
+  .record({
+    steps: fc.oneof(
+      { weight: 5, arbitrary: fc.array(step, { minLength: 1, maxLength: 7, size: 'max' }) },
+      { weight: 3, arbitrary: fc.array(step, { minLength: 1, maxLength: 14, size: 'max' }) },
+      { weight: 1, arbitrary: fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }) },
+    ),
+    onFailure: rarely<SagaGraph['onFailure']>(7, 'compensate', fc.constant('suspend')),
+    timeout: rarely<number | undefined>(5, undefined, fc.integer({ min: 10, max: 3_000 })),
+  })
+  .map(({ steps, ...saga }): SagaGraph => ({ ...graphOf(...steps.map(toNode)), ...saga }));
+
+function toNode(random: RandomStep, index: number): UnlinkedStep {
+  const name = `s${index}`;
+  const after = random.after.map((back) => index - 1 - back).filter((target) => target >= 0);
+  const names = [...new Set(after)].map((target) => `s${target}`);
+  return stepOf(name, {
+    after: names,
+    join: names.length > 1 ? random.join : 'all',
+    compensate: random.compensated ? `undo ${name}` : undefined,
+    retry: resolveRetryPolicy({ attempts: random.attempts, delay: 100 }),
+    compensationRetry: resolveRetryPolicy({ attempts: random.compensationAttempts, delay: 100 }),
+    transactional: random.mode === 'transactional',
+    idempotent: random.mode !== 'at most once',
+    compensateOnFailure: random.compensated && random.compensateOnFailure,
+    probe: random.probe && random.mode !== 'transactional' ? `probe ${name}` : undefined,
+    when: random.when && scripted(random.when),
+    forEach: random.items && listing(random.items),
+    concurrency: random.concurrency,
+    delay: random.delay,
+    savepoint: random.savepoint === undefined ? undefined : { attempts: random.savepoint },
+    // The definition refuses a fan-out as the pivot.
+    pivot: random.pivot && random.items === undefined,
+  });
+}
+
+/** Depends on the round alone, as a predicate has to on its context. */
+function scripted(answers: readonly Answer[]): NonNullable<StepNode['when']> {
+  const predicate: NonNullable<StepNode['when']> = ({ round }) => {
+    const answer = answers[Math.min(round, answers.length) - 1]!;
+    if (answer === 'throw') throw new Error('the predicate throws');
+    return answer;
+  };
+  return Object.assign(predicate, { toString: () => answers.join('/') });
+}
+
+function listing(counts: readonly number[]): NonNullable<StepNode['forEach']> {
+  const items: NonNullable<StepNode['forEach']> = ({ round }) =>
+    Array.from({ length: counts[Math.min(round, counts.length) - 1]! }, (_, index) => `item ${index}`);
+  return Object.assign(items, { toString: () => counts.join('/') });
+}
+
+const ROUGH: Record<Move['kind'], number> = {
+  begin: 45,
+  succeed: 30,
+  fail: 9,
+  reject: 2,
+  timeout: 6,
+  crash: 7,
+  interrupt: 4,
+  'end late': 4,
+  wait: 6,
+  cancel: 1,
+  abort: 1,
+  retry: 4,
+  'retry one': 3,
+  'skip one': 3,
+};
+const CALM: Record<Move['kind'], number> = {
+  ...ROUGH,
+  begin: 120,
+  succeed: 120,
+  fail: 4,
+  timeout: 3,
+  reject: 3,
+  crash: 2,
+  interrupt: 2,
+  cancel: 0.2,
+  abort: 0.05,
+};
+
+function script(weights: Record<Move['kind'], number>): fc.Arbitrary<Move[]> {
+  const move = fc.record({
+    kind: fc.oneof(
+      ...MOVES.map((kind) => ({ weight: Math.ceil(weights[kind] * 20), arbitrary: fc.constant(kind) })),
+    ),
+    pick: fc.nat(997),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  return fc.array(move, { maxLength: 150, size: 'max' });
+}
+
+export const randomGraphs: fc.Arbitrary<RandomGraph> = fc
+  .tuple(graphs, fc.oneof(script(ROUGH), script(CALM)))
+  .map(([graph, moves]) => ({ graph, moves }));
+
+/** One line per step, with what is not the default. */
+export function describeGraph(graph: SagaGraph): string[] {
+  const saga = [
+    graph.timeout === undefined ? '' : `timeout ${graph.timeout}`,
+    graph.onFailure === 'suspend' ? 'on failure suspend' : '',
+  ].filter(Boolean);
+  return [...saga, ...[...graph.steps.values()].map(describeNode)];
+}
+
+function describeNode(node: StepNode): string {
+  const { retry, compensationRetry, after } = node;
+  return [
+    `${node.name}: after [${after.join(' ')}]`,
+    node.join === 'any' && 'join any',
+    node.when && `when ${node.when.toString()}`,
+    node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,
+    node.delay !== undefined && `delay ${node.delay}`,
+    node.savepoint && `savepoint ${node.savepoint.attempts}`,
+    node.pivot && 'pivot',
+    !node.idempotent && 'at most once',
+    node.transactional && 'transactional',
+    node.probe && 'probe',
+    node.compensateOnFailure && 'compensate on failure',
+    node.compensate === undefined ? 'no compensation' : `${compensationRetry.attempts} compensation attempts`,
+    `${retry.attempts} attempts`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}

@@ -1,0 +1,67 @@
+import type { SerializedError } from '../definition/saga-failure.js';
+import type { SagaStatus } from './saga-state.js';
+
+/** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
+export type SagaEvent =
+  | { readonly type: 'step-started'; readonly step: string }
+  | {
+      readonly type: 'step-completed';
+      readonly step: string;
+      readonly result?: string;
+      readonly now?: number;
+    }
+  | ({
+      readonly type: 'step-failed';
+      readonly kind: 'error' | 'rejected' | 'timeout';
+      /** True: it may have taken effect all the same. */
+      readonly unknown: boolean;
+    } & AttemptFailed)
+  /** `when` said no. */
+  | { readonly type: 'skipped-by-condition'; readonly step: string }
+  /** What `forEach` gave: the items' JSON texts. */
+  | { readonly type: 'expanded'; readonly step: string; readonly items: readonly string[] }
+  /** The step is ready, and begins after its delay. */
+  | { readonly type: 'delayed'; readonly step: string; readonly until: number }
+  /** The step's rate limit lets the next attempt begin at this time, or soon after. */
+  | { readonly type: 'permitted'; readonly step: string; readonly at: number }
+  /** The probe of an interrupted at-most-once step is being asked; its answer ends as the step's attempt would. */
+  | { readonly type: 'probe-started'; readonly step: string }
+  /** What came after the savepoint is undone: forward again. */
+  | { readonly type: 'resumed' }
+  /** The saga's deadline has passed. */
+  | { readonly type: 'expired'; readonly now: number }
+  | { readonly type: 'compensation-started'; readonly step: string }
+  | { readonly type: 'compensation-completed'; readonly step: string }
+  | ({ readonly type: 'compensation-failed' } & AttemptFailed)
+  /** The worker lets go of attempts that are under way (shutdown): what they did is unknown. */
+  | { readonly type: 'interrupted'; readonly now: number }
+  /** Another worker held this saga and was lost, `count` times since anything was recorded. */
+  | { readonly type: 'taken-over'; readonly count: number; readonly bound: number; readonly now: number }
+  /** `accepted`: before a pivot's completion, which this state knows of, was recorded. */
+  | {
+      readonly type: 'cancelled';
+      readonly reason?: string;
+      readonly accepted?: boolean;
+      readonly now?: number;
+    }
+  | { readonly type: 'aborted'; readonly reason?: string }
+  /** An operator tries again what gave up; `step`: only this one. */
+  | { readonly type: 'retried'; readonly step?: string }
+  /** An operator did it by hand: the step if the saga goes forward, its compensation if it turns back. */
+  | { readonly type: 'skipped'; readonly step: string; readonly result?: string }
+  /** Nothing is left to do; what `decide` found. */
+  | {
+      readonly type: 'settled';
+      readonly status: Extract<SagaStatus, 'completed' | 'compensated' | 'stuck' | 'suspended'>;
+    };
+
+interface AttemptFailed {
+  readonly step: string;
+  readonly error: SerializedError;
+  /** False: trying again will not help, whatever the policy says. */
+  readonly retryable: boolean;
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly now: number;
+  /** 0 to 1, for the jitter. */
+  readonly random: number;
+}

@@ -1,0 +1,114 @@
+import { itemKey } from '../definition/saga-graph.js';
+import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
+
+/**
+ * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
+ * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
+ */
+export type SagaStatus =
+  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
+
+export type StepStatus =
+  | 'pending'
+  | 'running'
+  | 'waiting'
+  | 'completed'
+  | 'skipped'
+  | 'failed'
+  | 'compensating'
+  | 'compensated'
+  | 'compensation_failed';
+
+/** All that has happened to one step. Everything but `active` is stored. */
+export interface StepState {
+  readonly status: StepStatus;
+  /** Attempts begun, those lost with their worker included. */
+  readonly attempts: number;
+  /** Attempts that failed and count against the retry policy. */
+  readonly failures: number;
+  /** Some attempt may have taken effect without our knowing. Cleared by completion. */
+  readonly unknown: boolean;
+  readonly compensationAttempts: number;
+  readonly compensationFailures: number;
+  /** Milliseconds since the epoch, by the database's clock: no attempt before. */
+  readonly retryAt?: number;
+  /** JSON text; undefined: the step returned nothing. */
+  readonly result?: string;
+  /** The last few failed attempts, oldest first. */
+  readonly errors: readonly AttemptError[];
+  /** An attempt, or a compensation, is being made right now by the holder of the lease. */
+  readonly active: boolean;
+  /** 1; one more after each rollback to a savepoint before it. Items have their step's. */
+  readonly round: number;
+  /** Of a savepoint: how often the saga was rolled back to it in this round. */
+  readonly returns: number;
+  /** Of a fan-out, once it is known what over: each item's JSON text. Items have their state under `itemKey`. */
+  readonly items?: readonly string[];
+  /** Of a join any: the step whose completion was the first. */
+  readonly wonBy?: string;
+  /** Of a step with a rate limit: from when the next attempt may begin by it; milliseconds since the epoch. */
+  readonly permit?: number;
+  /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
+  readonly cut: boolean;
+}
+
+export interface SagaState {
+  readonly status: SagaStatus;
+  /** While stuck or suspended: what it was doing, and goes back to on retry. */
+  readonly stuckIn?: 'running' | 'compensating';
+  readonly failure?: SagaFailure;
+  /** Steps that something has happened to, by name (items: `itemKey`); the others are pending. */
+  readonly steps: ReadonlyMap<string, StepState>;
+  /** 1; one more after each rollback to a savepoint. */
+  readonly round: number;
+  /** While compensating: the savepoint to go forward again from; undefined: everything is undone. */
+  readonly rollbackTo?: string;
+  /** Milliseconds since the epoch: no going forward past it. */
+  readonly deadline?: number;
+}
+
+export const PENDING: StepState = Object.freeze({
+  status: 'pending',
+  attempts: 0,
+  failures: 0,
+  unknown: false,
+  compensationAttempts: 0,
+  compensationFailures: 0,
+  errors: [],
+  active: false,
+  round: 1,
+  returns: 0,
+  cut: false,
+});
+
+export const INITIAL: SagaState = Object.freeze({
+  status: 'running',
+  steps: new Map<string, StepState>(),
+  round: 1,
+});
+
+export function stepState(state: SagaState, step: string): StepState {
+  return state.steps.get(step) ?? PENDING;
+}
+
+export function isTerminal(status: SagaStatus): boolean {
+  return status === 'completed' || status === 'compensated' || status === 'aborted';
+}
+
+/** Terminal, or at rest until a person acts: what `wait()` and `outcome()` resolve at. */
+export function isSettled(status: SagaStatus): boolean {
+  return isTerminal(status) || status === 'stuck' || status === 'suspended';
+}
+
+/** It completed, and its result is wanted. */
+export function stands(state: SagaState, name: string): boolean {
+  const { status, cut } = stepState(state, name);
+  return status === 'completed' && !cut;
+}
+
+/** What a step came to, as JSON text: of a fan-out the array of its items' results. */
+export function resultOf(state: SagaState, name: string): string | undefined {
+  const { result, items, status } = stepState(state, name);
+  if (result !== undefined || items === undefined || status !== 'completed') return result;
+  return `[${items.map((_, index) => stepState(state, itemKey(name, index)).result ?? 'null').join(',')}]`;
+}

@@ -1,0 +1,74 @@
+import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import type { SagaFailure } from '../definition/saga-failure.js';
+import { isRace, mayHavePassed } from './decide.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
+import { cutAgain, cutLosers, winRaces } from './races.js';
+import { PENDING, type SagaState, stands, stepState } from './saga-state.js';
+import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
+
+/** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
+export function savepointFor(graph: SagaGraph, state: SagaState, failed: string): string | undefined {
+  const { savepoints, pivots } = relationsOf(graph);
+  return savepoints.findLast((name) => {
+    const { status, cut, returns } = stepState(state, name);
+    const { attempts } = graph.steps.get(name)!.savepoint!;
+    const after = descendantsOf(graph, name);
+    if (status !== 'completed' || cut || returns >= attempts - 1 || !after.has(failed)) return false;
+    // What lies behind a point of no return is not undone.
+    return !pivots.some(
+      (pivot) =>
+        after.has(pivot) &&
+        (stands(state, pivot) || mayHavePassed(graph.steps.get(pivot)!, stepState(state, pivot))),
+    );
+  });
+}
+
+/**
+ * No step begins any more; of those that are to be undone the ones that wait for another attempt have failed,
+ * those under way will settle.
+ * @param rollbackTo the savepoint to go forward again from; undefined: everything is undone
+ */
+export function startTurningBack(
+  graph: SagaGraph,
+  state: SagaState,
+  failure: SagaFailure,
+  rollbackTo?: string,
+): SagaState {
+  const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
+  const next = mapSteps(state, (step, key) =>
+    region === undefined || region.has(stepOfKey(key)) ? giveUpWaiting(step) : step,
+  );
+  return { ...next, status: 'compensating', stuckIn: undefined, failure, rollbackTo };
+}
+
+/** What came after the savepoint is undone: all of it is to happen again, in a new round. */
+export function resume(graph: SagaGraph, state: SagaState): SagaState {
+  const savepoint = state.rollbackTo!;
+  const round = state.round + 1;
+  const region = descendantsOf(graph, savepoint);
+  const steps = new Map(state.steps);
+  for (const name of region) if (!steps.has(name)) steps.set(name, PENDING);
+  for (const [key, { errors, wonBy }] of steps) {
+    // A race that was won from outside stays so, unless its winner is being undone in its turn.
+    const won = wonBy !== undefined && !region.has(wonBy) && stands(state, wonBy) ? wonBy : undefined;
+    if (region.has(stepOfKey(key))) steps.set(key, { ...PENDING, errors, round, wonBy: won });
+  }
+  // Outside, a step may have given up meanwhile, behind a pivot: the saga will be stuck at it.
+  const gaveUp = [...graph.steps.keys()].some((name) => {
+    const step = stepState(state, name);
+    return !region.has(name) && step.status === 'failed' && !step.cut;
+  });
+  const failure = gaveUp ? state.failure : undefined;
+  let next: SagaState = { ...state, status: 'running', failure, rollbackTo: undefined, round, steps };
+  next = withStep(next, savepoint, (step) => ({ ...step, returns: step.returns + 1 }));
+  if (!relationsOf(graph).hasJoinAny) return next;
+  next = cutAgain(graph, next, region);
+  // Others can be won from outside at once, by what completed there meanwhile.
+  for (const name of region) {
+    const node = graph.steps.get(name)!;
+    if (!isRace(node) || stepState(next, name).wonBy !== undefined) continue;
+    const winner = node.after.find((entry) => stands(next, entry));
+    if (winner !== undefined) next = winRaces(graph, next, winner);
+  }
+  return cutLosers(graph, next);
+}

@@ -1,0 +1,45 @@
+import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
+import { stepOfKey } from '../definition/saga-graph.js';
+import { PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+
+/** Failed attempts kept per step. */
+export const ERRORS_KEPT = 5;
+
+export function withStep(state: SagaState, key: string, change: (step: StepState) => StepState): SagaState {
+  return {
+    ...state,
+    steps: new Map(state.steps).set(key, change(state.steps.get(key) ?? unbegun(state, key))),
+  };
+}
+
+/** Items are in the round of their step. */
+function unbegun(state: SagaState, key: string): StepState {
+  const name = stepOfKey(key);
+  return name === key ? PENDING : { ...PENDING, round: stepState(state, name).round };
+}
+
+/** Changes the steps that something has happened to. */
+export function mapSteps(state: SagaState, change: (step: StepState, key: string) => StepState): SagaState {
+  return { ...state, steps: new Map([...state.steps].map(([key, step]) => [key, change(step, key)])) };
+}
+
+export function withError(
+  step: StepState,
+  error: SerializedError,
+  now: number,
+  during: AttemptError['during'],
+): AttemptError[] {
+  const attempt = during === 'step' ? step.attempts : step.compensationAttempts;
+  return [...step.errors, { ...error, attempt, at: new Date(now).toISOString(), during }].slice(-ERRORS_KEPT);
+}
+
+/** No further attempt will be made. */
+export function giveUpWaiting(step: StepState): StepState {
+  if (step.active || step.status === 'completed' || step.status === 'failed') return step;
+  // A fan-out that is not done; its items are looked at by themselves.
+  if (step.items && step.status === 'running') return { ...step, status: 'failed' };
+  if (step.status !== 'waiting' && step.status !== 'pending') return step;
+  return step.attempts > 0
+    ? { ...step, status: 'failed', retryAt: undefined }
+    : { ...step, status: 'pending', retryAt: undefined };
+}

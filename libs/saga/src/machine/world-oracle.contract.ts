@@ -1,0 +1,226 @@
+import type { StepNode } from '../definition/saga-graph.js';
+import { Relations } from './graph-book.contract.js';
+import type { Violation } from './graph-oracle.contract.js';
+import type { Attempt, Entry, Play } from './play-graph.contract.js';
+import type { RandomGraph } from './random-graph.contract.js';
+import { type SagaState, stepState } from './saga-state.js';
+
+/** What really happened under one idempotency key, as the world and not the machine knows it. */
+interface Truth {
+  readonly node: StepNode;
+  readonly key: string;
+  readonly round: number;
+  /** `maybe`: it may have taken effect, and nobody was told. */
+  effect: 'none' | 'maybe' | 'done' | 'undone';
+  result?: string;
+  begun: number;
+  /** An operator asked for it again, whatever it did. */
+  answeredFor: boolean;
+}
+
+/** By what the world saw of it, whatever the machine believed. */
+export const WORLDLY = [
+  'changes nothing that ends late',
+  'runs nothing again whose result is recorded, nor what was undone, under one idempotency key',
+  'runs nothing in a new round before all it did in the last is gone',
+  'runs nothing at most once again when nobody knows what it did',
+  'has never more items of a fan-out under way than it may',
+  'undoes nothing twice, and nothing that cannot have happened',
+  'undoes nothing before all that depends on it is clear',
+  'gives a compensation the recorded result, and none where the outcome is unknown',
+  'never has two attempts of one number',
+  'completed: all that is needed stands, once, and nothing else does',
+  'compensated: nothing stands that can be undone',
+  'says why it turned back',
+] as const;
+
+export function witness({ graph }: RandomGraph, play: Play): Violation | undefined {
+  return new Witness(new Relations(graph), play).violation();
+}
+
+class Witness {
+  private readonly truths = new Map<string, Truth>();
+  /** Where a worker was lost that may have been at any of what was due. */
+  private readonly suspected = new Set<string>();
+  private readonly numbers = new Set<string>();
+  private underWay: Attempt[] = [];
+  /** Effects as they were when the saga was last recorded. */
+  private recorded = new Map<string, Pick<Truth, 'effect' | 'result'>>();
+
+  constructor(
+    private readonly relations: Relations,
+    private readonly play: Play,
+  ) {}
+
+  violation(): Violation | undefined {
+    for (const [at, entry] of this.play.entries.entries()) {
+      const wrong = this.read(entry);
+      if (wrong) return { promise: wrong[0], what: wrong[1], at };
+    }
+    const wrong = this.inTheEnd(this.play.end);
+    return wrong && { promise: wrong[0], what: wrong[1], at: this.play.entries.length };
+  }
+
+  private read(entry: Entry): [string, string] | undefined {
+    if (entry.type === 'begun') return this.begun(entry);
+    if (entry.type === 'took effect') this.ended(entry);
+    if (entry.type === 'was done by hand') this.byHand(entry);
+    if (entry.type === 'recorded') this.record();
+    if (entry.type === 'crashed') this.forget();
+    if (entry.type !== 'event') return undefined;
+    const { event, before, after, late } = entry;
+    if (late && before !== after) return [WORLDLY[0], JSON.stringify(event)];
+    if (event.type === 'interrupted' || event.type === 'taken-over') this.underWay = [];
+    if (event.type === 'taken-over') {
+      // As the machine sees it; that it suspects enough is seen by what it leaves behind in the end.
+      for (const [key, { attempts, unknown }] of after.steps) {
+        const { round } = stepState(after, this.relations.node(key).name);
+        const known = stepState(before, key);
+        if (attempts > known.attempts || (unknown && !known.unknown)) this.suspected.add(`${key}~${round}`);
+      }
+    }
+    if (event.type === 'retried') for (const truth of this.truths.values()) truth.answeredFor = true;
+    if (after.status === 'compensating' && after.failure === undefined)
+      return [WORLDLY[11], `no failure after ${event.type}`];
+    const wasTurning = before.status === 'compensating' && before.rollbackTo === undefined;
+    if (wasTurning && after.failure !== before.failure && entry.event.type !== 'aborted')
+      return [WORLDLY[11], `another failure after ${event.type}`];
+    return undefined;
+  }
+
+  private record(): void {
+    this.recorded = new Map([...this.truths].map(([id, { effect, result }]) => [id, { effect, result }]));
+  }
+
+  /** What took effect and was not recorded: nobody knows of it, and what a transaction did is gone. */
+  private forget(): void {
+    for (const [id, truth] of this.truths) {
+      const known = this.recorded.get(id) ?? { effect: 'none', result: undefined };
+      if (truth.effect === 'done' && known.effect !== 'done' && !truth.node.transactional) {
+        Object.assign(truth, { effect: 'maybe', result: undefined });
+      } else if (truth.effect !== 'maybe') {
+        Object.assign(truth, known);
+      }
+    }
+  }
+
+  private truth(key: string, round: number): Truth {
+    const id = `${key}~${round}`;
+    let truth = this.truths.get(id);
+    if (!truth) {
+      const node = this.relations.node(key);
+      truth = { node, key, round, effect: 'none', begun: 0, answeredFor: false };
+      this.truths.set(id, truth);
+    }
+    return truth;
+  }
+
+  private begun({ attempt, after }: Extract<Entry, { type: 'begun' }>): [string, string] | undefined {
+    const { kind, node, key, round } = attempt;
+    const truth = this.truth(key, round);
+    const text = `${kind} ${key} in round ${round}, which is ${truth.effect}`;
+    const beside = this.underWay.filter((other) => other.node === node);
+    if (beside.length >= (node.forEach ? node.concurrency : 1)) return [WORLDLY[4], text];
+    if (beside.some((other) => other.key === key)) return [WORLDLY[4], `${text}, and under way`];
+    this.underWay.push(attempt);
+    const { attempts, compensationAttempts } = stepState(after, key);
+    const number = kind === 'compensate' ? compensationAttempts : attempts;
+    const numbered = `${kind} ${key} in round ${round}: ${number}`;
+    if (kind !== 'probe' && this.numbers.has(numbered)) return [WORLDLY[8], numbered];
+    this.numbers.add(numbered);
+    if (kind === 'compensate') return this.undoing(attempt, truth, after);
+    truth.begun += 1;
+    if (truth.effect === 'done' || truth.effect === 'undone') return [WORLDLY[1], text];
+    if (kind === 'run' && !node.idempotent && truth.effect === 'maybe' && !truth.answeredFor)
+      return [WORLDLY[3], text];
+    const before = this.all(node).find((one) => one.round < round && this.stands(one));
+    return before && [WORLDLY[2], `${text}; ${before.key} in round ${before.round} is ${before.effect}`];
+  }
+
+  private undoing(
+    { node, key, round }: Attempt,
+    truth: Truth,
+    after: SagaState,
+  ): [string, string] | undefined {
+    const { effect, begun, result } = truth;
+    const text = `${key} in round ${round}, which is ${effect}`;
+    const suspect = this.suspected.has(`${key}~${round}`) && !node.transactional;
+    const possible = effect === 'done' || effect === 'maybe' || suspect;
+    const asked = node.compensateOnFailure && (begun > 0 || this.suspected.has(`${key}~${round}`));
+    if (node.compensate === undefined || !(possible || asked) || (effect === 'undone' && !suspect))
+      return [WORLDLY[5], text];
+    const expected = effect === 'done' ? result : undefined;
+    const given = stepState(after, key).result;
+    if (given !== expected) return [WORLDLY[7], `${text}: ${given}, not ${expected}`];
+    const ahead = [...this.relations.descendants(node.name)].find((name) => this.isAhead(name, node, after));
+    return ahead === undefined ? undefined : [WORLDLY[6], `${text}, before ${ahead}`];
+  }
+
+  /** Does it still stand, or is it under way, while what it depends on is undone? */
+  private isAhead(name: string, undone: StepNode, state: SagaState): boolean {
+    const node = this.relations.node(name);
+    // A join any does not depend on those that lost it.
+    const isLoser = stepState(state, undone.name).cut;
+    if (isLoser && !stepState(state, name).cut) return false;
+    if (isLoser && !this.reachesThroughCut(undone.name, name, state)) return false;
+    const round = stepState(state, name).round;
+    const standing = this.all(node).some((one) => one.round === round && this.stands(one));
+    return standing || this.underWay.some((attempt) => attempt.node === node);
+  }
+
+  private reachesThroughCut(from: string, to: string, state: SagaState): boolean {
+    const next = this.relations.dependents(from).filter((name) => stepState(state, name).cut);
+    return next.includes(to) || next.some((name) => this.reachesThroughCut(name, to, state));
+  }
+
+  private ended({ attempt, effect, result }: Extract<Entry, { type: 'took effect' }>): void {
+    this.underWay = this.underWay.filter((other) => other.key !== attempt.key);
+    const truth = this.truth(attempt.key, attempt.round);
+    if (attempt.kind === 'compensate') {
+      if (effect === 'done') truth.effect = 'undone';
+      return;
+    }
+    truth.begun += attempt.kind === 'run' && effect === 'none' && truth.begun === 0 ? 1 : 0;
+    if (effect === 'done') Object.assign(truth, { effect, result });
+    else if (effect === 'maybe') truth.effect = 'maybe';
+    // That it did not happen after all is known of the one attempt that an at-most-once step has.
+    else if (attempt.kind === 'probe') truth.effect = 'none';
+  }
+
+  private byHand({ key, round, undone }: Extract<Entry, { type: 'was done by hand' }>): void {
+    const truth = this.truth(key, round);
+    if (undone) truth.effect = 'undone';
+    else Object.assign(truth, { effect: 'done', result: '"by hand"' });
+  }
+
+  private all(node: StepNode): Truth[] {
+    return [...this.truths.values()].filter((one) => one.node === node);
+  }
+
+  private stands({ effect, node }: Truth): boolean {
+    return node.compensate !== undefined && (effect === 'done' || effect === 'maybe');
+  }
+
+  private inTheEnd(end: SagaState): [string, string] | undefined {
+    const standing = [...this.truths.values()].filter((one) => this.stands(one));
+    const text = ({ key, round, effect }: Truth) => `${key} in round ${round} is ${effect}`;
+    if (end.status === 'compensated') {
+      return standing[0] && [WORLDLY[10], text(standing[0])];
+    }
+    if (end.status !== 'completed') return undefined;
+    if (end.failure !== undefined) return [WORLDLY[9], 'with a failure'];
+    for (const node of this.relations.nodes) {
+      const { cut, round, status } = stepState(end, node.name);
+      const needed = !cut && status !== 'skipped';
+      const left = standing.find((one) => one.node === node && !(needed && one.round === round));
+      if (left) return [WORLDLY[9], `${text(left)}, and not needed`];
+      if (!needed) continue;
+      if (status !== 'completed') return [WORLDLY[9], `${node.name} is ${status}`];
+      const { items } = stepState(end, node.name);
+      const keys = items?.map((_, index) => `${node.name}[${index}]`) ?? [node.name];
+      const missing = keys.find((key) => this.truth(key, round).effect !== 'done');
+      if (missing !== undefined) return [WORLDLY[9], text(this.truth(missing, round))];
+    }
+    return undefined;
+  }
+}

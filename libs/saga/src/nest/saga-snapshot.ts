@@ -1,0 +1,196 @@
+import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
+import { indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
+import type { ResultsOf } from '../definition/saga-types.js';
+import { decide } from '../machine/decide.js';
+import { mapSteps } from '../machine/step-changes.js';
+import { gaveUp } from '../engine/operator-edits.js';
+import { describeStep } from '../engine/describe-step.js';
+import { decodePayload } from '../engine/payload.js';
+import { decodeResults } from '../engine/decode-results.js';
+import type { StoredSaga, StoredSummary } from '../engine/saga-store.js';
+import type { SettledSaga } from '../engine/outcome-waiters.js';
+import {
+  PENDING,
+  resultOf,
+  type SagaStatus,
+  type StepState,
+  type StepStatus,
+} from '../machine/saga-state.js';
+
+/** What a saga came to, or that it needs a person (`stuck`, `suspended`). */
+export interface SagaOutcome<S = unknown> {
+  readonly id: string;
+  readonly status: SagaStatus;
+  /** Of the steps that completed and were not undone, in their stored form. */
+  readonly results: Partial<ResultsOf<S>>;
+  readonly failure?: SagaFailure;
+}
+
+export interface StepSnapshot {
+  readonly name: string;
+  readonly status: StepStatus;
+  /** Attempts begun, those lost with their worker included. */
+  readonly attempts: number;
+  readonly compensationAttempts: number;
+  /** Some attempt may have taken effect without anyone knowing. */
+  readonly unknown: boolean;
+  /** 1; more after a rollback to a savepoint before it. */
+  readonly round: number;
+  readonly result?: unknown;
+  /** Of a fan-out: its items, in order; `name` is the step's with the index. */
+  readonly items?: readonly StepSnapshot[];
+  /** The last few failed attempts, oldest first. */
+  readonly errors: readonly AttemptError[];
+  readonly retryAt?: Date;
+  readonly startedAt?: Date;
+  readonly updatedAt?: Date;
+}
+
+/** Why a saga does not move right now. */
+export type WaitingFor =
+  | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
+  | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
+  /** It is due, and no worker has taken it: all are busy, or none has this saga in this version. */
+  | { readonly kind: 'worker'; readonly since: Date }
+  /** Its semantic lock is another's: the one that holds it, or is next to. */
+  | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
+  | { readonly kind: 'person'; readonly steps: readonly string[] };
+
+export interface SagaSummary {
+  readonly id: string;
+  readonly saga: string;
+  readonly version: number;
+  readonly status: SagaStatus;
+  readonly correlationId: string;
+  /** Where it stands: the steps under way or next. */
+  readonly step: string;
+  /** The message of its last error. */
+  readonly error?: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly finishedAt?: Date;
+}
+
+export interface SagaSnapshot {
+  readonly id: string;
+  readonly saga: string;
+  readonly version: number;
+  readonly status: SagaStatus;
+  readonly correlationId: string;
+  readonly input: unknown;
+  readonly priority: number;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Where it stands: the steps under way or next, by name; empty when nothing is left to do. */
+  readonly step: string;
+  /** In the order of the graph; those that nothing has happened to are pending. */
+  readonly steps: readonly StepSnapshot[];
+  /** 1; one more after each rollback to a savepoint. */
+  readonly round: number;
+  readonly failure?: SagaFailure;
+  readonly waitingFor?: WaitingFor;
+  /** The worker that holds it. */
+  readonly lockedBy?: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly finishedAt?: Date;
+}
+
+export function toOutcome<S>({ id, state }: SettledSaga): SagaOutcome<S> {
+  return {
+    id,
+    status: state.status,
+    results: decodeResults(state) as Partial<ResultsOf<S>>,
+    ...(state.failure && { failure: state.failure }),
+  };
+}
+
+export function toSummary(row: StoredSummary): SagaSummary {
+  return {
+    id: row.id,
+    saga: row.name,
+    version: row.version,
+    status: row.status,
+    correlationId: row.correlationId ?? row.id,
+    step: row.step,
+    error: row.error,
+    tags: row.tags ?? {},
+    createdAt: new Date(row.createdAt),
+    updatedAt: new Date(row.updatedAt),
+    finishedAt: toDate(row.finishedAt),
+  };
+}
+
+/** @param graph undefined: this process does not know the saga's version, so only recorded steps are shown */
+export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: number): SagaSnapshot {
+  const recorded = [...saga.state.steps.keys()].filter((key) => indexOfKey(key) === undefined);
+  const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
+  return {
+    id: saga.id,
+    saga: saga.name,
+    version: saga.version,
+    status: saga.state.status,
+    correlationId: saga.correlationId ?? saga.id,
+    input: decodePayload(saga.input),
+    priority: saga.priority,
+    tags: saga.tags ?? {},
+    step: graph ? standsAt(saga, graph, now) : '',
+    round: saga.state.round,
+    steps: [...names].map((name) => toStepSnapshot(saga, name)),
+    failure: saga.state.failure,
+    waitingFor: waitingFor(saga, graph, now),
+    lockedBy: saga.lockedBy,
+    createdAt: new Date(saga.createdAt),
+    updatedAt: new Date(saga.updatedAt),
+    finishedAt: toDate(saga.finishedAt),
+  };
+}
+
+/** As its worker knows it, what is recorded as running is under way. */
+function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number): string {
+  const underWay = (step: StepState) => step.status === 'running' && step.items === undefined;
+  const live =
+    lockedBy === undefined
+      ? state
+      : mapSteps(state, (step) => (underWay(step) ? { ...step, active: true } : step));
+  return describeStep(live, decide(graph, live, now));
+}
+
+function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
+  const step: StepState = saga.state.steps.get(name) ?? PENDING;
+  const times = saga.stepTimes.get(name);
+  return {
+    name,
+    status: step.status,
+    attempts: step.attempts,
+    compensationAttempts: step.compensationAttempts,
+    unknown: step.unknown,
+    round: step.round,
+    result: decodePayload(resultOf(saga.state, name)),
+    errors: step.errors,
+    ...(step.items && { items: step.items.map((_, index) => toStepSnapshot(saga, itemKey(name, index))) }),
+    retryAt: toDate(step.retryAt),
+    startedAt: toDate(times?.startedAt),
+    updatedAt: toDate(times?.updatedAt),
+  };
+}
+
+function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number): WaitingFor | undefined {
+  const { status, steps } = saga.state;
+  if (status === 'stuck' || status === 'suspended' || status === 'paused') {
+    return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
+  }
+  const { lock } = saga;
+  if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
+  if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
+  if (saga.dueAt <= now) return { kind: 'worker', since: new Date(saga.dueAt) };
+  const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
+  const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
+  return step && step.attempts > 0
+    ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
+    : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
+}
+
+function toDate(ms: number | undefined): Date | undefined {
+  return ms === undefined ? undefined : new Date(ms);
+}

@@ -1,0 +1,28 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { SagaExplorer } from './saga.explorer.js';
+import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
+import type { SagaModuleOptions } from './saga.options.js';
+import { SagaPoller } from './saga.poller.js';
+import { SagaRuntime } from './saga.runtime.js';
+import { SagaService } from './saga.service.js';
+
+/**
+ * Durable sagas for a Nest application. Import it once, in the root module, beside TypeOrmModule; SagaService
+ * can then be injected everywhere.
+ */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [SagaExplorer, SagaPoller, SagaRuntime, SagaService],
+  exports: [SagaService],
+})
+export class SagaModule extends ConfigurableModuleClass {
+  /** Works without options: see SagaModuleOptions for the defaults. */
+  static override forRoot(options: SagaModuleOptions = {}): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return super.forRootAsync(options);
+  }
+}

@@ -1,0 +1,147 @@
+import type { Type } from '@nestjs/common';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
+import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
+import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+
+export interface SagaModuleOptions {
+  /** Name of a TypeORM DataSource; default: the default one. */
+  dataSource?: string;
+  /** The tables' schema, which is theirs alone; default `'saga'`. */
+  schema?: string;
+  /** Apply pending migrations at start-up; default true. */
+  migrate?: boolean;
+  /** `false`: this process starts and queries sagas but runs none. */
+  worker?: false | SagaWorkerOptions;
+  /** Default for steps: 3 attempts, exponential, with jitter. */
+  retry?: RetryPolicy;
+  /** Default for compensations: 10 attempts. */
+  compensationRetry?: RetryPolicy;
+  /** Largest input or result as JSON, in bytes; default 1 MiB. A clear error above it. */
+  maxPayloadBytes?: number;
+}
+
+export interface SagaWorkerOptions {
+  /** Sagas advanced at once; default 100. */
+  concurrency?: number;
+  /** The poll that is the guarantee; while LISTEN/NOTIFY works only every fifth one is made. Default `'1s'`. */
+  pollInterval?: Duration;
+  /** How long a saga is a worker's before others may take it over; renewed while it is advanced. Default `'30s'`. */
+  lease?: Duration;
+  /** Only these; default: every saga of the application. */
+  sagas?: Type[];
+  /** How long steps under way may take to finish when the application stops; default `'10s'`. */
+  shutdownTimeout?: Duration;
+  /** A saga that lost its worker more often than this, with nothing recorded in between, is stuck; default 5. */
+  maxTakeovers?: number;
+}
+
+/** Options with their defaults in, durations in milliseconds. */
+export interface ResolvedSagaOptions {
+  readonly dataSource?: string;
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly pollInterval: number;
+  readonly lease: number;
+  readonly worker?: {
+    readonly concurrency: number;
+    readonly sagas?: readonly Type[];
+    readonly shutdownTimeout: number;
+    readonly maxTakeovers: number;
+  };
+  readonly retry?: RetryPolicy;
+  readonly compensationRetry?: RetryPolicy;
+  readonly maxPayloadBytes: number;
+}
+
+const OPTIONS: readonly string[] = [
+  'dataSource',
+  'schema',
+  'migrate',
+  'worker',
+  'retry',
+  'compensationRetry',
+  'maxPayloadBytes',
+] satisfies (keyof SagaModuleOptions)[];
+const WORKER_OPTIONS: readonly string[] = [
+  'concurrency',
+  'pollInterval',
+  'lease',
+  'sagas',
+  'shutdownTimeout',
+  'maxTakeovers',
+] satisfies (keyof SagaWorkerOptions)[];
+const SHORTEST_LEASE = 100;
+const SHORTEST_POLL = 10;
+
+/**
+ * The options with their defaults.
+ * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
+ */
+export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
+  const problems: string[] = [];
+  const duration = (value: Duration, name: string, least: number): number => {
+    const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
+    if (ms < least) problems.push(`${name} is ${JSON.stringify(value)}; give at least ${least} ms`);
+    return ms;
+  };
+  const whole = (value: number, name: string): number => {
+    if (!Number.isInteger(value) || value < 1)
+      problems.push(`${name} is ${String(value)}; give a whole number from 1`);
+    return value;
+  };
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SagaValidationError)) throw error;
+      problems.push(error.message.replace(/\.$/, ''));
+      return undefined;
+    }
+  };
+  const unknown = (given: object, known: readonly string[], prefix: string): void => {
+    for (const name of Object.keys(given)) {
+      if (!known.includes(name)) problems.push(`${prefix}${name} is no option. Options: ${known.join(', ')}`);
+    }
+  };
+
+  unknown(options, OPTIONS, '');
+  const worker = options.worker === undefined ? {} : options.worker;
+  if (worker) unknown(worker, WORKER_OPTIONS, 'worker.');
+  const schema = options.schema ?? DEFAULT_SCHEMA;
+  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
+    problems.push(
+      `schema is ${JSON.stringify(schema)}; give a lower-case name of letters, digits and _, 48 characters at most`,
+    );
+  }
+  if (options.retry) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
+  if (options.compensationRetry)
+    attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
+  const {
+    concurrency = 100,
+    pollInterval = '1s',
+    lease = '30s',
+    shutdownTimeout = '10s',
+    maxTakeovers = 5,
+  } = worker || {};
+  const resolved: ResolvedSagaOptions = {
+    dataSource: options.dataSource,
+    schema,
+    migrate: options.migrate ?? true,
+    pollInterval: duration(pollInterval, 'worker.pollInterval', SHORTEST_POLL),
+    lease: duration(lease, 'worker.lease', SHORTEST_LEASE),
+    worker:
+      (worker && {
+        concurrency: whole(concurrency, 'worker.concurrency'),
+        sagas: worker.sagas,
+        shutdownTimeout: duration(shutdownTimeout, 'worker.shutdownTimeout', 0),
+        maxTakeovers: whole(maxTakeovers, 'worker.maxTakeovers'),
+      }) ||
+      undefined,
+    retry: options.retry,
+    compensationRetry: options.compensationRetry,
+    maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
+  };
+  if (problems.length > 0) throw new SagaConfigurationError(`SagaModule.forRoot: ${problems.join('. ')}.`);
+  return resolved;
+}

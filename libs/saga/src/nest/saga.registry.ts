@@ -1,0 +1,47 @@
+import type { Type } from '@nestjs/common';
+import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { SagaDefinitionError } from '../errors/saga-errors.js';
+import type { RunnableSaga } from '../engine/invoker.js';
+
+export interface RegisteredSaga extends RunnableSaga {
+  readonly type: Type;
+  readonly instance: object;
+}
+
+/** The sagas of this application, by class, and by name and version. */
+export class SagaRegistry {
+  private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
+  private readonly byLabel: ReadonlyMap<string, RegisteredSaga>;
+
+  constructor(readonly all: readonly RegisteredSaga[]) {
+    this.byType = new Map(all.map((saga) => [saga.type, saga]));
+    this.byLabel = new Map(all.map((saga) => [sagaLabel(saga.graph), saga]));
+  }
+
+  /** The name of a saga given as its class or as its name. */
+  nameOf(saga: Type | string): string {
+    return typeof saga === 'string' ? saga : this.ofType(saga).graph.name;
+  }
+
+  /** The graph on which new sagas of this class start: that of the highest version of its name. */
+  latest(type: Type): SagaGraph {
+    const { name } = this.ofType(type).graph;
+    return this.all
+      .map((saga) => saga.graph)
+      .filter((graph) => graph.name === name)
+      .reduce((a, b) => (b.version > a.version ? b : a));
+  }
+
+  graphOf(saga: { readonly name: string; readonly version: number }): SagaGraph | undefined {
+    return this.byLabel.get(sagaLabel(saga))?.graph;
+  }
+
+  ofType(type: Type): RegisteredSaga {
+    const saga = this.byType.get(type);
+    if (saga) return saga;
+    const name = typeof type === 'function' ? type.name : String(type);
+    throw new SagaDefinitionError(
+      `${name} is not a saga of this application. Decorate it with @Saga() and add it to the providers of a module.`,
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { hostname } from 'node:os';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { v4 as uuid } from 'uuid';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaEngine } from '../engine/saga-engine.js';
+import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { checkMigrated, migrate } from '../store/postgres/migrate.js';
+import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
+import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
+import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import { SagaExplorer } from './saga.explorer.js';
+import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
+import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
+import { SagaPoller } from './saga.poller.js';
+import type { SagaRegistry } from './saga.registry.js';
+
+/** What runs once the application does. */
+export interface Running {
+  readonly engine: SagaEngine;
+  readonly registry: SagaRegistry;
+  readonly options: ResolvedSagaOptions;
+}
+
+/**
+ * Wires the engine into the application's life: definitions are checked and tables made when modules are
+ * initialised, the worker starts once the application has, and drains before providers are destroyed.
+ */
+@Injectable()
+export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+  private readonly log = new Logger('SagaModule');
+  private readonly options: ResolvedSagaOptions;
+  private running: Promise<Running> | undefined;
+  private started: Promise<void> | undefined;
+
+  constructor(
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
+    private readonly explorer: SagaExplorer,
+    private readonly poller: SagaPoller,
+    private readonly moduleRef: ModuleRef,
+  ) {
+    this.options = withDefaults(options ?? {});
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.ready();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { engine, options } = await this.ready();
+    this.started = engine.start();
+    await this.started;
+    this.poller.start(options.pollInterval, () => engine.tick());
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.poller.stop();
+    if (!this.running) return;
+    const { engine } = await this.running;
+    await this.started;
+    await engine.stop();
+  }
+
+  /** Sagas may be started from the first hook of any provider, so whoever comes first sets things up. */
+  ready(): Promise<Running> {
+    this.running ??= this.setUp();
+    return this.running;
+  }
+
+  private async setUp(): Promise<Running> {
+    const { options } = this;
+    const registry = this.explorer.explore(options);
+    const runnable = options.worker?.sagas?.map((type) => registry.ofType(type)) ?? registry.all;
+    const application = this.applicationDataSource(options.dataSource);
+    const dataSource = await createSagaDataSource(application, options.schema);
+    await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
+    const notify = (channel: string, payload: string) =>
+      dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
+    const wakeup = new ListenWakeup(poolOf(application), wakeupChannel(options.schema), notify, this.log);
+    const engine = new SagaEngine(
+      new PostgresSagaStore(dataSource, options.schema, application),
+      wakeup,
+      runnable,
+      { ...options, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
+      this.log,
+    );
+    return { engine, registry, options };
+  }
+
+  private applicationDataSource(name: string | undefined): DataSource {
+    let dataSource: DataSource | undefined;
+    try {
+      dataSource = this.moduleRef.get<DataSource>(getDataSourceToken(name), { strict: false });
+    } catch {
+      // Reported below.
+    }
+    if (dataSource?.isInitialized) return dataSource;
+    throw new SagaConfigurationError(
+      `SagaModule found no TypeORM DataSource${name === undefined ? '' : ` named '${name}'`}. Import ` +
+        `TypeOrmModule.forRoot({ type: 'postgres', url: … }) in the application's root module` +
+        `${name === undefined ? '' : `, with name: '${name}'`}.`,
+    );
+  }
+}

@@ -1,0 +1,244 @@
+import { Injectable, type Type } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
+import type { InputOf } from '../definition/saga-types.js';
+import {
+  SagaConflictError,
+  SagaDefinitionError,
+  SagaNotFoundError,
+  SagaValidationError,
+} from '../errors/saga-errors.js';
+import { firstSteps } from '../engine/describe-step.js';
+import { abortEdit, cancelEdit, retryEdit, skipEdit } from '../engine/operator-edits.js';
+import { encodePayload, samePayload } from '../engine/payload.js';
+import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/saga-store.js';
+import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { type RollbackPlan, toRollbackPlan } from './rollback-plan.js';
+import {
+  type SagaOutcome,
+  type SagaSnapshot,
+  type SagaSummary,
+  toOutcome,
+  toSnapshot,
+  toSummary,
+} from './saga-snapshot.js';
+import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
+import { lockKeyOf } from './lock-key.js';
+import { type Running, SagaRuntime } from './saga.runtime.js';
+import { isKey, isUuid, type StartOptions, toStartFields } from './start-options.js';
+
+/** A saga by its id, or by its name and correlation id. */
+export type SagaTarget = string | { readonly saga: Type | string; readonly correlationId: string };
+
+/** A saga that was started, now or before. */
+export interface SagaHandle<S = unknown> {
+  readonly id: string;
+  /** False: a saga with this correlation id, or this id, was there already. */
+  readonly created: boolean;
+  /**
+   * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
+   * @throws SagaTimeoutError past `timeout`; the saga goes on
+   */
+  outcome(options?: { timeout?: Duration }): Promise<SagaOutcome<S>>;
+}
+
+type EditOf = (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined;
+
+/** Starts sagas, looks at them, waits for them, and lets an operator act on them. */
+@Injectable()
+export class SagaService {
+  constructor(private readonly runtime: SagaRuntime) {}
+
+  /**
+   * Starts a saga: when this resolves it is stored, and will be run whatever happens to this process.
+   * Thousands of concurrent calls share their round trips.
+   *
+   * @throws SagaPayloadError when JSON cannot carry the input, naming the path in it
+   * @throws SagaValidationError for wrong options, or when the saga's lockKey gives no key
+   * @throws SagaConflictError when the id or correlation id is that of a saga with another input
+   * @throws SagaUnavailableError when the database could not be reached for 30 s
+   */
+  async start<S>(saga: Type<S>, input: InputOf<S>, options: StartOptions = {}): Promise<SagaHandle<S>> {
+    const running = await this.runtime.ready();
+    const { engine, registry } = running;
+    const graph = registry.latest(saga);
+    const fields = toStartFields(options);
+    const text = encodePayload(input, 'input', running.options.maxPayloadBytes);
+    const start: Omit<NewSaga, 'leased'> = {
+      ...fields,
+      id: fields.id ?? uuidv7(),
+      fresh: fields.id === undefined,
+      name: graph.name,
+      version: graph.version,
+      input: text,
+      lockKey: lockKeyOf(graph, text),
+      timeout: graph.timeout,
+      step: firstSteps(graph),
+    };
+    const result = await (options.manager
+      ? engine.submitWithin(options.manager, start)
+      : engine.submit(start));
+    if (!result.created) checkSame(start, result.existing);
+    return this.handle(result.created ? start.id : result.existing.id, result.created, running);
+  }
+
+  /** @throws SagaNotFoundError */
+  async get(target: SagaTarget): Promise<SagaSnapshot> {
+    const { engine, registry } = await this.runtime.ready();
+    const saga = await engine.load(this.toTarget(target, registry));
+    if (!saga) throw notFound(target);
+    return toSnapshot(saga, registry.graphOf(saga), engine.now());
+  }
+
+  /** Newest first, a page at a time. */
+  async find(filter: SagaFilter = {}): Promise<Page<SagaSummary>> {
+    const { engine, registry } = await this.runtime.ready();
+    const query = toStoreFilter(filter, registry);
+    const rows = await engine.find(query);
+    const items = rows.slice(0, query.limit - 1).map(toSummary);
+    return { items, next: rows.length === query.limit ? items.at(-1)!.id : undefined };
+  }
+
+  /**
+   * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
+   * @throws SagaNotFoundError
+   * @throws SagaTimeoutError past `timeout`; the saga goes on
+   */
+  async wait(target: SagaTarget, options: { timeout?: Duration } = {}): Promise<SagaOutcome> {
+    const running = await this.runtime.ready();
+    const { id } = await this.get(target);
+    return this.handle(id, false, running).outcome(options);
+  }
+
+  /**
+   * Stops the saga and undoes what was done. A step under way settles first: its signal aborts, and if it
+   * completes all the same, it is undone like the rest.
+   * @throws SagaStateError when it is terminal, or stuck in turning back
+   */
+  async cancel(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
+    const reason = checkReason('cancel', options.reason);
+    await this.edit(target, (saga, graph, now) => cancelEdit(saga, graph, now, { reason }));
+  }
+
+  /**
+   * Stops the saga at once and undoes nothing.
+   * @throws SagaStateError when it is terminal
+   */
+  async abort(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
+    const reason = checkReason('abort', options.reason);
+    await this.edit(target, (saga, graph, now) => abortEdit(saga, graph, now, { reason }));
+  }
+
+  /**
+   * Lets a stuck saga try again what gave up, with a full budget of attempts.
+   * @param options.step only this one of several; `options.input`: goes on with another input
+   * @throws SagaStateError when it is not stuck, or not at this step
+   */
+  async retry(target: SagaTarget, options: { input?: unknown; step?: string } = {}): Promise<void> {
+    const { options: resolved } = await this.runtime.ready();
+    const input =
+      'input' in options
+        ? { text: encodePayload(options.input, 'input', resolved.maxPayloadBytes) }
+        : undefined;
+    await this.edit(target, (saga, graph, now) => retryEdit(saga, graph, now, { step: options.step, input }));
+  }
+
+  /**
+   * Takes the step that a stuck saga stands at as done by hand: with its result if the saga goes forward, as
+   * undone if it turns back.
+   * @throws SagaStateError when the saga is not stuck, or not at this step
+   */
+  async skip(
+    target: SagaTarget,
+    step: string,
+    options: { result?: unknown; reason?: string } = {},
+  ): Promise<void> {
+    const { options: resolved } = await this.runtime.ready();
+    const result = encodePayload(options.result, `result of step '${step}'`, resolved.maxPayloadBytes);
+    await this.edit(target, (saga, graph, now) => skipEdit(saga, graph, now, { step, result }));
+  }
+
+  /**
+   * The compensations that turning back would run from here, in order, with what they would be given. Runs nothing.
+   * @throws SagaNotFoundError
+   * @throws SagaDefinitionError when this application does not have the saga in this version
+   */
+  async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
+    const { engine, registry } = await this.runtime.ready();
+    const saga = await engine.load(this.toTarget(target, registry));
+    if (!saga) throw notFound(target);
+    const graph = registry.graphOf(saga);
+    if (graph) return toRollbackPlan(graph, saga);
+    throw new SagaDefinitionError(
+      `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
+        `here. Ask a process that has it.`,
+    );
+  }
+
+  private handle<S>(id: string, created: boolean, { engine }: Running): SagaHandle<S> {
+    return {
+      id,
+      created,
+      outcome: async ({ timeout } = {}) =>
+        toOutcome<S>(
+          await engine.waiters.wait(
+            id,
+            timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER),
+          ),
+        ),
+    };
+  }
+
+  private async edit(target: SagaTarget, edit: EditOf): Promise<void> {
+    const { engine, registry } = await this.runtime.ready();
+    const edited = await engine.edit(this.toTarget(target, registry), (saga, now) =>
+      edit(saga, registry.graphOf(saga), now),
+    );
+    if (!edited) throw notFound(target);
+  }
+
+  private toTarget(target: SagaTarget, registry: Running['registry']): StoreTarget {
+    if (typeof target === 'string') {
+      if (!isUuid(target)) throw notFound(target);
+      return { id: target.toLowerCase() };
+    }
+    if (!isKey(target.correlationId)) throw notFound(target);
+    return { name: registry.nameOf(target.saga), correlationId: target.correlationId };
+  }
+}
+
+function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void {
+  const difference =
+    existing.name !== start.name
+      ? `it is a '${existing.name}'`
+      : start.correlationId !== undefined && existing.correlationId !== start.correlationId
+        ? `its correlation id is '${existing.correlationId ?? existing.id}'`
+        : samePayload(existing.input, start.input)
+          ? undefined
+          : 'it was started with another input';
+  if (difference === undefined) return;
+  const key = existing.id === start.id ? `id ${start.id}` : `correlation id '${start.correlationId}'`;
+  throw new SagaConflictError(
+    `A saga with ${key} exists (${existing.id}), and ${difference}. Use another key for another transaction.`,
+    existing.id,
+  );
+}
+
+function notFound(target: SagaTarget): SagaNotFoundError {
+  if (typeof target === 'string')
+    return new SagaNotFoundError(`No saga has the id ${JSON.stringify(target)}.`);
+  const name = typeof target.saga === 'string' ? target.saga : target.saga.name;
+  return new SagaNotFoundError(
+    `No saga of ${name} has the correlation id ${JSON.stringify(target.correlationId)}.`,
+  );
+}
+
+function checkReason(call: string, reason: string | undefined): string | undefined {
+  if (
+    reason === undefined ||
+    (typeof reason === 'string' && reason.isWellFormed() && !reason.includes('\0'))
+  ) {
+    return reason;
+  }
+  throw new SagaValidationError(`${call}(): reason has to be a string without NUL or half surrogate pairs.`);
+}

@@ -1,0 +1,84 @@
+import type { RateLimit } from '../../engine/saga-store.js';
+import {
+  checkpointOf,
+  held,
+  loaded,
+  stateOf,
+  stepOf,
+  type StoreSubject,
+  uniqueName,
+} from './store-subject.contract.js';
+
+export function describeRateLimits(subject: () => StoreSubject): void {
+  const limitOf = (given: Partial<RateLimit> = {}): RateLimit => ({
+    ...{ saga: uniqueName(), step: 'charge', count: 2, per: 60_000 },
+    ...given,
+  });
+
+  describe('a rate limit', () => {
+    test('gives so many times at once, and the next ones as early as it allows', async () => {
+      const { store } = subject();
+      const { times, now } = await store.reserve(limitOf(), 5);
+      const expected = [now, now, now + 60_000, now + 60_000, now + 120_000];
+      times.forEach((time, n) => expect(time).toBeCloseTo(expected[n]!, 1));
+    });
+
+    test('remembers what it gave', async () => {
+      const { store, advance } = subject();
+      const limit = limitOf();
+      await store.reserve(limit, 1);
+      await advance(20_000);
+      const { times, now } = await store.reserve(limit, 2);
+      expect(times[0]).toBeCloseTo(now, 1);
+      expect(times[1]! - now).toBeGreaterThan(35_000);
+      expect(times[1]! - now).toBeLessThanOrEqual(40_000);
+      await advance(120_000);
+      const later = await store.reserve(limit, 2);
+      for (const time of later.times) expect(time).toBeCloseTo(later.now, 1);
+    });
+
+    test('is of one step of one saga', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 1 });
+      await store.reserve(limit, 1);
+      for (const other of [{ ...limit, step: 'ship' }, limitOf({ count: 1 })]) {
+        const { times, now } = await store.reserve(other, 1);
+        expect(times[0]).toBeCloseTo(now, 1);
+      }
+    });
+
+    test('follows a count that was changed', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 3 });
+      await store.reserve(limit, 3);
+      const { times, now } = await store.reserve({ ...limit, count: 1 }, 1);
+      expect(times[0]! - now).toBeGreaterThan(55_000);
+      const more = await store.reserve({ ...limit, count: 3 }, 1);
+      expect(more.times[0]).toBeGreaterThanOrEqual(times[0]!);
+    });
+
+    test('is kept when many ask at once', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 3 });
+      const given = await Promise.all(Array.from({ length: 30 }, () => store.reserve(limit, 2)));
+      const times = given.flatMap((reservation) => reservation.times).sort((a, b) => a - b);
+      for (let n = 3; n < times.length; n += 1)
+        expect(times[n]! - times[n - 3]!).toBeGreaterThanOrEqual(60_000 - 0.01);
+    });
+
+    test('is remembered by the step that was given a time', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      const step = stepOf({
+        status: 'waiting',
+        attempts: 0,
+        permit: 1_700_000_000_000.25,
+        retryAt: 1_700_000_000_000.25,
+      });
+      await store.checkpoint([checkpointOf(saga, stateOf('running', { charge: step }))]);
+      const { permit, retryAt } = (await loaded(store, saga.id)).state.steps.get('charge')!;
+      expect(permit).toBe(1_700_000_000_000.25);
+      expect(retryAt).toBeCloseTo(permit!, 1);
+    });
+  });
+}

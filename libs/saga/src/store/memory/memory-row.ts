@@ -1,0 +1,150 @@
+import {
+  type ExistingSaga,
+  type Lease,
+  type NewSaga,
+  PRIORITY_POINT_MS,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+} from '../../engine/saga-store.js';
+import {
+  INITIAL,
+  isSettled,
+  isTerminal,
+  type SagaState,
+  stepState,
+  type StepStatus,
+} from '../../machine/saga-state.js';
+import { storedCopy } from './stored-copy.js';
+
+const NO_STEPS: SagaState['steps'] = new Map();
+/** What went wrong before has come right. */
+const OVER: readonly StepStatus[] = ['completed', 'skipped', 'compensated'];
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A saga as the store keeps it. Only the store changes it, and it leaves the store as a copy only. */
+export interface MemoryRow {
+  readonly saga: Mutable<StoredSaga>;
+  /** Where it stands, for people. */
+  step: string;
+  /** What went wrong last, for people. */
+  error?: string;
+  /** Somebody waits for it to settle. */
+  watched: boolean;
+  /** Of one with a semantic lock, until it has left the line. */
+  lock?: RowLock;
+}
+
+export interface RowLock {
+  readonly key: string;
+  /** Stored and not looked at yet, in line, or active. */
+  state: 'arriving' | 'waiting' | 'held';
+  /** Milliseconds for going forward, counted from when it gets the lock. */
+  readonly timeout?: number;
+}
+
+/** One with a semantic lock may have to wait for it, so its start takes no lease. */
+export function takesLease({ leased, lockKey }: NewSaga): boolean {
+  return leased && lockKey === undefined;
+}
+
+export function newRow(given: NewSaga, lease: Lease, now: number): MemoryRow {
+  const { id, name, version, correlationId, input, priority, tags, step, timeout, lockKey } = given;
+  const leased = takesLease(given);
+  // Begun in the past, it would be ahead of all that has waited since.
+  const beginsAt = given.startAt === undefined ? now + (given.delay ?? 0) : Math.max(now, given.startAt);
+  return {
+    saga: {
+      ...{ id, name, version, correlationId, input, priority, tags: storedCopy(tags) },
+      state:
+        timeout === undefined || lockKey !== undefined
+          ? INITIAL
+          : { ...INITIAL, deadline: beginsAt + timeout },
+      epoch: leased ? 1 : 0,
+      lockedBy: leased ? lease.worker : undefined,
+      dueAt: leased ? now + lease.duration : beginsAt,
+      takeovers: 0,
+      createdAt: now,
+      updatedAt: now,
+      stepTimes: new Map(),
+    },
+    step,
+    watched: false,
+    lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', timeout },
+  };
+}
+
+/** What `record` writes: of the state's steps only those named. */
+interface Recording {
+  readonly state: SagaState;
+  readonly changed: readonly string[];
+  readonly elapsed?: ReadonlyMap<string, number>;
+  readonly step: string;
+}
+
+/** Writes a state and those of its steps that changed; the row's other steps stay as they are. */
+export function record(row: MemoryRow, { state, changed, elapsed, step }: Recording, now: number): void {
+  const { saga } = row;
+  const steps = new Map(saga.state.steps);
+  const stepTimes = new Map(saga.stepTimes);
+  for (const name of changed) {
+    steps.set(name, storedCopy({ ...stepState(state, name), active: false }));
+    const startedAt = stepTimes.get(name)?.startedAt ?? now - (elapsed?.get(name) ?? 0);
+    stepTimes.set(name, { startedAt, updatedAt: now });
+  }
+  row.step = step;
+  row.error = lastError(state, changed) ?? state.failure?.error?.message;
+  saga.state = { ...storedCopy({ ...state, steps: NO_STEPS }), steps };
+  saga.stepTimes = stepTimes;
+  saga.updatedAt = now;
+  saga.takeovers = 0;
+  saga.finishedAt = isTerminal(state.status) ? (saga.finishedAt ?? now) : undefined;
+}
+
+/** The message of the attempt that just failed, if one did. */
+function lastError(state: SagaState, changed: readonly string[]): string | undefined {
+  const failing = changed
+    .map((name) => stepState(state, name))
+    .find(({ status, errors }) => errors.length > 0 && !OVER.includes(status));
+  return failing?.errors.at(-1)?.message;
+}
+
+/** The smaller, the sooner claimed. */
+export function rank({ saga }: MemoryRow): number {
+  return (saga.dueAt ?? Infinity) - saga.priority * PRIORITY_POINT_MS;
+}
+
+/** No worker has anything to do with it, until a person acts. */
+export function isAtRest({ saga }: MemoryRow): boolean {
+  return saga.state.status === 'paused' || isSettled(saga.state.status);
+}
+
+export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
+  const { name, status, correlationId, tags, createdAfter, createdBefore, before } = filter;
+  return (
+    (name === undefined || saga.name === name) &&
+    (status === undefined || status.includes(saga.state.status)) &&
+    (correlationId === undefined || (saga.correlationId ?? saga.id) === correlationId) &&
+    (tags === undefined || Object.entries(tags).every(([key, value]) => saga.tags?.[key] === value)) &&
+    (createdAfter === undefined || saga.createdAt >= createdAfter.getTime()) &&
+    (createdBefore === undefined || saga.createdAt < createdBefore.getTime()) &&
+    (before === undefined || saga.id < before)
+  );
+}
+
+export function toStoredSaga({ saga, lock }: MemoryRow): StoredSaga {
+  return storedCopy({ ...saga, lock: lock && { key: lock.key, held: lock.state === 'held' } });
+}
+
+export function toExisting({ saga: { id, name, correlationId, input } }: MemoryRow): ExistingSaga {
+  return { id, name, correlationId, input };
+}
+
+export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
+  const { id, name, version, correlationId, tags, createdAt, updatedAt, finishedAt } = saga;
+  const { status } = saga.state;
+  return storedCopy({
+    ...{ id, name, version, correlationId, status, step, error, tags, createdAt, updatedAt, finishedAt },
+  });
+}

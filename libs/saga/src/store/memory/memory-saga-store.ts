@@ -1,0 +1,270 @@
+import type { EntityManager } from 'typeorm';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  Claim,
+  ClaimRequest,
+  Edit,
+  Lease,
+  NewSaga,
+  RateLimit,
+  RenewResult,
+  Reservation,
+  SagaStore,
+  StartResult,
+  StoredSaga,
+  StoredSummary,
+  StoreFilter,
+  StoreTarget,
+} from '../../engine/saga-store.js';
+import { isSettled } from '../../machine/saga-state.js';
+import {
+  isAtRest,
+  matches,
+  type MemoryRow,
+  newRow,
+  rank,
+  record,
+  takesLease,
+  toExisting,
+  toStoredSaga,
+  toSummary,
+} from './memory-row.js';
+import { MemoryLockLines } from './memory-lock-lines.js';
+import { MemoryWakeup } from './memory-wakeup.js';
+import { requireStorable } from './stored-copy.js';
+
+export interface MemorySagaStoreOptions {
+  /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
+  readonly now?: () => number;
+  /** Where the store announces what happened; default: one that nobody hears. */
+  readonly wakeup?: MemoryWakeup;
+  /** What transactional steps are given as `ctx.manager`; default: undefined. */
+  readonly manager?: EntityManager;
+}
+
+/**
+ * Sagas in this process's memory, for tests without a database. It keeps every promise of the port as
+ * PostgreSQL does, but for two: nothing outlives the process, and there are no transactions. `startWithin`
+ * stores at once whatever becomes of the caller's transaction, and `transact` gives `work` the `manager` of
+ * the options (a test's fake, or undefined) and can only leave its own checkpoint out, not undo what `work`
+ * wrote elsewhere.
+ *
+ * Each method runs in one go, which is what makes it atomic: there is no await between looking and writing.
+ */
+export class MemorySagaStore implements SagaStore {
+  private readonly rows = new Map<string, MemoryRow>();
+  private readonly correlations = new Map<string, MemoryRow>();
+  /** By limit the last times that were given out. */
+  private readonly reserved = new Map<string, number[]>();
+  private readonly lines = new MemoryLockLines();
+  private readonly now: () => number;
+  private readonly wakeup: MemoryWakeup;
+  private readonly manager: EntityManager | undefined;
+
+  constructor(options: MemorySagaStoreOptions = {}) {
+    this.now = options.now ?? (() => Date.now());
+    this.wakeup = options.wakeup ?? new MemoryWakeup();
+    this.manager = options.manager;
+  }
+
+  async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    requireStorable(sagas, 'sagas');
+    const now = this.now();
+    return sagas.map((saga) => this.insert(saga, lease, now));
+  }
+
+  async startWithin(_manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    requireStorable(saga, 'saga');
+    const result = this.insert(saga, lease, this.now());
+    const dueNow = !saga.leased && saga.delay === undefined && saga.startAt === undefined;
+    if (result.created && dueNow) this.wakeup.announceDue();
+    return result;
+  }
+
+  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+    requireStorable(checkpoints, 'checkpoints');
+    const now = this.now();
+    return checkpoints.map((checkpoint) => this.save(checkpoint, now));
+  }
+
+  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    const checkpoint = await work(this.manager as EntityManager);
+    requireStorable(checkpoint, 'checkpoint');
+    return this.save(checkpoint, this.now());
+  }
+
+  async claim({ lease, sagas, limit }: ClaimRequest): Promise<Claim> {
+    const now = this.now();
+    const due: MemoryRow[] = [];
+    const later: MemoryRow[] = [];
+    for (const row of this.rows.values()) {
+      const { name, version, dueAt } = row.saga;
+      if (dueAt === undefined) continue;
+      if (!sagas.some((saga) => saga.name === name && saga.version === version)) continue;
+      (dueAt <= now ? due : later).push(row);
+    }
+    const taken: MemoryRow[] = [];
+    due.sort((a, b) => rank(a) - rank(b));
+    while (due.length > 0 && taken.length < limit) {
+      const row = due.shift()!;
+      if (this.lines.lineUp(row, now)) taken.push(row);
+    }
+    const nextDueAt = [...due, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
+    for (const { saga } of taken) {
+      if (saga.lockedBy !== undefined) saga.takeovers += 1;
+      saga.lockedBy = lease.worker;
+      saga.epoch += 1;
+      saga.dueAt = now + lease.duration;
+    }
+    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+  }
+
+  async renew(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    lease: Lease,
+  ): Promise<RenewResult> {
+    const now = this.now();
+    const lost: string[] = [];
+    const cancelled: { id: string; reason?: string }[] = [];
+    for (const { id, epoch } of leases) {
+      const row = this.rows.get(id);
+      if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {
+        lost.push(id);
+        continue;
+      }
+      const { saga } = row;
+      if (!isAtRest(row)) saga.dueAt = now + lease.duration;
+      if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
+    }
+    return { lost, cancelled, now };
+  }
+
+  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+    const now = this.now();
+    const key = JSON.stringify([saga, step]);
+    const kept = [...(this.reserved.get(key) ?? [])];
+    const times = Array.from({ length: attempts }, () => {
+      const time = Math.max(now, kept.at(-1) ?? now, kept.length < count ? now : kept.at(-count)! + per);
+      kept.push(time);
+      return time;
+    });
+    this.reserved.set(key, kept.slice(-count));
+    return { times, now };
+  }
+
+  async load(target: StoreTarget): Promise<StoredSaga | undefined> {
+    const row = this.rowOf(target);
+    return row && this.toLoaded(row);
+  }
+
+  async find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return [...this.rows.values()]
+      .filter((row) => matches(row, filter))
+      .sort((a, b) => (a.saga.id < b.saga.id ? 1 : -1))
+      .slice(0, filter.limit)
+      .map(toSummary);
+  }
+
+  async edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    const row = this.rowOf(target);
+    if (!row) return undefined;
+    const now = this.now();
+    const edit = change(this.toLoaded(row), now);
+    if (edit !== undefined) this.apply(row, edit, now);
+    return this.toLoaded(row);
+  }
+
+  async watch(ids: readonly string[]): Promise<StoredSaga[]> {
+    const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
+    const settled = rows.filter(({ saga }) => isSettled(saga.state.status));
+    for (const row of rows) row.watched ||= !settled.includes(row);
+    return settled.map(toStoredSaga);
+  }
+
+  /** Nothing in memory fails in a way that goes away by itself. */
+  isTransient(_error: unknown): boolean {
+    return false;
+  }
+
+  private insert(given: NewSaga, lease: Lease, now: number): StartResult {
+    const correlation =
+      given.correlationId === undefined ? undefined : correlationKey(given.name, given.correlationId);
+    const conflict =
+      this.rows.get(given.id) ?? (correlation === undefined ? undefined : this.correlations.get(correlation));
+    if (conflict?.saga.id === given.id && given.fresh) {
+      const { lockedBy, epoch } = conflict.saga;
+      return { created: true, leased: takesLease(given) && lockedBy === lease.worker && epoch === 1, now };
+    }
+    if (conflict) return { created: false, existing: toExisting(conflict) };
+    const row = newRow(given, lease, now);
+    this.rows.set(given.id, row);
+    this.lines.arrive(row);
+    if (correlation !== undefined) this.correlations.set(correlation, row);
+    return { created: true, leased: takesLease(given), now };
+  }
+
+  private save(checkpoint: Checkpoint, now: number): CheckpointResult {
+    const row = this.rows.get(checkpoint.id);
+    if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';
+    const { saga } = row;
+    if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';
+    record(row, checkpoint, now);
+    if (checkpoint.release) {
+      saga.lockedBy = undefined;
+      saga.dueAt = checkpoint.release.dueAt;
+    }
+    this.settle(row, now);
+    return 'saved';
+  }
+
+  private apply(row: MemoryRow, edit: Edit, now: number): void {
+    const { saga } = row;
+    requireStorable(edit, 'edit');
+    if ('requestCancel' in edit) {
+      saga.cancelRequested ??= { reason: edit.requestCancel.reason };
+      this.wakeup.announce({ type: 'look', id: saga.id });
+      return;
+    }
+    record(row, { ...edit, changed: [...edit.state.steps.keys()] }, now);
+    const held = saga.lockedBy !== undefined;
+    if ('input' in edit) saga.input = edit.input;
+    saga.epoch += 1;
+    saga.lockedBy = undefined;
+    saga.cancelRequested = undefined;
+    saga.dueAt = edit.due ? now : undefined;
+    this.settle(row, now);
+    if (saga.dueAt !== undefined) this.wakeup.announceDue();
+    if (held) this.wakeup.announce({ type: 'look', id: saga.id });
+  }
+
+  /** A saga at rest is never due, and whoever waits for it to settle is told. */
+  private settle(row: MemoryRow, now: number): void {
+    const { saga, watched } = row;
+    if (isAtRest(row)) saga.dueAt = undefined;
+    if (this.lines.leave(row, now)) this.wakeup.announceDue();
+    if (watched && isSettled(saga.state.status)) this.wakeup.announce({ type: 'settled', id: saga.id });
+  }
+
+  private toLoaded(row: MemoryRow): StoredSaga {
+    const saga = toStoredSaga(row);
+    const holder = this.lines.holderFor(row, this.now());
+    return saga.lock && holder !== undefined ? { ...saga, lock: { ...saga.lock, holder } } : saga;
+  }
+
+  private rowOf(target: StoreTarget): MemoryRow | undefined {
+    if ('id' in target) return this.rows.get(target.id);
+    const row = this.correlations.get(correlationKey(target.name, target.correlationId));
+    if (row) return row;
+    // A saga that was given no correlation id has its own id for one.
+    const own = this.rows.get(target.correlationId);
+    return own?.saga.name === target.name && own.saga.correlationId === undefined ? own : undefined;
+  }
+}
+
+function correlationKey(name: string, correlationId: string): string {
+  return JSON.stringify([name, correlationId]);
+}

@@ -1,0 +1,44 @@
+import type { DataSource } from 'typeorm';
+import type { StoredSummary, StoreFilter } from '../../engine/saga-store.js';
+import { SagaInstance } from './saga-entities.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
+export async function findSagas(dataSource: DataSource, filter: StoreFilter): Promise<StoredSummary[]> {
+  if (filter.status?.length === 0) return [];
+  const query = dataSource
+    .getRepository(SagaInstance)
+    .createQueryBuilder('i')
+    .select(['i.id', 'i.name', 'i.version', 'i.correlationId', 'i.status', 'i.step', 'i.error', 'i.tags'])
+    .addSelect(['i.createdAt', 'i.updatedAt', 'i.finishedAt'])
+    .orderBy('i.id', 'DESC')
+    .take(filter.limit);
+  if (filter.before !== undefined) query.andWhere('i.id < :before', { before: filter.before });
+  if (filter.name !== undefined) query.andWhere('i.name = :name', { name: filter.name });
+  if (filter.status !== undefined) query.andWhere('i.status IN (:...status)', { status: filter.status });
+  if (filter.correlationId !== undefined) {
+    const own = UUID.test(filter.correlationId) ? ' OR (i.correlationId IS NULL AND i.id = :key::uuid)' : '';
+    query.andWhere(`(i.correlationId = :key${own})`, { key: filter.correlationId });
+  }
+  // A saga without tags has all of none.
+  if (filter.tags !== undefined && Object.keys(filter.tags).length > 0)
+    query.andWhere('i.tags @> :tags', { tags: JSON.stringify(filter.tags) });
+  if (filter.createdAfter !== undefined)
+    query.andWhere('i.createdAt >= :after', { after: filter.createdAfter });
+  if (filter.createdBefore !== undefined)
+    query.andWhere('i.createdAt < :until', { until: filter.createdBefore });
+  return (await query.getMany()).map((row) => ({
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    correlationId: row.correlationId ?? undefined,
+    status: row.status,
+    step: row.step,
+    error: row.error ?? undefined,
+    tags: row.tags ?? undefined,
+    createdAt: row.createdAt.getTime(),
+    updatedAt: row.updatedAt.getTime(),
+    finishedAt: row.finishedAt?.getTime(),
+  }));
+}

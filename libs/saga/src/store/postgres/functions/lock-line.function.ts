@@ -1,0 +1,160 @@
+import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
+import { CHECKPOINT_TYPES } from './checkpoint.function.js';
+
+/**
+ * The semantic lock: of the sagas of one name with one key one is active, the others stand in line.
+ *
+ * A row's `lock_state`: 'arriving', stored and due like any other, until a claim lines it up; then 'held', or
+ * 'waiting' with nothing due; null once it has left. Starts take no lock at all, so that a caller's transaction
+ * that starts a saga holds up nobody. Everything that looks at a line and acts on it does so under the line's
+ * advisory lock (lock_line_1), taken before any row's, in one order; each statement that follows sees all that
+ * was done under it before. So no wake-up is lost: whoever waits saw someone ahead, in line or arriving, and each
+ * of those lines up or leaves under the lock later, and finds the one that waits.
+ *
+ * Plan: index scans of instance_lock_line and instance_lock_held, which hold such sagas only; pinned by the
+ * functions' settings, as in checkpoint.function.ts.
+ */
+export const lockLineFunctions = (schema: string, channel: string): string[] => [
+  lockLine(schema),
+  lockHolder(schema),
+  handOver(schema, channel),
+  leaveLine(schema),
+  lineUp(schema),
+  checkpointLocked(schema),
+];
+
+const PINNED = `SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off`;
+
+/** Those whose turn it may be: one that is to begin later, and was not claimed yet, holds up nobody. */
+const IN_LINE = `l.lock_state IS NOT NULL
+      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
+
+/** lock_line_1: the lines of these names and keys are the caller's until its transaction ends. */
+const lockLine = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_line_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  line bigint;
+BEGIN
+  FOR line IN
+    SELECT DISTINCT hashtextextended(format('%L %L', w.name, w.key), hashtext($q$${schema}$q$)) AS h
+    FROM unnest($1, $2) AS w(name, key) ORDER BY h
+  LOOP
+    PERFORM pg_advisory_xact_lock(line);
+  END LOOP;
+END $function$`;
+
+/** lock_holder_1: who holds the lock, or is next to. For people. */
+const lockHolder = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_holder_1(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
+${PINNED} AS $function$
+BEGIN
+  RETURN coalesce(
+    (SELECT h.id FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held'),
+    (SELECT l.id FROM ${schema}.instance l WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
+     ORDER BY l.lock_place LIMIT 1));
+END $function$`;
+
+/** hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. */
+const handOver = (schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  next record;
+BEGIN
+  PERFORM FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held';
+  IF FOUND THEN RETURN; END IF;
+  SELECT l.id, l.lock_state INTO next FROM ${schema}.instance l
+  WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
+  ORDER BY l.lock_place LIMIT 1;
+  IF next.lock_state = 'waiting' THEN
+    UPDATE ${schema}.instance i SET
+      lock_state = 'held',
+      due_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.due_at ELSE now() END,
+      rank_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.rank_at
+        ELSE now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds' END,
+      deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+    WHERE i.id = next.id;
+    PERFORM pg_notify('${channel}', 'due');
+  END IF;
+END $function$`;
+
+/**
+ * leave_line_1: takes those out that are through, or that will never begin, and hands over what they held.
+ * Called with their lines locked.
+ */
+const leaveLine = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.leave_line_1(uuid[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  gone record;
+BEGIN
+  FOR gone IN
+    UPDATE ${schema}.instance i SET lock_state = NULL
+    WHERE i.id = ANY($1) AND i.lock_state IS NOT NULL
+      AND (i.status IN ('completed', 'compensated', 'aborted')
+        OR (i.lock_state <> 'held' AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
+    RETURNING i.name, i.lock_key
+  LOOP
+    PERFORM ${schema}.hand_over_1(gone.name, gone.lock_key);
+  END LOOP;
+END $function$`;
+
+/**
+ * line_up_1: what becomes of sagas with a lock that were just claimed: gives the ids and deadlines of those that
+ * may run. The others wait without lease and due time. None of them has run, so a lost claim counts for nothing.
+ * $1 ids, $2 epochs, $3 names, $4 keys.
+ */
+const lineUp = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.line_up_1(uuid[], int[], text[], text[])
+RETURNS TABLE (ready uuid, deadline float8, held boolean, cancelled boolean, reason text) LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  given record;
+BEGIN
+  PERFORM ${schema}.lock_line_1($3, $4);
+  -- One that is to be cancelled does not wait for a turn.
+  PERFORM ${schema}.leave_line_1($1);
+  FOR given IN
+    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state FROM unnest($1, $2) AS w(id, epoch)
+    JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
+    ORDER BY i.lock_place
+  LOOP
+    IF given.lock_state IN ('arriving', 'waiting') THEN
+      IF EXISTS (SELECT FROM ${schema}.instance h
+          WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
+        OR EXISTS (SELECT FROM ${schema}.instance l
+          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE})
+      THEN
+        UPDATE ${schema}.instance i SET
+          lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+        WHERE i.id = given.id;
+        CONTINUE;
+      END IF;
+      UPDATE ${schema}.instance i SET
+        lock_state = 'held', takeovers = 0, deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+      WHERE i.id = given.id;
+    END IF;
+    RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL,
+      i.cancel_requested_at IS NOT NULL, i.cancel_reason
+    FROM ${schema}.instance i WHERE i.id = given.id;
+  END LOOP;
+END $function$`;
+
+/**
+ * checkpoint_locked_1: checkpoint_1 for a batch some of which ends sagas with a lock ($1 names, $2 keys): with the
+ * same commit each lock goes to the next in line.
+ */
+const checkpointLocked = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.checkpoint_locked_1(text[], text[], ${CHECKPOINT_TYPES})
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  PERFORM ${schema}.lock_line_1($1, $2);
+  saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
+    .map((_, n) => `$${n + 3}`)
+    .join(', ')});
+  PERFORM ${schema}.leave_line_1(saved);
+  RETURN saved;
+END $function$`;

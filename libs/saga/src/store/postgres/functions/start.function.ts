@@ -1,0 +1,73 @@
+import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
+import { BATCH, type RowSource, SINGLE } from './source-rows.js';
+
+/** What is told of a new saga; in the order of start-parameters.ts. */
+const COLUMNS = {
+  id: 'uuid',
+  name: 'text',
+  version: 'int',
+  correlation_id: 'text',
+  step: 'text',
+  input: 'json',
+  tags: 'jsonb',
+  priority: 'smallint',
+  leased: 'boolean',
+  delay: 'float8',
+  start_at: 'float8',
+  timeout: 'float8',
+  lock_key: 'text',
+  lock_order: 'int',
+};
+
+/** Places in line that one call may take. */
+const CALL_PLACES = 1_000_000;
+
+export const START_ARGUMENTS = 2 + Object.keys(COLUMNS).length;
+
+/**
+ * start_1: stores a batch of new sagas, takes the lease of those that this worker has room for, and gives the ids
+ * of those that were not there yet.
+ *
+ * Plan: one insert from a function scan; conflicts are found in the primary key and in instance_correlation.
+ * Rows come in the order of their correlation ids, so that two processes that start the same sagas wait for each
+ * other in one order. A function, so that it is parsed and planned once a connection (see checkpoint.function.ts).
+ * Of those with a semantic lock only the place in line is noted (by calls, then by the order within one); it is
+ * the claim that gives the lock (see lock-line.function.ts), so that a start waits for nobody. The subquery that
+ * draws the call's number is an InitPlan: run once, and never for plain sagas.
+ * $1 worker, $2 lease in ms, then the columns.
+ */
+export const startFunction = (schema: string): string => startFrom(BATCH, `${schema}.start_1`, schema);
+
+/** start_one_1: the same for one saga, as on an idle server. */
+export const startOneFunction = (schema: string): string =>
+  startFrom(SINGLE, `${schema}.start_one_1`, schema);
+
+const startFrom = (source: RowSource, name: string, schema: string): string => `
+CREATE OR REPLACE FUNCTION ${name}(text, float8, ${source.types(COLUMNS)})
+RETURNS TABLE (started uuid, clock float8) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan AS $function$
+BEGIN
+  RETURN QUERY INSERT INTO ${schema}.instance
+    (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
+      deadline_at, lock_key, lock_state, lock_place, lock_timeout)
+  SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+    CASE WHEN w.leased THEN 1 ELSE 0 END,
+    CASE WHEN w.leased THEN $1 END,
+    t.due_at,
+    CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '${PRIORITY_POINT_MS} milliseconds' END,
+    CASE WHEN w.lock_key IS NULL
+      THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
+    w.lock_key,
+    CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
+    CASE WHEN w.lock_key IS NOT NULL
+      THEN (SELECT nextval('${schema}.lock_place')) * ${CALL_PLACES} + w.lock_order END,
+    CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END
+  FROM ${source.rows(COLUMNS, 'w', 3)}
+  CROSS JOIN LATERAL (SELECT CASE
+      WHEN w.leased THEN now() + $2 * interval '1 millisecond'
+      WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
+      ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
+    END AS due_at) t
+  ON CONFLICT DO NOTHING
+  RETURNING instance.id, (extract(epoch FROM now()) * 1000)::float8;
+END $function$`;

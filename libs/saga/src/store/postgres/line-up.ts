@@ -1,0 +1,42 @@
+import type { StoredSaga } from '../../engine/saga-store.js';
+
+/** What line_up_1 gives of a claimed saga that may run. */
+export interface LinedUpRow {
+  readonly id: string;
+  readonly deadline: number | null;
+  readonly held: boolean;
+  readonly cancelled: boolean;
+  readonly reason: string | null;
+}
+
+/** Of claimed sagas those that do not have their semantic lock yet. */
+export function arriving(claimed: readonly StoredSaga[]): StoredSaga[] {
+  return claimed.filter(({ lock }) => lock?.held === false);
+}
+
+/** The arguments of line_up_1. */
+export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
+  return [
+    sagas.map(({ id }) => id),
+    sagas.map(({ epoch }) => epoch),
+    sagas.map(({ name }) => name),
+    sagas.map(({ lock }) => lock!.key),
+  ];
+}
+
+/** Of the claimed sagas those that may run, as they are now. */
+export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
+  const ready = new Map(rows.map((row) => [row.id, row]));
+  return claimed.flatMap((saga) => {
+    if (saga.lock?.held !== false) return saga;
+    const row = ready.get(saga.id);
+    if (!row) return [];
+    return {
+      ...saga,
+      lock: row.held ? { key: saga.lock.key, held: true } : undefined,
+      state: { ...saga.state, deadline: row.deadline ?? undefined },
+      takeovers: 0,
+      cancelRequested: row.cancelled ? { reason: row.reason ?? undefined } : undefined,
+    };
+  });
+}

@@ -1,0 +1,100 @@
+import type { EngineLog } from '../../engine/engine-log.js';
+import type { Wakeup, WakeupMessage } from '../../engine/wakeup.js';
+import type { PgClient, PgPool } from './saga-data-source.js';
+
+/** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
+const GATHER = 10;
+const RECONNECT_FIRST = 100;
+const RECONNECT_LONGEST = 10_000;
+
+/**
+ * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
+ * small pool is not made smaller. It reconnects by itself; behind a transaction-mode pooler it hears nothing, and
+ * polling does the work.
+ */
+export class ListenWakeup implements Wakeup {
+  listening = false;
+  private client: PgClient | undefined;
+  private onMessage: (message: WakeupMessage) => void = () => undefined;
+  private reconnect: NodeJS.Timeout | undefined;
+  private announcement: NodeJS.Timeout | undefined;
+  private stopped = false;
+  private failures = 0;
+
+  constructor(
+    private readonly pool: PgPool,
+    private readonly channel: string,
+    private readonly notify: (channel: string, payload: string) => Promise<unknown>,
+    private readonly log: EngineLog,
+  ) {}
+
+  async start(onMessage: (message: WakeupMessage) => void): Promise<void> {
+    this.onMessage = onMessage;
+    await this.connect();
+  }
+
+  announceDue(): void {
+    if (this.stopped) return;
+    this.announcement ??= setTimeout(() => {
+      this.announcement = undefined;
+      // Only a hint: whoever misses it polls.
+      this.notify(this.channel, 'due').catch(() => undefined);
+    }, GATHER);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.listening = false;
+    clearTimeout(this.reconnect);
+    if (this.announcement !== undefined) {
+      clearTimeout(this.announcement);
+      await this.notify(this.channel, 'due').catch(() => undefined);
+    }
+    await this.client?.end().catch(() => undefined);
+  }
+
+  private async connect(): Promise<void> {
+    const client = new this.pool.Client(this.pool.options);
+    this.client = client;
+    client.on('error', () => this.lost(client));
+    client.on('end', () => this.lost(client));
+    client.on('notification', ({ payload }) => {
+      const message = parse(payload ?? '');
+      if (message) this.onMessage(message);
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN "${this.channel}"`);
+      if (this.stopped) return void (await client.end());
+      this.listening = true;
+      if (this.failures > 0)
+        this.log.log(`Listening for wake-ups again, after ${this.failures} failed attempt(s)`);
+      this.failures = 0;
+      this.onMessage({ type: 'missed' });
+    } catch (error) {
+      if (this.failures === 0 && !this.stopped) {
+        this.log.warn(`Cannot listen for wake-ups, polling meanwhile: ${(error as Error).message}`);
+      }
+      this.lost(client);
+    }
+  }
+
+  private lost(client: PgClient): void {
+    if (client !== this.client || this.stopped) return;
+    this.client = undefined;
+    this.listening = false;
+    client.end().catch(() => undefined);
+    const wait =
+      Math.min(RECONNECT_LONGEST, RECONNECT_FIRST * 2 ** this.failures) * (0.5 + Math.random() / 2);
+    this.failures += 1;
+    this.reconnect = setTimeout(() => void this.connect(), wait);
+    this.reconnect.unref();
+  }
+}
+
+function parse(payload: string): WakeupMessage | undefined {
+  const [type, id] = payload.split(':', 2) as [string, string?];
+  if (type === 'due') return { type };
+  if ((type === 'look' || type === 'settled') && id !== undefined) return { type, id };
+  return undefined;
+}

@@ -1,0 +1,73 @@
+import { type DataSource, MigrationExecutor } from 'typeorm';
+import { SagaConfigurationError } from '../../errors/saga-errors.js';
+
+/** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
+export const MIGRATION_LOCK = 0x73616761;
+
+/**
+ * Applies pending migrations, once, however many processes start at this moment: under an advisory lock of the
+ * one transaction that they all run in (and so behind a transaction-mode pooler as well).
+ */
+export async function migrate(dataSource: DataSource, schema: string): Promise<void> {
+  const queryRunner = dataSource.createQueryRunner();
+  try {
+    await queryRunner.startTransaction();
+    await queryRunner.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const [{ exists }] = (await queryRunner.query(
+      'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
+      [schema],
+    )) as [{ exists: boolean }];
+    if (!exists) await queryRunner.query(`CREATE SCHEMA "${schema}"`);
+    const executor = new MigrationExecutor(dataSource, queryRunner);
+    executor.transaction = 'none';
+    await executor.executePendingMigrations();
+    await queryRunner.commitTransaction();
+  } catch (error) {
+    if (queryRunner.isTransactionActive) await queryRunner.rollbackTransaction().catch(() => undefined);
+    if (isForbidden(error)) {
+      throw new SagaConfigurationError(
+        `SagaModule may not create its tables in schema '${schema}': ${(error as Error).message}. ` +
+          `Grant CREATE on the database, or run sagaMigrations() as another role and give forRoot({ migrate: false }).`,
+        { cause: error },
+      );
+    }
+    throw error;
+  } finally {
+    await queryRunner.release();
+  }
+}
+
+/** With `migrate: false`: is everything there? */
+export async function checkMigrated(dataSource: DataSource, schema: string): Promise<void> {
+  const looked = dataSource.query(
+    `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
+     SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
+    [
+      `"${schema}".`,
+      ['instance', 'step', 'rate_limit'],
+      [
+        ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
+        ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1'],
+      ],
+    ],
+  );
+  const missing = (await looked.catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    throw new SagaConfigurationError(
+      `SagaModule may not look into schema '${schema}': ${(error as Error).message}. ` +
+        `Grant the application's role USAGE on it, and SELECT, INSERT and UPDATE on its tables.`,
+      { cause: error },
+    );
+  })) as { name: string }[];
+  if (missing.length > 0) {
+    throw new SagaConfigurationError(
+      `Schema '${schema}' lacks ${missing.map(({ name }) => name).join(', ')}. Run sagaMigrations('${schema}') with your own ` +
+        `migrations before the application starts, or leave out migrate: false.`,
+    );
+  }
+}
+
+/** insufficient_privilege */
+function isForbidden(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '42501';
+}

@@ -1,0 +1,125 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
+import { reserveFunction } from '../functions/reserve.function.js';
+import { startOneFunction, startFunction } from '../functions/start.function.js';
+import { lockLineFunctions } from '../functions/lock-line.function.js';
+import { wakeupChannel } from '../wakeup-channel.js';
+
+const FUNCTIONS = [
+  ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
+  ...[
+    'checkpoint_locked_1',
+    'line_up_1',
+    'leave_line_1',
+    'hand_over_1',
+    'lock_line_1',
+    'lock_holder_1',
+    'reserve_1',
+  ],
+];
+
+/** The first tables. Idempotent, so that it may be applied by this module and by users' own runs alike. */
+export abstract class CreateSagaTables implements MigrationInterface {
+  protected abstract readonly schema: string;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const schema = `"${this.schema}"`;
+    await queryRunner.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
+    // Three updates a saga: fillfactor leaves them room on the row's own page (HOT), so that they touch no index.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.instance (
+        id uuid PRIMARY KEY,
+        name text NOT NULL,
+        version int NOT NULL,
+        correlation_id text,
+        status text NOT NULL,
+        step text NOT NULL,
+        error text,
+        input json,
+        tags jsonb,
+        priority smallint NOT NULL DEFAULT 0,
+        failure json,
+        stuck_in text,
+        progress json,
+        deadline_at timestamptz,
+        epoch int NOT NULL,
+        locked_by text,
+        due_at timestamptz,
+        rank_at timestamptz,
+        takeovers smallint NOT NULL DEFAULT 0,
+        cancel_requested_at timestamptz,
+        cancel_reason text,
+        watched boolean NOT NULL DEFAULT false,
+        lock_key text,
+        lock_state text,
+        lock_place bigint,
+        lock_timeout float8,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        finished_at timestamptz
+      ) WITH (fillfactor = 70)`);
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.step (
+        saga_id uuid NOT NULL,
+        name text NOT NULL,
+        status text NOT NULL,
+        attempts int NOT NULL DEFAULT 0,
+        failures int NOT NULL DEFAULT 0,
+        "unknown" boolean NOT NULL DEFAULT false,
+        compensation_attempts int NOT NULL DEFAULT 0,
+        compensation_failures int NOT NULL DEFAULT 0,
+        retry_at timestamptz,
+        result json,
+        errors json,
+        progress json,
+        started_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, name)
+      )`);
+    // A row for each step with a rate limit: the times that were last given out.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
+        saga text NOT NULL,
+        step text NOT NULL,
+        times float8[] NOT NULL,
+        PRIMARY KEY (saga, step)
+      ) WITH (fillfactor = 50)`);
+    // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
+        WHERE rank_at IS NOT NULL`);
+    await queryRunner.query(`
+      CREATE UNIQUE INDEX IF NOT EXISTS instance_correlation ON ${schema}.instance (correlation_id, name)
+        WHERE correlation_id IS NOT NULL`);
+    // Sagas with a semantic lock only: the line of each key, and the promise that one of it is active.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_lock_line ON ${schema}.instance (name, lock_key, lock_place)
+        WHERE lock_state IS NOT NULL`);
+    await queryRunner.query(`
+      CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON ${schema}.instance (name, lock_key)
+        WHERE lock_state = 'held'`);
+    await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_place`);
+    // What an operator looks for first; few rows at any time.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_needs_person ON ${schema}.instance (status, id)
+        WHERE status IN ('stuck', 'suspended', 'paused')`);
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`);
+    await queryRunner.query(startFunction(schema));
+    await queryRunner.query(startOneFunction(schema));
+    await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
+    await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
+    await queryRunner.query(reserveFunction(schema));
+    for (const create of lockLineFunctions(schema, wakeupChannel(this.schema)))
+      await queryRunner.query(create);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    for (const name of FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);
+    await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_place`);
+  }
+}

@@ -1,0 +1,19 @@
+import type { MigrationInterface } from 'typeorm';
+import { DEFAULT_SCHEMA } from '../saga-entities.js';
+import { CreateSagaTables } from './create-saga-tables.js';
+
+type MigrationClass = new () => MigrationInterface;
+
+/**
+ * The migrations for a schema, in order, for applications that run their own: put them into the DataSource's
+ * `migrations` and give `SagaModule.forRoot({ migrate: false })`.
+ */
+export function sagaMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
+  return [
+    class extends CreateSagaTables {
+      // TypeORM orders migrations by the time that ends their name.
+      readonly name = 'CreateSagaTables1763700000000';
+      protected readonly schema = schema;
+    },
+  ];
+}

@@ -1,0 +1,408 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  Claim,
+  ClaimRequest,
+  Edit,
+  Lease,
+  NewSaga,
+  RateLimit,
+  RenewResult,
+  Reservation,
+  SagaStore,
+  StartResult,
+  StoredSaga,
+  StoredSummary,
+  StoreFilter,
+  StoreTarget,
+} from '../../engine/saga-store.js';
+import { isTerminal } from '../../machine/saga-state.js';
+import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
+import { arriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { findSagas } from './find-sagas.js';
+import { type PgPool, poolOf } from './saga-data-source.js';
+import { DEFAULT_SCHEMA } from './saga-entities.js';
+import { statementsOf } from './statements.js';
+import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
+import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { isTransientError } from './transient-errors.js';
+import { wakeupChannel } from './wakeup-channel.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whatever runs SQL: the DataSource (each statement its own transaction) or a transaction's manager. */
+type Sql = Pick<EntityManager, 'query'>;
+
+type HotStatement = 'start' | 'startOne' | 'checkpoint' | 'checkpointOne';
+
+interface StartedRow {
+  readonly id: string;
+  readonly now: number;
+}
+
+/** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
+export class PostgresSagaStore implements SagaStore {
+  private readonly pool: PgPool;
+  private prepares = true;
+  private readonly channel: string;
+  private readonly sql: ReturnType<typeof statementsOf>;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly schema: string = DEFAULT_SCHEMA,
+    /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
+    private readonly application: DataSource = dataSource,
+  ) {
+    this.pool = poolOf(application);
+    this.channel = wakeupChannel(schema);
+    this.sql = statementsOf(`"${schema}"`);
+  }
+
+  start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    return this.startOn(this.dataSource, sagas, lease);
+  }
+
+  async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const [result] = await this.startOn(manager, [saga], lease);
+    // One that is due later is announced as well: who hears of it learns when.
+    if (result!.created && !saga.leased) await this.notify(manager, 'due');
+    return result!;
+  }
+
+  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+    return this.checkpointOn(this.dataSource, checkpoints);
+  }
+
+  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    const notSaved = new NotSaved();
+    try {
+      return await this.application.transaction(async (manager) => {
+        const checkpoint = await work(manager);
+        const [result] = await this.checkpointOn(manager, [checkpoint]);
+        if (result === 'saved') return result;
+        notSaved.result = result;
+        throw notSaved;
+      });
+    } catch (error) {
+      if (error === notSaved && notSaved.result) return notSaved.result;
+      throw error;
+    }
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const sagas: StoredSaga[] = [];
+    for (;;) {
+      const claim = await this.claimDue({ ...request, limit: request.limit - sagas.length });
+      const ready = await this.lineUp(claim.sagas);
+      sagas.push(...ready);
+      // Those that have to wait for their lock made room for others.
+      const isFull = sagas.length >= request.limit;
+      if (isFull || ready.length === claim.sagas.length) return { ...claim, sagas };
+    }
+  }
+
+  /** Of the claimed sagas those that may run: not those that have to wait for their semantic lock. */
+  private async lineUp(claimed: readonly StoredSaga[]): Promise<readonly StoredSaga[]> {
+    const sagas = arriving(claimed);
+    if (sagas.length === 0) return claimed;
+    return linedUp(
+      claimed,
+      await this.query<LinedUpRow>(this.dataSource, this.sql.lineUp, lineUpParameters(sagas)),
+    );
+  }
+
+  private async claimDue({ lease, sagas, limit }: ClaimRequest): Promise<Claim> {
+    const rows = await this.query<StoredSagaRow & { now: number; next_due_at: number | null }>(
+      this.dataSource,
+      this.sql.claim,
+      [sagas.map((s) => s.name), sagas.map((s) => s.version), limit, lease.worker, lease.duration],
+    );
+    const { now, next_due_at } = rows[0]!;
+    return {
+      sagas: rows.filter((row) => row.id !== null).map(toStoredSaga),
+      now,
+      nextDueAt: next_due_at ?? undefined,
+    };
+  }
+
+  async renew(leases: readonly { id: string; epoch: number }[], lease: Lease): Promise<RenewResult> {
+    const ordered = inLockOrder(leases);
+    const rows = await this.query<{
+      now: number;
+      id: string | null;
+      cancel_requested: boolean;
+      cancel_reason: string | null;
+    }>(this.dataSource, this.sql.renew, [
+      ordered.map((l) => l.id),
+      ordered.map((l) => l.epoch),
+      lease.worker,
+      lease.duration,
+    ]);
+    const kept = new Set(rows.map((row) => row.id));
+    return {
+      now: rows[0]!.now,
+      lost: leases.filter((l) => !kept.has(l.id)).map((l) => l.id),
+      cancelled: rows
+        .filter((row) => row.id !== null && row.cancel_requested)
+        .map((row) => ({ id: row.id!, reason: row.cancel_reason ?? undefined })),
+    };
+  }
+
+  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+    const [row] = await this.query<Reservation>(this.dataSource, this.sql.reserve, [
+      ...[saga, step, count, per, attempts],
+    ]);
+    return row!;
+  }
+
+  load(target: StoreTarget): Promise<StoredSaga | undefined> {
+    return this.loadOn(this.dataSource, target);
+  }
+
+  find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return findSagas(this.dataSource, filter);
+  }
+
+  edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    return this.dataSource.transaction(async (manager) => {
+      const found = await this.loadOn(manager, target);
+      if (!found) return undefined;
+      const { lock, name } = found;
+      if (lock) await this.query(manager, this.sql.lockLine, [[name], [lock.key]]);
+      await this.query(manager, this.sql.lock, [found.id]);
+      const [row] = await this.query<StoredSagaRow & { now: number }>(manager, this.sql.loadById, [found.id]);
+      if (!row) return undefined;
+      const saga = toStoredSaga(row);
+      const edit = change(saga, row.now);
+      if (!edit) return saga;
+      if ('requestCancel' in edit) {
+        await this.query(manager, this.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
+        await this.notify(manager, `look:${saga.id}`);
+      } else {
+        await this.saveEdit(manager, saga, edit, row.now);
+      }
+      return this.loadOn(manager, { id: saga.id });
+    });
+  }
+
+  async watch(ids: readonly string[]): Promise<StoredSaga[]> {
+    await this.query(this.dataSource, this.sql.watch, [[...ids].sort()]);
+    return (await this.query<StoredSagaRow>(this.dataSource, this.sql.settled, [ids])).map(toStoredSaga);
+  }
+
+  isTransient(error: unknown): boolean {
+    return isTransientError(error);
+  }
+
+  private async startOn(sql: Sql, sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    if (sagas.length === 0) return [];
+    const arrivals = firstOfEachKey(sagas);
+    const sorted = [...arrivals].sort(compareKeys);
+    const one = startOneParameters(sorted);
+    const created = await (one
+      ? this.hot<StartedRow>(sql, 'startOne', [lease.worker, lease.duration, ...one])
+      : this.hot<StartedRow>(sql, 'start', [
+          lease.worker,
+          lease.duration,
+          ...startParameters(sorted, arrivals),
+        ]));
+    const times = new Map(created.map((row) => [row.id, row.now]));
+    const results: (StartResult | undefined)[] = sagas.map((saga) => {
+      const now = times.get(saga.id);
+      // Of two with one id the first was sent; the second conflicts like any other.
+      return now !== undefined && times.delete(saga.id)
+        ? { created: true, leased: takesLease(saga), now }
+        : undefined;
+    });
+    return created.length === sagas.length
+      ? (results as StartResult[])
+      : this.withExisting(sql, sagas, results, lease);
+  }
+
+  private async withExisting(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    results: (StartResult | undefined)[],
+    lease: Lease,
+  ): Promise<StartResult[]> {
+    const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
+    const existing = await this.query<{
+      n: number;
+      id: string;
+      name: string;
+      correlation_id: string | null;
+      input: string | null;
+      locked_by: string | null;
+      epoch: number;
+      now: number;
+    }>(sql, this.sql.existing, [
+      missing,
+      missing.map((n) => sagas[n]!.id),
+      missing.map((n) => sagas[n]!.name),
+      missing.map((n) => sagas[n]!.correlationId ?? null),
+    ]);
+    for (const { n, id, name, correlation_id, input, locked_by, epoch, now } of existing) {
+      const saga = sagas[n]!;
+      if (saga.fresh && saga.id === id) {
+        // An earlier try of this very call arrived, and its acknowledgement did not.
+        results[n] = {
+          created: true,
+          leased: takesLease(saga) && locked_by === lease.worker && epoch === 1,
+          now,
+        };
+        continue;
+      }
+      results[n] = {
+        created: false,
+        existing: { id, name, correlationId: correlation_id ?? undefined, input: input ?? undefined },
+      };
+    }
+    // What was in the way may have been deleted since; then there is room now.
+    const gone = missing.filter((n) => results[n] === undefined);
+    if (gone.length > 0) {
+      const again = await this.startOn(
+        sql,
+        gone.map((n) => sagas[n]!),
+        lease,
+      );
+      gone.forEach((n, index) => (results[n] = again[index]));
+    }
+    return results as StartResult[];
+  }
+
+  private async checkpointOn(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+    const ending = checkpoints.filter(({ lock, state }) => lock && isTerminal(state.status));
+    const one = ending.length > 0 ? undefined : checkpointOneParameters(checkpoints);
+    const [row] = await (ending.length > 0
+      ? this.query<{ saved: string[] }>(sql, this.sql.checkpointLocked, [
+          ending.map(({ lock }) => lock!.name),
+          ending.map(({ lock }) => lock!.key),
+          ...checkpointParameters(inLockOrder(checkpoints)),
+        ])
+      : one
+        ? this.hot<{ saved: string[] }>(sql, 'checkpointOne', one)
+        : this.hot<{ saved: string[] }>(sql, 'checkpoint', checkpointParameters(inLockOrder(checkpoints))));
+    const saved = new Set(row!.saved);
+    if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
+    const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
+    const found = await this.query<{ id: string; epoch: number }>(sql, this.sql.unsaved, [unsaved]);
+    const epochs = new Map(found.map((row) => [row.id, row.epoch]));
+    return checkpoints.map((c) => {
+      if (saved.has(c.id)) return 'saved';
+      return epochs.get(c.id) === c.epoch ? 'cancelled' : 'fenced';
+    });
+  }
+
+  private async loadOn(sql: Sql, target: StoreTarget): Promise<StoredSaga | undefined> {
+    let id: string | undefined;
+    if ('id' in target) {
+      id = target.id;
+    } else {
+      const { name, correlationId } = target;
+      const asId = UUID.test(correlationId) ? correlationId : null;
+      const [row] = await this.query<{ id: string }>(sql, this.sql.idByCorrelation, [
+        name,
+        correlationId,
+        asId,
+      ]);
+      id = row?.id;
+    }
+    if (id === undefined || !UUID.test(id)) return undefined;
+    const [row] = await this.query<StoredSagaRow>(sql, this.sql.loadById, [id]);
+    return row && toStoredSaga(row);
+  }
+
+  private async saveEdit(
+    manager: EntityManager,
+    saga: StoredSaga,
+    edit: Extract<Edit, { state: unknown }>,
+    now: number,
+  ): Promise<void> {
+    await this.checkpointOn(manager, [
+      {
+        id: saga.id,
+        epoch: saga.epoch,
+        state: edit.state,
+        changed: [...edit.state.steps.keys()],
+        step: edit.step,
+        cancelSeen: true,
+        release: { dueAt: edit.due ? now : undefined },
+      },
+    ]);
+    await this.query(manager, this.sql.fenceOff, [saga.id, edit.input ?? null, 'input' in edit]);
+    if (saga.lock) await this.query(manager, this.sql.leaveLine, [[saga.id]]);
+    if (edit.due) await this.notify(manager, 'due');
+    if (saga.lockedBy !== undefined) await this.notify(manager, `look:${saga.id}`);
+  }
+
+  private async notify(sql: Sql, payload: string): Promise<void> {
+    await this.query(sql, 'SELECT pg_notify($1, $2)', [this.channel, payload]);
+  }
+
+  /**
+   * The hot path goes to the application's pool directly, as a prepared statement: on an idle server a fifth of the
+   * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
+   * sent plainly.
+   */
+  private async hot<Row>(sql: Sql, name: HotStatement, parameters: unknown[]): Promise<Row[]> {
+    const text = this.sql[name];
+    if (sql !== this.dataSource || !this.prepares) return this.query(sql, text, parameters);
+    this.dataSource.logger.logQuery(text, parameters);
+    try {
+      const { rows } = await this.pool.query<Row>({
+        name: `${this.schema}.${name}`, // 63 characters at most, as PostgreSQL keeps them
+        text,
+        values: parameters,
+      });
+      return rows;
+    } catch (error) {
+      if (!isUnprepared(error)) throw error;
+      this.prepares = false;
+      return this.query(sql, text, parameters);
+    }
+  }
+
+  /** TypeORM gives the rows of statements that return some, and [rows, count] of bare updates. */
+  private async query<Row>(sql: Sql, text: string, parameters: unknown[]): Promise<Row[]> {
+    return sql.query(text, parameters);
+  }
+}
+
+/** Statements that lock many rows lock them in one order, so that none waits for another in a circle. */
+function inLockOrder<T extends { readonly id: string }>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+}
+
+/** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */
+function isUnprepared(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === '26000' || code === '42P05';
+}
+
+/** Carries the outcome of a checkpoint out of the transaction that must be rolled back for it. */
+class NotSaved extends Error {
+  result: CheckpointResult | undefined;
+}
+
+function compareKeys(a: NewSaga, b: NewSaga): number {
+  const [x, y] = [correlationKey(a), correlationKey(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+function correlationKey({ correlationId, name, id }: NewSaga): string {
+  return correlationId === undefined ? `\0${id}` : `${correlationId}\0${name}`;
+}
+
+/** Of several with one id or correlation id the first is stored; the others find it there. */
+function firstOfEachKey(sagas: readonly NewSaga[]): NewSaga[] {
+  const seen = new Set<string>();
+  return sagas.filter((saga) => {
+    const before = seen.size;
+    seen.add(saga.id).add(correlationKey(saga));
+    return seen.size === before + 2;
+  });
+}

@@ -1,0 +1,151 @@
+import { EntitySchema } from 'typeorm';
+import type { AttemptError, SagaFailure } from '../../definition/saga-failure.js';
+import type { SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
+
+export const DEFAULT_SCHEMA = 'saga';
+
+/** One saga: one row that says where it stands. Table `instance`. */
+export class SagaInstance {
+  id!: string;
+  name!: string;
+  version!: number;
+  /** Null: the saga's id serves as its correlation id. */
+  correlationId!: string | null;
+  status!: SagaStatus;
+  /** Where it stands: the steps under way or next; empty when nothing is left to do. */
+  step!: string;
+  /** The message of the last error, for a look at the row. */
+  error!: string | null;
+  input!: unknown;
+  tags!: Record<string, string> | null;
+  priority!: number;
+  failure!: SagaFailure | null;
+  /** While stuck: what it was doing, and goes back to on retry. */
+  stuckIn!: 'running' | 'compensating' | null;
+  /** Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to. */
+  progress!: { round: number; rollbackTo?: string } | null;
+  /** No going forward past it. */
+  deadlineAt!: Date | null;
+  /** Fencing token: raised by every claim and every operator's edit. */
+  epoch!: number;
+  /** The worker that holds the lease. */
+  lockedBy!: string | null;
+  /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
+  dueAt!: Date | null;
+  /** `dueAt` brought forward by priority; what claims are ordered by. */
+  rankAt!: Date | null;
+  /** Times that it was taken over from a lost worker since anything was recorded. */
+  takeovers!: number;
+  cancelRequestedAt!: Date | null;
+  cancelReason!: string | null;
+  /** Somebody waits for it: announce when it is settled. */
+  watched!: boolean;
+  /** The key of its semantic lock; null: it has none. */
+  lockKey!: string | null;
+  /** Stored and not looked at yet, in line, or active; null: it has left the line, or has no lock. */
+  lockState!: 'arriving' | 'waiting' | 'held' | null;
+  /** Its place in the line of its key: the smaller, the sooner. */
+  lockPlace!: string | null;
+  /** Milliseconds for going forward, counted from when it gets the lock. */
+  lockTimeout!: number | null;
+  createdAt!: Date;
+  updatedAt!: Date;
+  finishedAt!: Date | null;
+}
+
+/** One step of one saga, from the first time that something about it was recorded. Table `step`. */
+export class SagaStep {
+  sagaId!: string;
+  name!: string;
+  status!: StepStatus;
+  /** Attempts begun, those lost with their worker included. */
+  attempts!: number;
+  /** Attempts that count against the retry policy. */
+  failures!: number;
+  /** Some attempt may have taken effect without anyone knowing. */
+  unknown!: boolean;
+  compensationAttempts!: number;
+  compensationFailures!: number;
+  retryAt!: Date | null;
+  /** SQL NULL: it returned nothing. */
+  result!: unknown;
+  /** The last few failed attempts, oldest first. */
+  errors!: AttemptError[] | null;
+  /** Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate limit: when it may begin. */
+  progress!: Partial<Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut'>> | null;
+  startedAt!: Date;
+  updatedAt!: Date;
+}
+
+/**
+ * The entities for a schema. They are never synchronized: their tables, with indexes that TypeORM cannot
+ * express, belong to the migrations.
+ */
+export function sagaEntities(
+  schema: string = DEFAULT_SCHEMA,
+): [EntitySchema<SagaInstance>, EntitySchema<SagaStep>] {
+  const time = { type: 'timestamptz', precision: 6 } as const;
+  return [
+    new EntitySchema<SagaInstance>({
+      name: 'SagaInstance',
+      target: SagaInstance,
+      schema,
+      tableName: 'instance',
+      synchronize: false,
+      columns: {
+        id: { type: 'uuid', primary: true },
+        name: { type: 'text' },
+        version: { type: 'int' },
+        correlationId: { name: 'correlation_id', type: 'text', nullable: true },
+        status: { type: 'text' },
+        step: { type: 'text' },
+        error: { type: 'text', nullable: true },
+        input: { type: 'json', nullable: true },
+        tags: { type: 'jsonb', nullable: true },
+        priority: { type: 'smallint' },
+        failure: { type: 'json', nullable: true },
+        stuckIn: { name: 'stuck_in', type: 'text', nullable: true },
+        progress: { type: 'json', nullable: true },
+        deadlineAt: { ...time, name: 'deadline_at', nullable: true },
+        epoch: { type: 'int' },
+        lockedBy: { name: 'locked_by', type: 'text', nullable: true },
+        dueAt: { ...time, name: 'due_at', nullable: true },
+        rankAt: { ...time, name: 'rank_at', nullable: true },
+        takeovers: { type: 'smallint' },
+        cancelRequestedAt: { ...time, name: 'cancel_requested_at', nullable: true },
+        cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
+        watched: { type: 'boolean' },
+        lockKey: { name: 'lock_key', type: 'text', nullable: true },
+        lockState: { name: 'lock_state', type: 'text', nullable: true },
+        lockPlace: { name: 'lock_place', type: 'bigint', nullable: true },
+        lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },
+        createdAt: { ...time, name: 'created_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+        finishedAt: { ...time, name: 'finished_at', nullable: true },
+      },
+    }),
+    new EntitySchema<SagaStep>({
+      name: 'SagaStep',
+      target: SagaStep,
+      schema,
+      tableName: 'step',
+      synchronize: false,
+      columns: {
+        sagaId: { name: 'saga_id', type: 'uuid', primary: true },
+        name: { type: 'text', primary: true },
+        status: { type: 'text' },
+        attempts: { type: 'int' },
+        failures: { type: 'int' },
+        unknown: { type: 'boolean' },
+        compensationAttempts: { name: 'compensation_attempts', type: 'int' },
+        compensationFailures: { name: 'compensation_failures', type: 'int' },
+        retryAt: { ...time, name: 'retry_at', nullable: true },
+        result: { type: 'json', nullable: true },
+        errors: { type: 'json', nullable: true },
+        progress: { type: 'json', nullable: true },
+        startedAt: { ...time, name: 'started_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+      },
+    }),
+  ];
+}

@@ -1,0 +1,46 @@
+import { storedSagaColumns } from './stored-saga.sql.js';
+
+/** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
+const LOOK_AHEAD = 50;
+
+/**
+ * Takes due sagas, most urgent first, with their steps.
+ *
+ * Plan: for each name and version an index scan of instance_due from its start, which holds unfinished work only,
+ * stopped by LIMIT; locked rows are skipped, so that workers never wait for each other. The update and the steps
+ * go by primary key. LATERAL with LIMIT and FOR UPDATE cannot be planned as any other join.
+ * A row that still names a worker was not given back: its lease ran out, and that is counted.
+ * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
+ * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
+ * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms.
+ */
+export const claimSql = (schema: string): string => `
+WITH sagas AS (
+  SELECT * FROM unnest($1::text[], $2::int[]) AS d(name, version)
+), due AS (
+  SELECT c.id, c.rank_at FROM sagas d CROSS JOIN LATERAL (
+    SELECT i.id, i.rank_at FROM ${schema}.instance i
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
+    ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
+  ORDER BY c.rank_at LIMIT $3
+), taken AS (
+  UPDATE ${schema}.instance i SET
+    epoch = i.epoch + 1,
+    takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    locked_by = $4::text,
+    due_at = now() + $5::float8 * interval '1 millisecond',
+    rank_at = now() + $5::float8 * interval '1 millisecond'
+  WHERE i.id = ANY(ARRAY(SELECT id FROM due))
+  RETURNING i.*
+)
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
+  (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM sagas d CROSS JOIN LATERAL (
+    SELECT i.id, i.due_at FROM ${schema}.instance i
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    ORDER BY i.rank_at LIMIT $3 + ${LOOK_AHEAD}) n
+   WHERE n.id <> ALL(ARRAY(SELECT id FROM due))) AS next_due_at,
+  t.*
+FROM (SELECT 1) one LEFT JOIN LATERAL (
+  SELECT ${storedSagaColumns(schema, 'taken')}, due.rank_at AS rank
+  FROM taken JOIN due ON due.id = taken.id) t ON true
+ORDER BY t.rank`;

@@ -1,0 +1,28 @@
+import { storedSagaColumns } from './stored-saga.sql.js';
+
+/** One saga by id ($1), with the one that holds its semantic lock while it waits. */
+export const loadByIdSql = (schema: string): string => `
+SELECT ${storedSagaColumns(schema, 'i')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
+  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder
+FROM ${schema}.instance i WHERE i.id = $1::uuid`;
+
+/** The id of a saga by name and correlation id; one that was started without has its id for it. */
+export const idByCorrelationSql = (schema: string): string => `
+SELECT id FROM ${schema}.instance WHERE name = $1 AND correlation_id = $2
+UNION ALL
+SELECT id FROM ${schema}.instance WHERE id = $3::uuid AND name = $1 AND correlation_id IS NULL
+LIMIT 1`;
+
+export const lockSql = (schema: string): string => `
+SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
+
+/** After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3. */
+export const fenceOffSql = (schema: string): string => `
+UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL,
+  input = CASE WHEN $3::boolean THEN $2::json ELSE input END
+WHERE id = $1::uuid`;
+
+/** The first reason stands. */
+export const requestCancelSql = (schema: string): string => `
+UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2
+WHERE id = $1::uuid AND cancel_requested_at IS NULL`;

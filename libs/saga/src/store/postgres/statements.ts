@@ -1,0 +1,33 @@
+import { CHECKPOINT_ARGUMENTS } from './functions/checkpoint.function.js';
+import { START_ARGUMENTS } from './functions/start.function.js';
+import { callSql } from './sql/call.sql.js';
+import { unsavedSql } from './sql/unsaved.sql.js';
+import { claimSql } from './sql/claim.sql.js';
+import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
+import { renewSql } from './sql/renew.sql.js';
+import { existingSql } from './sql/existing.sql.js';
+import { settledSql, watchSql } from './sql/watch.sql.js';
+
+/** The store's statements, in a schema (quoted). */
+export const statementsOf = (s: string) => ({
+  start: `SELECT started AS id, clock AS now FROM ${callSql(s, 'start_1', START_ARGUMENTS)}`,
+  startOne: `SELECT started AS id, clock AS now FROM ${callSql(s, 'start_one_1', START_ARGUMENTS)}`,
+  existing: existingSql(s),
+  checkpoint: `SELECT ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS saved`,
+  checkpointOne: `SELECT ${callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)} AS saved`,
+  unsaved: unsavedSql(s),
+  claim: claimSql(s),
+  renew: renewSql(s),
+  watch: watchSql(s),
+  settled: settledSql(s),
+  loadById: loadByIdSql(s),
+  idByCorrelation: idByCorrelationSql(s),
+  lock: lockSql(s),
+  fenceOff: fenceOffSql(s),
+  requestCancel: requestCancelSql(s),
+  checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
+  lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
+  lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
+  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 5)}`,
+  leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
+});

@@ -1,0 +1,111 @@
+import type { SagaFailure } from '../../definition/saga-failure.js';
+import type { StoredSaga } from '../../engine/saga-store.js';
+import type { SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
+
+/** What the columns of stored-saga.sql.ts give. */
+export interface StoredSagaRow {
+  id: string;
+  name: string;
+  version: number;
+  correlation_id: string | null;
+  status: SagaStatus;
+  stuck_in: 'running' | 'compensating' | null;
+  failure: SagaFailure | null;
+  progress: Pick<SagaState, 'round' | 'rollbackTo'> | null;
+  deadline_at: number | null;
+  input: string | null;
+  priority: number;
+  tags: Record<string, string> | null;
+  epoch: number;
+  locked_by: string | null;
+  takeovers: number;
+  cancel_requested: boolean;
+  cancel_reason: string | null;
+  lock_key: string | null;
+  lock_state: 'arriving' | 'waiting' | 'held' | null;
+  /** Of a saga that is loaded by itself. */
+  lock_holder?: string | null;
+  due_at: number | null;
+  created_at: number;
+  updated_at: number;
+  finished_at: number | null;
+  steps: StepJson[] | null;
+}
+
+interface StepJson {
+  name: string;
+  status: StepStatus;
+  attempts: number;
+  failures: number;
+  unknown: boolean;
+  compensationAttempts: number;
+  compensationFailures: number;
+  retryAt: number | null;
+  result: string | null;
+  errors: StepState['errors'] | null;
+  progress: Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut'> | null;
+  startedAt: number;
+  updatedAt: number;
+}
+
+export function toStoredSaga(row: StoredSagaRow): StoredSaga {
+  const steps = row.steps ?? [];
+  const state: SagaState = {
+    status: row.status,
+    stuckIn: row.stuck_in ?? undefined,
+    failure: row.failure ?? undefined,
+    round: row.progress?.round ?? 1,
+    rollbackTo: row.progress?.rollbackTo,
+    deadline: row.deadline_at ?? undefined,
+    steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
+  };
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    correlationId: row.correlation_id ?? undefined,
+    input: row.input ?? undefined,
+    priority: row.priority,
+    tags: row.tags ?? undefined,
+    state,
+    epoch: row.epoch,
+    lockedBy: row.locked_by ?? undefined,
+    dueAt: row.due_at ?? undefined,
+    takeovers: row.takeovers,
+    cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
+    lock: toLock(row),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    finishedAt: row.finished_at ?? undefined,
+    stepTimes: new Map(
+      steps.map((step) => [step.name, { startedAt: step.startedAt, updatedAt: step.updatedAt }]),
+    ),
+  };
+}
+
+function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): StoredSaga['lock'] {
+  if (lock_state === null) return undefined;
+  const holder = lock_holder === null || lock_holder === id ? undefined : lock_holder;
+  return { key: lock_key!, held: lock_state === 'held', holder };
+}
+
+function toStepState(step: StepJson): StepState {
+  return {
+    status: step.status,
+    attempts: step.attempts,
+    failures: step.failures,
+    unknown: step.unknown,
+    compensationAttempts: step.compensationAttempts,
+    compensationFailures: step.compensationFailures,
+    retryAt: step.retryAt ?? undefined,
+    result: step.result ?? undefined,
+    errors: step.errors ?? [],
+    active: false,
+    round: step.progress?.round ?? 1,
+    returns: step.progress?.returns ?? 0,
+    items: step.progress?.items,
+    wonBy: step.progress?.wonBy,
+    permit: step.progress?.permit,
+    cut: step.progress?.cut ?? false,
+  };
+}

@@ -1,0 +1,43 @@
+import { describeCheckpoints } from './contract/checkpoint.contract.js';
+import { describeClaims } from './contract/claim.contract.js';
+import { describeEdits } from './contract/edit.contract.js';
+import { describeFencing } from './contract/fencing.contract.js';
+import { describeFinding } from './contract/find.contract.js';
+import { describeLocks } from './contract/lock.contract.js';
+import { describeRateLimits } from './contract/rate-limit.contract.js';
+import { describeStarts } from './contract/start.contract.js';
+import type { StoreSubject } from './contract/store-subject.contract.js';
+import { describeWatching } from './contract/watch.contract.js';
+
+export type { StoreSubject } from './contract/store-subject.contract.js';
+
+/**
+ * What the engine relies on, whatever the database: one suite that every SagaStore passes. One subject serves
+ * the whole suite, so each test uses sagas of a name of its own; none looks at the time of day.
+ */
+export function describeSagaStore(name: string, create: () => Promise<StoreSubject>): void {
+  describe(`${name} is a saga store`, () => {
+    let subject: StoreSubject | undefined;
+
+    beforeAll(async () => {
+      subject = await create();
+    });
+    afterAll(async () => {
+      await subject?.close();
+    });
+
+    const current = (): StoreSubject => {
+      if (!subject) throw new Error('The store under test was not created');
+      return subject;
+    };
+    describeStarts(current);
+    describeCheckpoints(current);
+    describeFencing(current);
+    describeClaims(current);
+    describeEdits(current);
+    describeWatching(current);
+    describeFinding(current);
+    describeLocks(current);
+    describeRateLimits(current);
+  });
+}

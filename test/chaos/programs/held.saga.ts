@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Saga, Step, type StepContext } from 'nestjs-durable-saga';
+import { Participants } from './participants.js';
+import { report } from './report.js';
+
+/** A saga whose second step can be held up where a test wants it. */
+@Saga({ name: 'held' })
+export class HeldSaga {
+  constructor(private readonly participants: Participants) {}
+
+  @Step()
+  first(ctx: StepContext<{ holdMs: number }>): Promise<{ receipt: string }> {
+    return this.participants.apply({ ...pick(ctx), compensation: false });
+  }
+
+  /** The first process to come here holds on to it; the others do it at once. */
+  @Step()
+  async second(ctx: StepContext<{ holdMs: number }>): Promise<{ by: number; attempt: number }> {
+    ctx.signal.addEventListener('abort', () =>
+      report({ type: 'aborted', reason: String(ctx.signal.reason) }),
+    );
+    report({ type: 'in-step', pid: process.pid });
+    if (ctx.attempt === 1) await sleep(ctx.input.holdMs);
+    await this.participants.apply({ ...pick(ctx), compensation: false });
+    report({ type: 'step-returned', pid: process.pid });
+    return { by: process.pid, attempt: ctx.attempt };
+  }
+
+  @Step()
+  third(ctx: StepContext<{ holdMs: number }>): Promise<{ receipt: string }> {
+    return this.participants.apply({ ...pick(ctx), compensation: false });
+  }
+}
+
+type Call = Pick<StepContext, 'idempotencyKey' | 'sagaId' | 'step'>;
+
+function pick({ idempotencyKey, sagaId, step }: Call): Call {
+  return { idempotencyKey, sagaId, step };
+}

@@ -1,0 +1,61 @@
+import 'reflect-metadata';
+import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { DataSource } from 'typeorm';
+import { HeldSaga } from './held.saga.js';
+import { LedgerSaga } from './ledger.saga.js';
+import { ChaosOrderSaga } from './order.saga.js';
+import { Participants } from './participants.js';
+import { holdForEver, report } from './report.js';
+
+@Module({
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL, poolSize: 10 }),
+    SagaModule.forRoot({
+      worker:
+        process.env.WORKER === 'false'
+          ? false
+          : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
+    }),
+  ],
+  providers: [Participants, ChaosOrderSaga, HeldSaga, LedgerSaga],
+})
+class WorkerModule {}
+
+type Command =
+  | { readonly type: 'start-in-transaction'; readonly hold: boolean }
+  | { readonly type: 'start-orders'; readonly count: number };
+
+async function carryOut(command: Command, app: INestApplicationContext): Promise<void> {
+  const sagas = app.get(SagaService);
+  if (command.type === 'start-orders') {
+    const handles = await Promise.all(
+      Array.from({ length: command.count }, (_, n) =>
+        sagas.start(ChaosOrderSaga, { n, refused: false, shaky: false }, { correlationId: `order-${n}` }),
+      ),
+    );
+    report({ type: 'orders-started', handles: handles.map(({ id, created }) => ({ id, created })) });
+    return;
+  }
+  await app.get(DataSource).transaction(async (manager) => {
+    await manager.query('INSERT INTO ledger (saga_id, entry) VALUES (gen_random_uuid(), $1)', ['order']);
+    const { id } = await sagas.start(LedgerSaga, { hold: false }, { manager });
+    report({ type: 'started', id });
+    if (command.hold) await holdForEver();
+  });
+}
+
+/** One process among several, told what to do by the test that started it. */
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(WorkerModule, {
+    logger: process.env.VERBOSE ? new Logger() : false,
+  });
+  app.enableShutdownHooks();
+  process.on('message', (command: Command) => void carryOut(command, app));
+  process.on('disconnect', () => process.exit(1));
+  report({ type: 'ready', pid: process.pid });
+}
+
+await main();

@@ -1,0 +1,53 @@
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
+import { LEDGER_TABLE } from '../programs/ledger.saga.js';
+import { PARTICIPANT_TABLE } from '../programs/participants.js';
+
+/** The sagas' database and that of the participants, each with a pool to look into it. */
+export interface ChaosDatabases {
+  readonly sagas: pg.Pool;
+  readonly participants: pg.Pool;
+  /** For worker processes. */
+  readonly environment: Record<string, string>;
+  drop(): Promise<void>;
+}
+
+export async function createChaosDatabases(
+  create: () => Promise<TestDatabase> = createTestDatabase,
+): Promise<ChaosDatabases> {
+  const [a, b] = [await create(), await createTestDatabase()];
+  const [sagas, participants] = [a, b].map(({ url }) => quietPool(url)) as [pg.Pool, pg.Pool];
+  await participants.query(PARTICIPANT_TABLE);
+  await sagas.query(LEDGER_TABLE);
+  return {
+    sagas,
+    participants,
+    environment: { DATABASE_URL: a.url, PARTICIPANT_URL: b.url },
+    drop: async () => {
+      await Promise.all([sagas.end(), participants.end()]);
+      await Promise.all([a.drop(), b.drop()]);
+    },
+  };
+}
+
+export function quietPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 3 });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** Looks until it is so, at most `timeout` ms: for what happens in other processes, and tells nobody. */
+export async function eventually<T>(
+  look: () => Promise<T>,
+  isSo: (found: T) => boolean,
+  timeout = 120_000,
+): Promise<T> {
+  const deadline = performance.now() + timeout;
+  for (;;) {
+    const found = await look();
+    if (isSo(found)) return found;
+    if (performance.now() > deadline)
+      throw new Error(`It never became so; at last: ${JSON.stringify(found)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PEERS = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/schedule',
+  '@nestjs/typeorm',
+  'pg',
+  'reflect-metadata',
+  'typeorm',
+];
+
+describe('the packed tarball, installed in a project of its own', () => {
+  let folder: string;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'saga-consumer-'));
+    database = await createTestDatabase();
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+      cwd: join(ROOT, 'libs/saga'),
+    });
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    const needed = [...PEERS, 'rxjs', '@types/node'].map((name) => [name, devDependencies[name]]);
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({
+        private: true,
+        dependencies: { ...Object.fromEntries(needed), 'nestjs-durable-saga': `file:./${filename}` },
+      }),
+    );
+    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
+  }, 240_000);
+
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test.each(['module', 'commonjs'])(
+    'type-checks and runs a saga as %s, with SagaModule.forRoot() and nothing else configured',
+    async (type) => {
+      const project = join(folder, type);
+      await mkdir(project);
+      await copyFile(join(ROOT, 'test/packaging/consumer/main.ts'), join(project, 'main.ts'));
+      await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type }));
+      await writeFile(
+        join(project, 'tsconfig.json'),
+        JSON.stringify({
+          compilerOptions: {
+            target: 'ES2023',
+            module: 'NodeNext',
+            types: ['node'],
+            strict: true,
+            experimentalDecorators: true,
+            emitDecoratorMetadata: true,
+            rootDir: '.',
+            outDir: 'dist',
+          },
+          files: ['main.ts'],
+        }),
+      );
+      await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project]);
+      const emitted = await readFile(join(project, 'dist/main.js'), 'utf8');
+      expect(emitted.includes('require("nestjs-durable-saga")')).toBe(type === 'commonjs');
+      const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
+        env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+      });
+      expect(JSON.parse(stdout)).toEqual({ status: 'completed', confirm: 'confirmed book' });
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const ENTRY = fileURLToPath(new URL('../../libs/saga/dist/index.d.ts', import.meta.url));
+const REPORT = fileURLToPath(new URL('public-api.txt', import.meta.url));
+
+test('the public surface changes only together with its report (UPDATE_API_REPORT=1 writes it anew)', () => {
+  const report = describeExports(ENTRY);
+  if (process.env.UPDATE_API_REPORT) writeFileSync(REPORT, report);
+  expect(report).toBe(readFileSync(REPORT, 'utf8'));
+});
+
+/** Every export with its members and their types, in one text that shows each change in a diff. */
+function describeExports(entry: string): string {
+  const options: ts.CompilerOptions = {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    strict: true,
+    skipLibCheck: true,
+    noErrorTruncation: true,
+  };
+  const program = ts.createProgram([entry], options);
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(entry)!;
+  const exports = checker.getExportsOfModule(checker.getSymbolAtLocation(source)!);
+  const lines = exports
+    .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((symbol) => (symbol.declarations ?? []).map(withoutPrivates).join('\n'));
+  return `${lines.join('\n\n')}\n`;
+}
+
+function withoutPrivates(declaration: ts.Declaration): string {
+  const printer = ts.createPrinter({ removeComments: true });
+  const file = declaration.getSourceFile();
+  const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+  return printer
+    .printNode(ts.EmitHint.Unspecified, node, file)
+    .split('\n')
+    .filter((line) => !/^\s*private /.test(line))
+    .join('\n');
+}

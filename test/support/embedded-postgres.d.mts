@@ -1,0 +1,24 @@
+import type { ChildProcess } from 'node:child_process';
+
+export interface EmbeddedPostgresOptions {
+  /** Default 300. */
+  maxConnections?: number;
+  /** Further server settings, as in postgresql.conf. */
+  settings?: Record<string, string | number>;
+}
+
+/** A running server; made by `startEmbeddedPostgres`. */
+export interface EmbeddedServer {
+  readonly port: number;
+  readonly dataDir: string;
+  /** Of its `postgres` database, with user and password. */
+  readonly url: string;
+  /** The postmaster. */
+  readonly process: ChildProcess | undefined;
+  /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. */
+  restartImmediately(): Promise<void>;
+  /** Stops the server and removes its data. May be called twice. */
+  stop(): Promise<void>;
+}
+
+export function startEmbeddedPostgres(options?: EmbeddedPostgresOptions): Promise<EmbeddedServer>;

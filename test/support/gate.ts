@@ -1,0 +1,40 @@
+/** A promise that a test opens: what steps wait at, or what a test waits for a step to reach. */
+export class Gate<T = void> {
+  readonly opened: Promise<T>;
+  open!: (value: T) => void;
+
+  constructor() {
+    this.opened = new Promise<T>((resolve) => (this.open = resolve));
+  }
+}
+
+/** Resolves once the check gives something true, and with it; the test's own timeout is the limit. */
+export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    await pause(5);
+  }
+}
+
+/** Rejects, and so fails the test, when the promise has not settled in time. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Nothing happened within ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** What takes time: a slow step, or the pause between two looks. Never a test that hopes. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Resolves with the reason once the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<Error> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason as Error);
+    else signal.addEventListener('abort', () => resolve(signal.reason as Error), { once: true });
+  });
+}

@@ -1,0 +1,46 @@
+/** The server of this test run, if it has one of its own. */
+export let server;
+
+/**
+ * Jest's globalSetup: one PostgreSQL for the whole run, at TEST_DATABASE_URL, which the worker processes
+ * inherit. If the environment names a server already, that one is used; with TEST_POSTGRES_IMAGE (say,
+ * `postgres:15`) and a Docker engine, a container of that image; otherwise the embedded one from npm.
+ */
+export default async function startPostgres() {
+  if (process.env.TEST_DATABASE_URL) return;
+  server = await (process.env.TEST_POSTGRES_IMAGE
+    ? startContainer(process.env.TEST_POSTGRES_IMAGE)
+    : startEmbedded());
+  process.env.TEST_DATABASE_URL = server.url;
+}
+
+export async function stopPostgres() {
+  if (!server) return;
+  await server.stop();
+  server = undefined;
+  delete process.env.TEST_DATABASE_URL;
+}
+
+async function startEmbedded() {
+  const { startEmbeddedPostgres } = await import('./embedded-postgres.mjs');
+  return startEmbeddedPostgres();
+}
+
+async function startContainer(image) {
+  const { GenericContainer, Wait } = await import('testcontainers');
+  const container = await new GenericContainer(image)
+    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
+    .withCommand([
+      'postgres',
+      '-c',
+      'max_connections=300',
+      '-c',
+      'shared_preload_libraries=pg_stat_statements',
+    ])
+    .withExposedPorts(5432)
+    // It starts once to set itself up, and once more to serve.
+    .withWaitStrategy(Wait.forLogMessage('database system is ready to accept connections', 2))
+    .start();
+  const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
+  return { url, stop: () => container.stop() };
+}

@@ -1,0 +1,121 @@
+import { type INestApplicationContext, type ModuleMetadata, Module, type Provider } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
+
+export interface TestAppOptions {
+  readonly sagas?: Provider[];
+  readonly providers?: Provider[];
+  readonly imports?: ModuleMetadata['imports'];
+  /** Of SagaModule. */
+  readonly options?: SagaModuleOptions;
+  /** Of the application's TypeORM DataSource; `url` is the database of the tests. */
+  readonly dataSource?: object;
+  /** Leaves out what SagaModule needs, or the module itself. */
+  readonly without?: 'database' | 'sagas';
+}
+
+/** A Nest application with sagas, as users write it. */
+export interface TestApp {
+  readonly nest: INestApplicationContext;
+  readonly sagas: SagaService;
+  readonly dataSource: DataSource;
+  close(): Promise<void>;
+}
+
+@Module({})
+class TestModule {}
+
+/** The database of a spec file, and the applications on it. Each test begins without sagas. */
+export class TestApps {
+  private database!: TestDatabase;
+  private client!: pg.Client;
+  private apps: TestApp[] = [];
+
+  /** To be called in a `describe`, or at the top of a file. */
+  static onOwnDatabase(): TestApps {
+    const apps = new TestApps();
+    beforeAll(() => apps.open());
+    afterEach(() => apps.clear());
+    afterAll(() => apps.drop());
+    return apps;
+  }
+
+  get url(): string {
+    return this.database.url;
+  }
+
+  async start(options: TestAppOptions = {}): Promise<TestApp> {
+    const nest = await NestFactory.createApplicationContext(this.moduleOf(options), {
+      logger: process.env.SAGA_LOG ? undefined : false,
+      abortOnError: false,
+    });
+    const app: TestApp = {
+      nest,
+      sagas: nest.get(SagaService, { strict: false }),
+      dataSource: nest.get(DataSource, { strict: false }),
+      close: async () => {
+        this.apps = this.apps.filter((other) => other !== app);
+        await nest.close();
+      },
+    };
+    this.apps.push(app);
+    return app;
+  }
+
+  /** On a connection beside those of the applications. */
+  async sql<Row extends object = Record<string, unknown>>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
+    return (await this.client.query<Row>(text, values)).rows;
+  }
+
+  private moduleOf({
+    sagas = [],
+    providers = [],
+    imports = [],
+    options,
+    dataSource,
+    without,
+  }: TestAppOptions) {
+    const database = TypeOrmModule.forRoot({
+      type: 'postgres',
+      url: this.url,
+      retryAttempts: 0,
+      ...dataSource,
+    });
+    return {
+      module: TestModule,
+      imports: [
+        ...(without === 'database' ? [] : [database]),
+        ...(without === 'sagas' ? [] : [SagaModule.forRoot(options)]),
+        ...imports,
+      ],
+      providers: [...sagas, ...providers],
+    };
+  }
+
+  private async open(): Promise<void> {
+    this.database = await createTestDatabase();
+    this.client = new pg.Client({ connectionString: this.url });
+    await this.client.connect();
+  }
+
+  private async clear(): Promise<void> {
+    await Promise.all([...this.apps].map((app) => app.close()));
+    const schemas = await this.sql<{ name: string }>(
+      `SELECT quote_ident(table_schema) AS name FROM information_schema.tables WHERE table_name = 'instance'`,
+    );
+    for (const { name } of schemas)
+      await this.sql(`TRUNCATE ${name}.instance, ${name}.step, ${name}.rate_limit`);
+  }
+
+  private async drop(): Promise<void> {
+    await this.client.end();
+    await this.database.drop();
+  }
+}

@@ -1,0 +1,137 @@
+/** What the compiler knows of a saga's class. Compiled with the tests' type check; there is nothing to run. */
+import {
+  type CompensationContext,
+  type InputOf,
+  type ResultsOf,
+  Saga,
+  type SagaHandle,
+  type SagaService,
+  Step,
+  type StepContext,
+} from 'nestjs-durable-saga';
+import type { Equal, Expect } from './expect.js';
+
+interface PlaceOrder {
+  sku: string;
+  orderedAt: Date;
+}
+interface Reservation {
+  id: string;
+  until: Date;
+  note?: string;
+}
+
+@Saga()
+class PlaceOrderSaga {
+  private readonly fee?: number;
+  protected currency?: string;
+  label?: string;
+
+  @Step({ compensate: 'releaseStock' })
+  reserveStock(_ctx: StepContext<PlaceOrder>): Promise<Reservation> {
+    return Promise.resolve({ id: '1', until: new Date() });
+  }
+  releaseStock(_ctx: CompensationContext<PlaceOrder, Reservation>): void {}
+
+  @Step()
+  chargeCard(_ctx: StepContext<Pick<PlaceOrder, 'sku'>, PlaceOrderSaga>): number {
+    return this.priceOf('a');
+  }
+
+  @Step()
+  notify(): void {}
+
+  @Step()
+  async ship(ctx: StepContext<PlaceOrder, PlaceOrderSaga>): Promise<string | undefined> {
+    return ctx.results.reserveStock.note;
+  }
+
+  priceOf(sku: string): number {
+    return sku.length + (this.fee ?? 0);
+  }
+}
+
+export type TheInputIsWhatTheStepsAskFor = [
+  Expect<Equal<InputOf<PlaceOrderSaga>['sku'], string>>,
+  Expect<Equal<InputOf<PlaceOrderSaga>['orderedAt'], Date>>,
+];
+
+class TwoParts {
+  a(_ctx: StepContext<{ a: string }>): void {}
+  b(_ctx: StepContext<{ b?: number }>): void {}
+  undo(_ctx: CompensationContext<{ c: Date }>): void {}
+}
+class OneInput {
+  only(_ctx: StepContext<{ a: string }>): void {}
+}
+class MaybeInput {
+  only(_ctx: StepContext<string | undefined>): void {}
+}
+class NoInput {
+  first(): void {}
+  second(_ctx: StepContext): void {}
+}
+class AnyInput {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  only(_ctx: StepContext<any>): void {}
+}
+class Inherited extends OneInput {
+  more(_ctx: StepContext<{ b: number }>): void {}
+}
+class Generic<T> {
+  only(_ctx: StepContext<T>): T {
+    throw new Error();
+  }
+}
+class Closed extends Generic<{ at: Date }> {}
+
+export type TheInputSatisfiesAllMethods = [
+  Expect<Equal<InputOf<TwoParts>, { a: string } & { b?: number } & { c: Date }>>,
+  Expect<Equal<InputOf<OneInput>, { a: string }>>,
+  Expect<Equal<InputOf<MaybeInput>, string | undefined>>,
+  Expect<Equal<InputOf<Inherited>, { a: string } & { b: number }>>,
+  Expect<Equal<InputOf<Closed>, { at: Date }>>,
+];
+
+export type TheInputIsUnknownWhereNothingIsAsked = [
+  Expect<Equal<InputOf<NoInput>, unknown>>,
+  Expect<Equal<InputOf<unknown>, unknown>>,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  Expect<Equal<InputOf<AnyInput>, any>>,
+];
+
+export type ResultsAreThoseOfTheSteps = [
+  Expect<
+    Equal<
+      ResultsOf<PlaceOrderSaga>,
+      {
+        readonly reserveStock: { id: string; until: string; note?: string };
+        readonly chargeCard: number;
+        readonly notify: void;
+        readonly ship: string | undefined;
+      }
+    >
+  >,
+  Expect<Equal<ResultsOf<Closed>, { readonly only: { at: string } }>>,
+];
+
+export type ResultsOfAnUntypedContextAreNotKnown = [
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  Expect<Equal<ResultsOf<unknown>, Readonly<Record<string, any>>>>,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  Expect<Equal<StepContext['results'], Readonly<Record<string, any>>>>,
+];
+
+declare const sagas: SagaService;
+const order = { sku: 'a', orderedAt: new Date() };
+
+export const started: Promise<SagaHandle<PlaceOrderSaga>> = sagas.start(PlaceOrderSaga, order);
+export const empty: Promise<SagaHandle<NoInput>> = sagas.start(NoInput, undefined);
+export const maybe: Promise<SagaHandle<MaybeInput>> = sagas.start(MaybeInput, undefined);
+
+// @ts-expect-error -- the input lacks a property
+void sagas.start(PlaceOrderSaga, { sku: 'a' });
+// @ts-expect-error -- the input has a property of another type
+void sagas.start(PlaceOrderSaga, { ...order, sku: 1 });
+// @ts-expect-error -- the input is missing
+void sagas.start(PlaceOrderSaga);
