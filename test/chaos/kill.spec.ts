@@ -8,11 +8,13 @@ import { WorkerProcess } from './support/worker-process.js';
 import { ChaosOrderSaga } from './programs/order.saga.js';
 import { Participants } from './programs/participants.js';
 
-const SAGAS = 2_000;
 const PROCESSES = 4;
 const KILLS = 20;
+/** Started before each kill, so that every one finds work under way. */
+const SAGAS_A_KILL = 100;
+const SAGAS = KILLS * SAGAS_A_KILL;
 
-describe('workers are killed with SIGKILL at random moments', () => {
+describe('workers are killed with SIGKILL, at random moments and in the middle of a step', () => {
   let databases: ChaosDatabases;
   let workers: WorkerProcess[];
 
@@ -42,47 +44,57 @@ describe('workers are killed with SIGKILL at random moments', () => {
 
     const starter = await NestFactory.createApplicationContext(StarterModule, { logger: false });
     const sagas = starter.get(SagaService);
-    const starting = startAll(sagas);
-
     for (let kill = 0; kill < KILLS; kill += 1) {
-      // Not for luck: the moments of the kills are meant to be random.
-      await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400));
-      const victim = Math.floor(Math.random() * PROCESSES);
+      const inStep = kill % 2 === 0;
+      await startOrders(sagas, kill * SAGAS_A_KILL, inStep);
+      const victim = inStep ? await firstToHold(workers) : await someLater(workers);
       await workers[victim]!.kill('SIGKILL');
       workers[victim] = await WorkerProcess.start(databases.environment);
     }
 
-    await starting;
     await eventually(
       () => unfinished(databases),
       (n) => n === 0,
     );
+    await starter.close();
     const { wrong, repeated } = await checkOrders(databases.sagas, databases.participants);
     expect(wrong).toEqual([]);
-    // Kills did hit steps under way: some calls were made again, with the same key.
-    expect(repeated).toBeGreaterThan(0);
+    // The calls that kills interrupted were made again, with the same key.
+    expect(repeated).toBeGreaterThanOrEqual(KILLS / 2);
     const { rows } = await databases.sagas.query<{ n: number }>(
       'SELECT count(*)::int AS n FROM saga.instance',
     );
     expect(rows[0]!.n).toBe(SAGAS);
-    await starter.close();
   }, 300_000);
 });
 
-/** Spread over the time in which workers are killed. */
-async function startAll(sagas: SagaService): Promise<void> {
-  for (let n = 0; n < SAGAS; n += 50) {
-    await Promise.all(
-      Array.from({ length: 50 }, (_, k) =>
-        sagas.start(
-          ChaosOrderSaga,
-          { n: n + k, refused: k % 5 === 0, shaky: k % 7 === 0 },
-          { correlationId: `order-${n + k}` },
-        ),
+/** The first of them holds the worker that takes it in its third step. */
+async function startOrders(sagas: SagaService, first: number, held: boolean): Promise<void> {
+  await Promise.all(
+    Array.from({ length: SAGAS_A_KILL }, (_, k) =>
+      sagas.start(
+        ChaosOrderSaga,
+        { n: first + k, refused: k % 5 === 0, shaky: k % 7 === 0, held: held && k === 0 },
+        { correlationId: `order-${first + k}` },
       ),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    ),
+  );
+}
+
+/** The worker that says that it holds a call whose effect is there. */
+function firstToHold(workers: WorkerProcess[]): Promise<number> {
+  return Promise.race(
+    workers.map(async (worker, n) => {
+      await worker.reported('holding');
+      return n;
+    }),
+  );
+}
+
+/** Any, at any moment: nothing hangs on what it hits. */
+async function someLater(workers: WorkerProcess[]): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
+  return Math.floor(Math.random() * workers.length);
 }
 
 async function unfinished({ sagas }: ChaosDatabases): Promise<number> {

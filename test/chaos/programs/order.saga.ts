@@ -13,6 +13,8 @@ export interface ChaosOrder {
   refused: boolean;
   /** The second step's first attempt fails. */
   shaky: boolean;
+  /** Its third step's first call holds the process, until that is killed. */
+  held?: boolean;
 }
 
 interface Receipt {
@@ -42,7 +44,7 @@ export class ChaosOrderSaga {
 
   @Step({ compensate: 'undo' })
   ship(ctx: StepContext<ChaosOrder>): Promise<Receipt> {
-    return this.perform(ctx);
+    return this.perform(ctx, ctx.input.held);
   }
 
   @Step({ compensate: 'undo' })
@@ -62,7 +64,7 @@ export class ChaosOrderSaga {
     });
   }
 
-  private perform({ idempotencyKey, sagaId, step }: StepContext<ChaosOrder>): Promise<Receipt> {
-    return this.participants.apply({ idempotencyKey, sagaId, step, compensation: false });
+  private perform({ idempotencyKey, sagaId, step }: StepContext<ChaosOrder>, held = false): Promise<Receipt> {
+    return this.participants.apply({ idempotencyKey, sagaId, step, compensation: false, held });
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import pg from 'pg';
+import { holdForEver, report } from './report.js';
 
 export const PARTICIPANT_TABLE = `
 CREATE TABLE effect (
@@ -32,14 +33,20 @@ export class Participants implements OnModuleDestroy {
     compensation: boolean;
     /** What the saga says the step returned; compensations only. */
     knownResult?: string;
+    /** The first call with its key applies the effect, says so, and never returns: whoever is killed then was in the middle of a step. */
+    held?: boolean;
   }): Promise<{ receipt: string }> {
     // A moment before and after the effect, so that workers die on either side of it.
     await sleep(Math.random() * 10);
-    const { rows } = await this.pool.query<{ seq: string }>(
+    const { rows } = await this.pool.query<{ seq: string; calls: number }>(
       `INSERT INTO effect (key, saga_id, step, compensation, known_result) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (key) DO UPDATE SET calls = effect.calls + 1 RETURNING seq`,
+       ON CONFLICT (key) DO UPDATE SET calls = effect.calls + 1 RETURNING seq, calls`,
       [call.idempotencyKey, call.sagaId, call.step, call.compensation, call.knownResult],
     );
+    if (call.held && rows[0]!.calls === 1) {
+      report({ type: 'holding' });
+      await holdForEver();
+    }
     await sleep(Math.random() * 10);
     return { receipt: rows[0]!.seq };
   }
