@@ -3,7 +3,6 @@ import { StepAbortedError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { goesOn } from '../machine/failures.js';
-import { follow, type Followed } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
@@ -15,6 +14,7 @@ import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 import { mayBegin, needsPermit, permitSlack } from './permits.js';
+import { RunRecord } from './run-record.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
 import {
@@ -60,8 +60,7 @@ export class SagaRun implements TransactionHost {
   readonly startedAt = performance.now();
   /** Monotonic time at which the lease was last extended. */
   leasedAt = performance.now();
-  private state: SagaState;
-  private saved: SagaState;
+  private readonly record: RunRecord;
   private readonly inbox = new Inbox<RunMessage>();
   private readonly attempts = new Set<StepAttempt>();
   private readonly elapsed = new Map<string, number>();
@@ -72,10 +71,6 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
-  /** What happened since the last checkpoint. */
-  private unsaved: SagaEvent[] = [];
-  /** Events since the state of the transaction under way was staged. */
-  private sinceStaged: SagaEvent[] | undefined;
 
   constructor(
     readonly saga: StoredSaga,
@@ -83,7 +78,7 @@ export class SagaRun implements TransactionHost {
     private readonly invoke: Invoker,
     private readonly ports: SagaRunPorts,
   ) {
-    this.state = this.saved = saga.state;
+    this.record = new RunRecord(graph, saga.state, ports.now);
   }
 
   get id(): string {
@@ -103,10 +98,12 @@ export class SagaRun implements TransactionHost {
     for (const event of events) this.apply(event);
   }
 
+  private get state(): SagaState {
+    return this.record.state;
+  }
+
   private apply(event: SagaEvent): void {
-    this.state = evolve(this.graph, this.state, event);
-    this.unsaved.push(event);
-    this.sinceStaged?.push(event);
+    this.record.apply(event);
     if (event.type === 'cancelled') this.cancelSeen = this.cancelAsked = true;
   }
 
@@ -149,7 +146,7 @@ export class SagaRun implements TransactionHost {
   async advance(): Promise<RunEnd> {
     this.decide();
     // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
-    const { status, round, rollbackTo } = this.saved;
+    const { status, round, rollbackTo } = this.record.saved;
     const isNew =
       status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
     if (isNew && !isSettled(this.state.status)) await this.saveProgress();
@@ -171,10 +168,10 @@ export class SagaRun implements TransactionHost {
   }
 
   /** What to do next, once everything has happened that follows without doing anything. */
-  private decide(): Followed['decision'] {
-    const { decision, events } = follow(this.graph, this.state, this.ports.now());
-    for (const event of events) this.apply(event);
-    if (events.length > 0) this.abortObsolete();
+  private decide(): ReturnType<RunRecord['decide']> {
+    const before = this.state;
+    const decision = this.record.decide();
+    if (this.state !== before) this.abortObsolete();
     return decision;
   }
 
@@ -191,7 +188,7 @@ export class SagaRun implements TransactionHost {
     const result = await this.save(() => {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
-      if (isSettled(this.state.status) && this.state === this.saved) return undefined;
+      if (isSettled(this.state.status) && this.record.isSaved) return undefined;
       dueAt = decision.actions.length > 0 ? this.ports.now() : decision.wakeAt;
       const { settle } = decision;
       const state =
@@ -282,10 +279,8 @@ export class SagaRun implements TransactionHost {
 
   async stage(event: SagaEvent): Promise<Staged> {
     const release = await this.writing.acquire();
-    this.sinceStaged = [];
-    const followed = follow(this.graph, evolve(this.graph, this.state, event), this.ports.now());
-    const next = followed.decision;
-    let candidate = followed.state;
+    const { state, decision: next } = this.record.stage(event);
+    let candidate = state;
     // The last step's transaction also finishes the saga.
     const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
     if (isLast) candidate = evolve(this.graph, candidate, { type: 'settled', status: next.settle });
@@ -293,11 +288,7 @@ export class SagaRun implements TransactionHost {
   }
 
   adopt({ candidate }: Staged): void {
-    const meanwhile = this.sinceStaged ?? [];
-    this.sinceStaged = undefined;
-    this.state = this.saved = candidate;
-    this.unsaved = [];
-    for (const event of meanwhile) this.apply(event);
+    this.record.adopt(candidate);
     this.abortObsolete();
   }
 
@@ -329,7 +320,7 @@ export class SagaRun implements TransactionHost {
   }
 
   private async saveProgress(): Promise<void> {
-    if (this.state !== this.saved) await this.save(() => this.checkpointOf(this.state, this.decide()));
+    if (!this.record.isSaved) await this.save(() => this.checkpointOf(this.state, this.decide()));
   }
 
   /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
@@ -340,8 +331,7 @@ export class SagaRun implements TransactionHost {
       if (!checkpoint) return 'saved';
       const result = await this.store(checkpoint);
       if (result === 'saved') {
-        this.state = this.saved = checkpoint.state;
-        this.unsaved = [];
+        this.record.saveAs(checkpoint.state);
         this.elapsed.clear();
       }
       return result;
@@ -385,15 +375,7 @@ export class SagaRun implements TransactionHost {
       this.fence();
       return 'fenced';
     }
-    const refused = { kind: 'error', unknown: true, retryable: false, random: 0 } as const;
-    const failed = { ...refused, error: serializeError(error), now: this.ports.now() };
-    const events = this.unsaved;
-    this.state = this.saved;
-    this.unsaved = [];
-    for (const event of events) {
-      const isRefused = event.type === 'step-completed' && fresh.includes(event.step);
-      this.apply(isRefused ? { type: 'step-failed', step: event.step, ...failed } : event);
-    }
+    this.record.refuse(fresh, serializeError(error));
     return 'cancelled';
   }
 
@@ -403,19 +385,13 @@ export class SagaRun implements TransactionHost {
       id: this.id,
       epoch: this.epoch,
       state,
-      changed: this.changed(state),
+      changed: this.record.changedIn(state),
       elapsed: this.elapsed,
       step: describeStep(state, next),
       cancelSeen: this.cancelSeen,
       release,
       lock: lock && { name, key: lock.key },
     };
-  }
-
-  private changed(state: SagaState): string[] {
-    return [...state.steps]
-      .filter(([name, step]) => this.saved.steps.get(name) !== step)
-      .map(([name]) => name);
   }
 
   /** What is under way going forward and not wanted any more: the saga turns back, or another branch was faster. */

@@ -1,0 +1,88 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SerializedError } from '../definition/saga-failure.js';
+import { evolve } from '../machine/evolve.js';
+import { follow, type Followed } from '../machine/follow.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import type { SagaState } from '../machine/saga-state.js';
+
+/** What has happened to a saga while a worker holds it, and how much of that is stored. */
+export class RunRecord {
+  state: SagaState;
+  saved: SagaState;
+  /** What happened since the last checkpoint. */
+  private unsaved: SagaEvent[] = [];
+  /** Events since the state of the transaction under way was staged. */
+  private sinceStaged: SagaEvent[] | undefined;
+  /** What follows from a state stays so until something happens, or the time comes that it names. */
+  private decided: { readonly for: SagaState; readonly decision: Followed['decision'] } | undefined;
+
+  constructor(
+    private readonly graph: SagaGraph,
+    stored: SagaState,
+    private readonly now: () => number,
+  ) {
+    this.state = this.saved = stored;
+  }
+
+  /** Is there anything to store? */
+  get isSaved(): boolean {
+    return this.state === this.saved;
+  }
+
+  apply(event: SagaEvent): void {
+    this.state = evolve(this.graph, this.state, event);
+    this.unsaved.push(event);
+    this.sinceStaged?.push(event);
+  }
+
+  /** What to do next, once everything has happened that follows without doing anything. */
+  decide(): Followed['decision'] {
+    const now = this.now();
+    const { decided } = this;
+    if (decided?.for === this.state && !(decided.decision.wakeAt! <= now)) return decided.decision;
+    const { decision, events } = follow(this.graph, this.state, now);
+    for (const event of events) this.apply(event);
+    this.decided = { for: this.state, decision };
+    return decision;
+  }
+
+  /** The state is stored. */
+  saveAs(state: SagaState): void {
+    this.state = this.saved = state;
+    this.unsaved = [];
+  }
+
+  /** A transaction is about to store what this event leads to; what happens meanwhile comes after it. */
+  stage(event: SagaEvent): Followed {
+    this.sinceStaged = [];
+    return follow(this.graph, evolve(this.graph, this.state, event), this.now());
+  }
+
+  /** What was staged is stored. */
+  adopt(candidate: SagaState): void {
+    const meanwhile = this.sinceStaged ?? [];
+    this.sinceStaged = undefined;
+    this.saveAs(candidate);
+    for (const event of meanwhile) this.apply(event);
+  }
+
+  /** The results of these steps cannot be stored: the same has happened since the last checkpoint, but that they failed. */
+  refuse(steps: readonly string[], error: SerializedError): void {
+    const refused = { kind: 'error', unknown: true, retryable: false, random: 0 } as const;
+    const failed = { ...refused, error, now: this.now() };
+    const events = this.unsaved;
+    this.state = this.saved;
+    this.unsaved = [];
+    for (const event of events) {
+      const isRefused = event.type === 'step-completed' && steps.includes(event.step);
+      this.apply(isRefused ? { type: 'step-failed', step: event.step, ...failed } : event);
+    }
+  }
+
+  /** The steps, and items, of which this state has something new to store. */
+  changedIn(state: SagaState): string[] {
+    const changed: string[] = [];
+    for (const [key, step] of state.steps) if (this.saved.steps.get(key) !== step) changed.push(key);
+    return changed;
+  }
+}
