@@ -1,5 +1,5 @@
 import type { SagaFinding } from './saga-finding.js';
-import type { SagaGraph, StepNode } from './saga-graph.js';
+import { canBeUndone, type SagaGraph, type StepNode } from './saga-graph.js';
 
 /**
  * What can never work in a graph, whatever happens at run time. Nothing is found that only may be wrong, since
@@ -101,7 +101,7 @@ function stepThatNeverRuns(node: StepNode, relations: Relations): SagaFinding[] 
  * Found only with a witness: an entry that may win by itself while the pivot is under way.
  */
 function pivotThatMayLose(pivot: StepNode, relations: Relations): SagaFinding[] {
-  if (!pivot.pivot || pivot.compensate !== undefined || !relations.losable.has(pivot.name)) return [];
+  if (!pivot.pivot || canBeUndone(pivot) || !relations.losable.has(pivot.name)) return [];
   for (const join of relations.nodes) {
     if (join.join !== 'any' || !relations.ancestors.get(join.name)!.has(pivot.name)) continue;
     const winner = join.after.find(

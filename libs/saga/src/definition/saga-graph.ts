@@ -56,6 +56,16 @@ export interface SagaGraph {
   readonly steps: ReadonlyMap<string, StepNode>;
 }
 
+/** What a failed attempt came to is known: it left nothing behind. */
+export function leavesNothing(node: StepNode): boolean {
+  return node.transactional || node.kind === 'sub-saga';
+}
+
+/** Is there a way to undo it: a method, or for a sub-saga that saga's own compensations? */
+export function canBeUndone(node: StepNode): boolean {
+  return node.compensate !== undefined || node.kind === 'sub-saga';
+}
+
 /** `name@version`, as log lines and messages show it. */
 export function sagaLabel(saga: { readonly name: string; readonly version: number }): string {
   return `${saga.name}@${saga.version}`;

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../errors/saga-errors.js';
+import { leavesNothing } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import type { EngineLog } from './engine-log.js';
 import type { Invoker } from './invoker.js';
@@ -96,7 +97,7 @@ export class AttemptRunner {
       // The step did its work, and will do no better next time: it is undone, without a result.
       const [now, random] = [this.options.now(), this.options.random()];
       const failed = { step, error: serializeError(error), retryable: false, now, random };
-      return { type: 'step-failed', kind: 'error', unknown: !action.node.transactional, ...failed };
+      return { type: 'step-failed', kind: 'error', unknown: !leavesNothing(action.node), ...failed };
     }
   }
 
@@ -123,7 +124,7 @@ export class AttemptRunner {
       type: 'step-failed',
       ...failed,
       kind: timedOut ? 'timeout' : retryable ? 'error' : 'rejected',
-      unknown: unknown && !node.transactional,
+      unknown: unknown && !leavesNothing(node),
     };
   }
 

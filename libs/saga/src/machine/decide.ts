@@ -1,14 +1,14 @@
-import { itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import { canBeUndone, itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
-import { isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
+import { awaitsChild, isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
 
 /** One thing to do now. */
 export interface Action {
   /**
    * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), or `probe` an at-most-once step
-   * that was interrupted.
+   * that was interrupted. `cancel-child`, `undo-child`: ask a sub-saga step's saga to turn back, or to undo itself.
    */
-  readonly kind: 'run' | 'compensate' | 'expand' | 'probe';
+  readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'cancel-child' | 'undo-child';
   readonly node: StepNode;
   /** The step's name, or the item's key. */
   readonly key: string;
@@ -86,7 +86,9 @@ export function isDone(step: StepState): boolean {
 
 /** Did something happen that has to be undone, as far as anyone knows? */
 export function needsUndo(node: StepNode, step: StepState): boolean {
-  if (node.compensate === undefined) return false;
+  if (!canBeUndone(node)) return false;
+  if (node.kind === 'sub-saga')
+    return step.status === 'completed' && (step.child ?? node.compensate) !== undefined;
   return (
     step.status === 'completed' || (step.status === 'failed' && (step.unknown || node.compensateOnFailure))
   );
@@ -101,7 +103,7 @@ export function pivotPassed(graph: SagaGraph, state: SagaState): boolean {
 export function mayHavePassed(node: StepNode, step: StepState): boolean {
   return (
     node.pivot &&
-    node.compensate === undefined &&
+    !canBeUndone(node) &&
     !step.active &&
     !step.cut &&
     (step.status === 'completed' || (step.status === 'failed' && step.unknown))
@@ -162,8 +164,9 @@ function suspends(graph: SagaGraph, state: SagaState): boolean {
   );
 }
 
+/** Something is under way, here or in another saga. */
 function isActive(state: SagaState): boolean {
-  for (const step of state.steps.values()) if (step.active) return true;
+  for (const step of state.steps.values()) if (step.active || awaitsChild(step)) return true;
   return false;
 }
 
@@ -173,7 +176,7 @@ function isCut(state: SagaState): (name: string) => boolean {
 
 function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
   if (step.items) return planItems(plan, state, node, step.items);
-  if (step.active) return;
+  if (step.active || awaitsChild(step)) return;
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
     plan.delays.push(node);
@@ -246,8 +249,13 @@ function isClearItem(node: StepNode, item: StepState): boolean {
 
 function undo(plan: Plan, node: StepNode, step: StepState, index?: number): boolean {
   if (step.active) return false;
+  if (awaitsChild(step)) {
+    if (step.child!.phase === 'running') plan.add('cancel-child', node, step, index);
+    return false;
+  }
   if (isLostAttempt(node, step)) plan.add('probe', node, step, index);
-  else if (step.status === 'compensating' || needsUndo(node, step)) plan.add('compensate', node, step, index);
+  else if (step.status === 'compensating' || needsUndo(node, step))
+    plan.add(step.child?.phase === 'ended' ? 'undo-child' : 'compensate', node, step, index);
   else return step.status !== 'compensation_failed';
   return false;
 }

@@ -1,13 +1,14 @@
-import { itemKey, nodeOf, type SagaGraph, type StepNode, stepOfKey } from '../definition/saga-graph.js';
+import { canBeUndone, itemKey, nodeOf, type SagaGraph, type StepNode, stepOfKey } from '../definition/saga-graph.js';
 import { decide, isDone, needsUndo, pivotPassed } from './decide.js';
-import { barPivots, compensationFailed, goesOn, isUnderWay, stepFailed } from './failures.js';
+import { barPivots, compensationFailed, isUnderWay, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
-import { winRaces } from './races.js';
 import type { SagaEvent } from './saga-event.js';
-import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { mapSteps, withStep } from './step-changes.js';
+import { compensated, completed } from './step-endings.js';
+import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -89,6 +90,14 @@ const TRANSITIONS: Transitions = {
       ? startTurningBack(graph, state, { kind: 'timeout', reason: 'the deadline of the saga has passed' })
       : state,
 
+  'child-started': childStarted,
+
+  'child-cancelling': (_, state, { step }) => childAsked(state, step, 'cancelling'),
+
+  'child-undoing': (_, state, { step }) => childAsked(state, step, 'undoing'),
+
+  'child-ended': childEnded,
+
   interrupted: (graph, state, { now }) => interrupted(graph, state, now),
 
   'taken-over': takenOver,
@@ -111,6 +120,11 @@ const TRANSITIONS: Transitions = {
     rollbackTo: undefined,
     failure: state.failure ?? { kind: 'cancelled', reason },
   }),
+
+  undone: (graph, state, { reason }) =>
+    state.status === 'completed' && !pivotPassed(graph, state)
+      ? startTurningBack(graph, state, { kind: 'undone', reason })
+      : state,
 
   retried: (graph, state, { step }) => {
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
@@ -137,59 +151,16 @@ const TRANSITIONS: Transitions = {
 };
 
 /**
- * The state after an event. Pure; terminal states are final: nothing that comes late overwrites them.
+ * The state after an event. Pure; terminal states are final: nothing that comes late overwrites them, and only a
+ * completed saga can be undone.
  */
 export function evolve(graph: SagaGraph, state: SagaState, event: SagaEvent): SagaState {
-  if (isTerminal(state.status)) return state;
+  if (isTerminal(state.status) && event.type !== 'undone') return state;
   const transition = TRANSITIONS[event.type] as (g: SagaGraph, s: SagaState, e: SagaEvent) => SagaState;
   const next = transition(graph, state, event);
   const { pivots } = relationsOf(graph);
   if (pivots.length === 0) return next;
   return barPivots(graph, next, pivots, 'now' in event ? event.now : undefined);
-}
-
-/** A step, or an item, is done, and with its last item the fan-out. */
-function completed(graph: SagaGraph, state: SagaState, key: string, result: string | undefined): SagaState {
-  const name = stepOfKey(key);
-  let next = withStep(state, key, (s) => ({
-    ...s,
-    status: 'completed',
-    unknown: false,
-    result,
-    retryAt: undefined,
-    active: false,
-  }));
-  if (key !== name) {
-    const { items, status } = stepState(next, name);
-    if (status !== 'running' || !items!.every((_, n) => isDone(stepState(next, itemKey(name, n)))))
-      return next;
-    next = withStep(next, name, (s) => ({ ...s, status: 'completed' }));
-  }
-  // What is about to be undone wins nothing.
-  return goesOn(graph, next, name) ? winRaces(graph, next, name) : next;
-}
-
-/** A step, or an item, is undone, and with its last item the fan-out. */
-function compensated(graph: SagaGraph, state: SagaState, key: string): SagaState {
-  const next = withStep(state, key, (s) => ({
-    ...s,
-    status: 'compensated',
-    retryAt: undefined,
-    active: false,
-  }));
-  const name = stepOfKey(key);
-  const node = graph.steps.get(name);
-  if (key === name || node === undefined) return next;
-  const undone = stepState(next, name).items!.every((_, index) => {
-    const item = stepState(next, itemKey(name, index));
-    return (
-      !item.active &&
-      item.status !== 'compensating' &&
-      item.status !== 'compensation_failed' &&
-      !needsUndo(node, item)
-    );
-  });
-  return undone ? withStep(next, name, (s) => ({ ...s, status: 'compensated' })) : next;
 }
 
 /** Only steps that have not begun, wait for another attempt, or were lost under way begin; none while turning back. */
@@ -199,6 +170,7 @@ function mayStart(state: SagaState, key: string): boolean {
     state.status === 'running' &&
     !step.active &&
     !step.cut &&
+    !awaitsChild(step) &&
     (step.status === 'pending' || step.status === 'waiting' || step.status === 'running')
   );
 }
@@ -208,7 +180,7 @@ function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
   const node = graph.steps.get(stepOfKey(key));
   const step = stepState(state, key);
   const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).cut;
-  return node !== undefined && isConcerned && !step.active && toBeUndone(node, step);
+  return node !== undefined && isConcerned && !step.active && !awaitsChild(step) && toBeUndone(node, step);
 }
 
 function toBeUndone(node: StepNode, step: StepState): boolean {
@@ -229,7 +201,7 @@ function tryAgain(graph: SagaGraph, { stuckIn }: SagaState, step: StepState, key
   }
   // A pivot that cannot be undone is not tried: somebody has to say what became of it.
   const node = graph.steps.get(stepOfKey(key));
-  return step.status === 'compensation_failed' && (node === undefined || node.compensate !== undefined)
+  return step.status === 'compensation_failed' && (node === undefined || canBeUndone(node))
     ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }
     : step;
 }

@@ -1,5 +1,5 @@
 import type { SerializedError } from '../definition/saga-failure.js';
-import { nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import { leavesNothing, nodeOf, type SagaGraph } from '../definition/saga-graph.js';
 import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
@@ -87,7 +87,7 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
     // Turning back waits for nobody: a forward attempt that was lost then is over.
     status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
     attempts: s.attempts + (s.status === 'running' ? 0 : 1),
-    unknown: s.unknown || !node.transactional,
+    unknown: s.unknown || !leavesNothing(node),
     permit: undefined,
     active: false,
   }));

@@ -1,4 +1,4 @@
-import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import { canBeUndone, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { decide, isDone, pivotPassed } from './decide.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
@@ -11,6 +11,8 @@ export interface PlannedCompensation {
   /** The step's name, or the item's key. */
   readonly key: string;
   readonly index?: number;
+  /** Of a sub-saga step: the saga that is cancelled, or undone; the step's own compensation comes after it. */
+  readonly child?: string;
 }
 
 /** What turning back would do, from where a saga stands. */
@@ -30,7 +32,7 @@ export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollbac
   const standing: SagaState = given.status === 'completed' ? { ...given, status: 'running' } : given;
   if (isTerminal(standing.status)) return { compensations: [], kept: [], underWay: [] };
   const kept = [...graph.steps.values()]
-    .filter((node) => node.compensate === undefined && tookEffect(standing, node))
+    .filter((node) => !canBeUndone(node) && tookEffect(standing, node))
     .map((node) => node.name);
   const underWay = decide(graph, standing, Infinity)
     .actions.filter(({ kind }) => kind === 'run' || kind === 'probe')
@@ -55,6 +57,13 @@ function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
         compensations.push(index === undefined ? { node, key } : { node, key, index });
         state = evolve(graph, state, { type: 'compensation-started', step: key });
         state = evolve(graph, state, { type: 'compensation-completed', step: key });
+      } else if (kind === 'cancel-child' || kind === 'undo-child') {
+        compensations.push({ node, key, child: stepState(state, key).child!.id });
+        if (kind === 'undo-child') {
+          state = evolve(graph, state, { type: 'compensation-started', step: key });
+          state = evolve(graph, state, { type: 'child-undoing', step: key });
+        }
+        state = evolve(graph, state, { type: 'child-ended', step: key, status: 'compensated', now: 0 });
       } else {
         state = evolve(graph, state, { type: 'probe-started', step: key });
         state = evolve(graph, state, cannotSay(key));

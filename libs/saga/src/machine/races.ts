@@ -1,7 +1,7 @@
 import { itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { isRace } from './decide.js';
 import { relationsOf } from './graph-relations.js';
-import { type SagaState, stepState } from './saga-state.js';
+import { awaitsChild, type SagaState, stepState } from './saga-state.js';
 import { giveUpWaiting, withStep } from './step-changes.js';
 
 /** A step has completed: the joins that race it against others, and were not won yet, are won by it. */
@@ -68,8 +68,8 @@ function cut(state: SagaState, name: string): SagaState {
   const keys = items?.map((_, index) => itemKey(name, index)) ?? [];
   const next = keys.reduce((s, key) => withStep(s, key, giveUpWaiting), state);
   return withStep(next, name, (step) => {
-    const unbegun = (step.status === 'pending' || step.status === 'waiting') && !step.active && !step.unknown;
-    return unbegun
+    const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
+    return idle && !step.unknown && !awaitsChild(step)
       ? { ...step, status: 'skipped', retryAt: undefined, cut: true }
       : { ...giveUpWaiting(step), cut: true };
   });

@@ -33,6 +33,21 @@ export type SagaEvent =
   | { readonly type: 'compensation-started'; readonly step: string }
   | { readonly type: 'compensation-completed'; readonly step: string }
   | ({ readonly type: 'compensation-failed' } & AttemptFailed)
+  /** A sub-saga step's method gave the input, and the saga with this id is stored together with this event. */
+  | { readonly type: 'child-started'; readonly step: string; readonly child: string }
+  /** The step's saga was asked to turn back. */
+  | { readonly type: 'child-cancelling'; readonly step: string }
+  /** The step's saga, which had completed, was asked to undo itself. */
+  | { readonly type: 'child-undoing'; readonly step: string }
+  /** The step's saga has come to its end; `result`: what its steps came to, as JSON text. */
+  | {
+      readonly type: 'child-ended';
+      readonly step: string;
+      readonly status: 'completed' | 'compensated' | 'aborted';
+      readonly result?: string;
+      readonly error?: SerializedError;
+      readonly now: number;
+    }
   /** The worker lets go of attempts that are under way (shutdown): what they did is unknown. */
   | { readonly type: 'interrupted'; readonly now: number }
   /** Another worker held this saga and was lost, `count` times since anything was recorded. */
@@ -45,6 +60,8 @@ export type SagaEvent =
       readonly now?: number;
     }
   | { readonly type: 'aborted'; readonly reason?: string }
+  /** A completed saga is undone after all. */
+  | { readonly type: 'undone'; readonly reason?: string }
   /** An operator tries again what gave up; `step`: only this one. */
   | { readonly type: 'retried'; readonly step?: string }
   /** An operator did it by hand: the step if the saga goes forward, its compensation if it turns back. */

@@ -19,6 +19,12 @@ export type StepStatus =
   | 'compensated'
   | 'compensation_failed';
 
+/** The saga that a sub-saga step started: what the step last heard of it, or asked it. */
+export interface ChildState {
+  readonly id: string;
+  readonly phase: 'running' | 'cancelling' | 'ended' | 'undoing' | 'undone';
+}
+
 /** All that has happened to one step. Everything but `active` is stored. */
 export interface StepState {
   readonly status: StepStatus;
@@ -50,6 +56,8 @@ export interface StepState {
   readonly permit?: number;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly cut: boolean;
+  /** Of a sub-saga step, once it has started one. */
+  readonly child?: ChildState;
 }
 
 export interface SagaState {
@@ -98,6 +106,15 @@ export function isTerminal(status: SagaStatus): boolean {
 /** Terminal, or at rest until a person acts: what `wait()` and `outcome()` resolve at. */
 export function isSettled(status: SagaStatus): boolean {
   return isTerminal(status) || status === 'stuck' || status === 'suspended';
+}
+
+/** Another saga has to come to its end before anything more happens to this step. */
+export function awaitsChild({ status, child }: StepState): boolean {
+  if (child === undefined) return false;
+  const { phase } = child;
+  return status === 'waiting'
+    ? phase === 'running' || phase === 'cancelling'
+    : status === 'compensating' && phase === 'undoing';
 }
 
 /** It completed, and its result is wanted. */

@@ -1,6 +1,6 @@
 import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
 import { stepOfKey } from '../definition/saga-graph.js';
-import { PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
 
 /** Failed attempts kept per step. */
 export const ERRORS_KEPT = 5;
@@ -35,7 +35,7 @@ export function withError(
 
 /** No further attempt will be made. */
 export function giveUpWaiting(step: StepState): StepState {
-  if (step.active || step.status === 'completed' || step.status === 'failed') return step;
+  if (step.active || step.status === 'completed' || step.status === 'failed' || awaitsChild(step)) return step;
   // A fan-out that is not done; its items are looked at by themselves.
   if (step.items && step.status === 'running') return { ...step, status: 'failed' };
   if (step.status !== 'waiting' && step.status !== 'pending') return step;

@@ -1,0 +1,81 @@
+import { nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import { gaveUp, goesOn, isUnderWay } from './failures.js';
+import type { SagaEvent } from './saga-event.js';
+import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';
+import { withError, withStep } from './step-changes.js';
+import { compensated, completed } from './step-endings.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/** The method of a sub-saga step gave the input: the saga is stored with this state, and is waited for. */
+export function childStarted(
+  graph: SagaGraph,
+  state: SagaState,
+  { step: key, child }: EventOf<'child-started'>,
+): SagaState {
+  if (!isUnderWay(state, key, 'running')) return state;
+  // What would have to be turned back at once does not begin.
+  if (!goesOn(graph, state, key)) {
+    return withStep(state, key, (step) => ({ ...step, status: 'failed', active: false }));
+  }
+  return withPhase(state, key, { id: child, phase: 'running' }, 'waiting');
+}
+
+/** The saga of a step was asked to turn back, or to undo itself; it takes its time. */
+export function childAsked(state: SagaState, key: string, phase: 'cancelling' | 'undoing'): SagaState {
+  const step = stepState(state, key);
+  const fits =
+    phase === 'cancelling'
+      ? awaitsChild(step) && step.child!.phase === 'running'
+      : isUnderWay(state, key, 'compensating') && step.child?.phase === 'ended';
+  return fits ? withPhase(state, key, { ...step.child!, phase }, step.status) : state;
+}
+
+/** What its saga came to is what the step comes to. */
+export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
+  const { step: key, status } = event;
+  const step = stepState(state, key);
+  if (!awaitsChild(step)) return state;
+  if (step.status === 'compensating') return childUndone(graph, state, event);
+  const ended = withPhase(state, key, { ...step.child!, phase: 'ended' }, step.status);
+  if (status === 'completed') return completed(graph, ended, key, event.result);
+  const error = errorOf(event);
+  const failed = withStep(ended, key, (s) => ({
+    ...s,
+    status: 'failed',
+    failures: s.failures + 1,
+    errors: withError(s, error, event.now, 'step'),
+  }));
+  return gaveUp(graph, failed, key, { kind: 'error', step: key, error });
+}
+
+/** The step's own compensation, if it has one, comes after its saga's. */
+function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
+  const { step: key, status } = event;
+  const { child } = stepState(state, key);
+  if (status === 'completed') return state;
+  if (status === 'compensated') {
+    const undone = withPhase(state, key, { ...child!, phase: 'undone' }, 'compensating');
+    return nodeOf(graph, key).compensate === undefined ? compensated(graph, undone, key) : undone;
+  }
+  return withStep(state, key, (step) => ({
+    ...step,
+    status: 'compensation_failed',
+    compensationFailures: step.compensationFailures + 1,
+    errors: withError(step, errorOf(event), event.now, 'compensation'),
+    child: { ...child!, phase: 'ended' },
+  }));
+}
+
+function withPhase(
+  state: SagaState,
+  key: string,
+  child: ChildState,
+  status: StepState['status'],
+): SagaState {
+  return withStep(state, key, (step) => ({ ...step, status, child, active: false }));
+}
+
+function errorOf({ status, error }: EventOf<'child-ended'>) {
+  return error ?? { name: 'SubSagaFailedError', message: `Its saga was ${status}` };
+}
