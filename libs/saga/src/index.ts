@@ -1,9 +1,17 @@
 export { Saga } from './definition/saga.decorator.js';
 export type { SagaOptions } from './definition/saga-options.js';
 export { Step } from './definition/step.decorator.js';
+export { SubSaga } from './definition/sub-saga.decorator.js';
 export { analyzeSaga } from './definition/build-saga-graph.js';
 export type { SagaFinding } from './definition/saga-finding.js';
-export type { ItemsOf, NodeOptions, Predicate, ProbeAnswer, StepOptions } from './definition/step-options.js';
+export type {
+  ItemsOf,
+  NodeOptions,
+  Predicate,
+  ProbeAnswer,
+  StepOptions,
+  SubSagaOptions,
+} from './definition/step-options.js';
 export type {
   CompensationContext,
   ForEachContext,
@@ -15,7 +23,7 @@ export type {
 export type { Duration } from './definition/duration.js';
 export type { RetryPolicy } from './definition/retry-policy.js';
 export type { AttemptError, SagaFailure, SerializedError } from './definition/saga-failure.js';
-export type { InputOf, ResultsOf } from './definition/saga-types.js';
+export type { InputOf, ResultsOf, SubSagaInput } from './definition/saga-types.js';
 export type { Serialized } from './definition/serialized.js';
 export * from './errors/saga-errors.js';
 export type { SagaStatus, StepStatus } from './machine/saga-state.js';

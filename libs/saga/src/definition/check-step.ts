@@ -6,7 +6,7 @@ import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from './retry-policy.js'
 import type { Report } from './saga-finding.js';
 import type { StepMetadata } from './saga-metadata.js';
 import type { SagaMethods } from './saga-methods.js';
-import type { StepOptions } from './step-options.js';
+import type { StepOptions, SubSagaOptions } from './step-options.js';
 
 const STEP_OPTIONS = [
   'compensate',
@@ -27,6 +27,17 @@ const STEP_OPTIONS = [
   'savepoint',
   'pivot',
 ] satisfies (keyof StepOptions)[];
+const SUB_SAGA_OPTIONS = [
+  'compensate',
+  'after',
+  'join',
+  'when',
+  'delay',
+  'retry',
+  'compensationRetry',
+  'savepoint',
+  'pivot',
+] satisfies (keyof SubSagaOptions)[];
 /** What separates a step's name from the rest of an idempotency key. */
 const SEPARATORS = /[\s:~[\]]/;
 /** Items of a fan-out at once, if it does not say. */
@@ -45,14 +56,21 @@ export interface InheritedPolicies {
  * is not to be used beyond its name and edges.
  */
 export function readStep(
-  { method, options }: StepMetadata,
+  { method, options, child }: StepMetadata,
   previous: string | undefined,
   methods: SagaMethods,
   inherited: InheritedPolicies,
   report: Report,
 ): UnlinkedStep {
   const read = new OptionReader(report);
-  read.refuseUnknown(options, STEP_OPTIONS, '@Step');
+  if (child) read.refuseUnknown(options, SUB_SAGA_OPTIONS, '@SubSaga');
+  else read.refuseUnknown(options, STEP_OPTIONS, '@Step');
+  if (child && typeof child !== 'function') {
+    report(
+      `@SubSaga was given ${inspect(child)}`,
+      'give it a function that returns the class: () => ShipmentSaga',
+    );
+  }
   checkMethod(method, methods, report);
   checkCompensation(options, methods, report);
   checkProbe(options, methods, report);
@@ -63,7 +81,8 @@ export function readStep(
   const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
   const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
     name: method,
-    kind: 'step',
+    kind: child ? 'sub-saga' : 'step',
+    child,
     after: readAfter(method, options, previous, methods, report),
     join: read.oneOf(options.join, 'join', ['all', 'any']),
     compensate: options.compensate,

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Type } from '@nestjs/common';
 import type { SagaOptions } from './saga-options.js';
 import type { StepOptions } from './step-options.js';
 
@@ -8,6 +9,8 @@ const STEPS = Symbol('nestjs-durable-saga:steps');
 export interface StepMetadata {
   readonly method: string;
   readonly options: StepOptions;
+  /** Of a sub-saga step. */
+  readonly child?: () => Type;
 }
 
 /** The only writer and the only reader of what the decorators leave on a class. */
@@ -16,9 +19,9 @@ export const SagaMetadata = {
     Reflect.defineMetadata(SAGA, options, target);
   },
 
-  defineStep(prototype: object, method: string, options: StepOptions): void {
+  defineStep(prototype: object, method: string, options: StepOptions, child?: () => Type): void {
     const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
-    Reflect.defineMetadata(STEPS, [...own, { method, options }], prototype);
+    Reflect.defineMetadata(STEPS, [...own, { method, options, ...(child && { child }) }], prototype);
   },
 
   /** The options of `@Saga` on this very class; a subclass of a saga is not one by itself. */

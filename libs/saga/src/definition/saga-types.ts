@@ -9,11 +9,27 @@ import type { Serialized } from './serialized.js';
 type StepMethod = (ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>) => unknown;
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
+/** Carries the class of a sub-saga; exists for the compiler only. */
+declare const startedSaga: unique symbol;
+
+/**
+ * The input of a saga, as the return type of a `@SubSaga` method: `ctx.results` then knows that the step's result is
+ * that saga's results. With another return type it takes it for the input.
+ */
+export type SubSagaInput<S> = InputOf<S> & { readonly [startedSaga]?: S };
+
+/** What a method's step comes to. */
+type SettledResult<R> = typeof startedSaga extends keyof R
+  ? R extends { readonly [startedSaga]?: infer S }
+    ? ResultsOf<NonNullable<S>>
+    : never
+  : R;
+
 /** Whoever asks for an index runs once per item, and its step's result is the array of what those runs return. */
 type ResultOf<M> = M extends (...args: infer Args) => infer R
   ? Args extends [{ readonly index: number }]
     ? Awaited<R>[]
-    : Awaited<R>
+    : SettledResult<Awaited<R>>
   : never;
 
 type InputAsked<M> = M extends (ctx: infer C, ...rest: never[]) => unknown

@@ -39,6 +39,15 @@ export interface NodeOptions<Compensation extends string = string, After extends
   compensationRetry?: RetryPolicy;
 }
 
+/** What `@SubSaga` takes. */
+export interface SubSagaOptions<
+  Compensation extends string = string,
+  After extends string = string,
+> extends NodeOptions<Compensation, After> {
+  /** Point of no return: once the sub-saga has completed, this saga only goes forward. */
+  pivot?: boolean;
+}
+
 export interface StepOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,

@@ -11,7 +11,7 @@ import type { ProbeAnswer, StepOptions } from './step-options.js';
 
 /** The items of a step without `forEach`: a type that no list can have. */
 declare const noItems: unique symbol;
-interface NoItems {
+export interface NoItems {
   readonly [noItems]: never;
 }
 
@@ -45,7 +45,7 @@ type CompensationContextOf<Transactional extends boolean, Item, Result> = IfItem
 
 type StepMethod<Transactional extends boolean, Item> = (ctx: ContextOf<Transactional, Item>) => any;
 
-type HasCompensation<
+export type HasCompensation<
   Compensation extends string,
   Transactional extends boolean,
   Item,
@@ -55,7 +55,7 @@ type HasCompensation<
 };
 
 /** Methods that a step's context is enough for, whatever kind of step they are: no compensations, no properties. */
-type HasSteps<After extends string> = {
+export type HasSteps<After extends string> = {
   [K in After]: (ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>) => any;
 };
 

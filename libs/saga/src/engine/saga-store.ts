@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { SagaState, SagaStatus } from '../machine/saga-state.js';
+import { isTerminal, type SagaState, type SagaStatus } from '../machine/saga-state.js';
 
 /** A saga to be stored for the first time. */
 export interface NewSaga {
@@ -26,6 +26,18 @@ export interface NewSaga {
   readonly lockKey?: string;
   /** True: whoever stores it takes the lease with the same statement. */
   readonly leased: boolean;
+}
+
+/** The step of another saga that a saga was started by, and that waits for it. */
+export interface Parent {
+  readonly id: string;
+  /** The step's name. */
+  readonly step: string;
+}
+
+/** A saga that is started together with a checkpoint of its parent's. */
+export interface Child extends NewSaga {
+  readonly parent: Parent;
 }
 
 export interface Lease {
@@ -64,6 +76,7 @@ export interface StoredSaga {
   /** How often it was taken over from a lost worker since anything was recorded. */
   readonly takeovers: number;
   readonly cancelRequested?: { readonly reason?: string };
+  readonly parent?: Parent;
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
   readonly lock?: SagaLock;
   readonly createdAt: number;
@@ -96,6 +109,15 @@ export interface Checkpoint {
   readonly release?: { readonly dueAt?: number };
   /** The saga's semantic lock: a terminal checkpoint hands it on. */
   readonly lock?: { readonly name: string; readonly key: string };
+  /** Of a saga that another waits for: a terminal checkpoint wakes that one. */
+  readonly parent?: Parent;
+  /** Sagas that are stored if, and only if, this is saved. */
+  readonly starts?: readonly Child[];
+}
+
+/** It concerns more sagas than its own, in the same commit, and so is written by itself. */
+export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
+  return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
 }
 
 /** `fenced`: the lease is another's. `cancelled`: a cancellation was asked for that the checkpoint does not know of. */
@@ -183,7 +205,10 @@ export interface SagaStore {
   start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]>;
   /** The same inside the caller's transaction: no commit, no saga. */
   startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult>;
-  /** Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as one. */
+  /**
+   * Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as
+   * one. One that concerns other sagas comes alone.
+   */
   checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]>;
   /**
    * Runs `work` in a transaction and stores the checkpoint that it returns in the same one. Commits if that
@@ -205,6 +230,8 @@ export interface SagaStore {
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined>;
+  /** Those of these sagas that are terminal. */
+  ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
   watch(ids: readonly string[]): Promise<StoredSaga[]>;
   isTransient(error: unknown): boolean;

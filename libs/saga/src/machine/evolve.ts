@@ -1,4 +1,11 @@
-import { canBeUndone, itemKey, nodeOf, type SagaGraph, type StepNode, stepOfKey } from '../definition/saga-graph.js';
+import {
+  canBeUndone,
+  itemKey,
+  nodeOf,
+  type SagaGraph,
+  type StepNode,
+  stepOfKey,
+} from '../definition/saga-graph.js';
 import { decide, isDone, needsUndo, pivotPassed } from './decide.js';
 import { barPivots, compensationFailed, isUnderWay, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';

@@ -82,6 +82,12 @@ class Happening extends Consequences {
         return this.retried(event.step, tookEffect);
       case 'skipped':
         return this.skippedByHand(event, tookEffect);
+      case 'undone':
+      case 'child-started':
+      case 'child-cancelling':
+      case 'child-undoing':
+      case 'child-ended':
+        throw new Error(`no ${event.type} in these graphs`);
     }
   }
 

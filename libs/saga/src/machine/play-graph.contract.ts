@@ -183,7 +183,7 @@ class GraphPlayer implements Play {
       probe: 'probe-started',
     } as const;
     const attempt = { ...action, round };
-    this.apply({ type: started[kind], step: key });
+    this.apply({ type: started[kind as keyof typeof started], step: key });
     this.entries.push({ type: 'begun', attempt, before, after: this.state });
     this.underWay.push(attempt);
     if (kind === 'run' && !node.idempotent) this.record();

@@ -35,7 +35,8 @@ export function withError(
 
 /** No further attempt will be made. */
 export function giveUpWaiting(step: StepState): StepState {
-  if (step.active || step.status === 'completed' || step.status === 'failed' || awaitsChild(step)) return step;
+  if (step.active || step.status === 'completed' || step.status === 'failed' || awaitsChild(step))
+    return step;
   // A fan-out that is not done; its items are looked at by themselves.
   if (step.items && step.status === 'running') return { ...step, status: 'failed' };
   if (step.status !== 'waiting' && step.status !== 'pending') return step;

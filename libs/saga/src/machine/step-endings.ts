@@ -6,7 +6,12 @@ import { type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 
 /** A step, or an item, is done, and with its last item the fan-out. */
-export function completed(graph: SagaGraph, state: SagaState, key: string, result: string | undefined): SagaState {
+export function completed(
+  graph: SagaGraph,
+  state: SagaState,
+  key: string,
+  result: string | undefined,
+): SagaState {
   const name = stepOfKey(key);
   let next = withStep(state, key, (s) => ({
     ...s,

@@ -236,7 +236,11 @@ describe('undoing a step whose saga completed', () => {
   });
 
   it('asks again when the worker was lost between asking and recording it', () => {
-    const turning = after(plain, [...toBill, ...rejected('bill'), { type: 'compensation-started', step: 'ship' }]);
+    const turning = after(plain, [
+      ...toBill,
+      ...rejected('bill'),
+      { type: 'compensation-started', step: 'ship' },
+    ]);
     const lost = after(plain, [{ type: 'interrupted', now: NOW }], turning);
     expect(next(plain, lost)).toBe('undo-child ship');
   });

@@ -67,12 +67,7 @@ function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-e
   }));
 }
 
-function withPhase(
-  state: SagaState,
-  key: string,
-  child: ChildState,
-  status: StepState['status'],
-): SagaState {
+function withPhase(state: SagaState, key: string, child: ChildState, status: StepState['status']): SagaState {
   return withStep(state, key, (step) => ({ ...step, status, child, active: false }));
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Child,
   type ExistingSaga,
   type Lease,
   type NewSaga,
@@ -32,6 +33,8 @@ export interface MemoryRow {
   error?: string;
   /** Somebody waits for it to settle. */
   watched: boolean;
+  /** A saga that it waits for has ended since it was last claimed. */
+  woken: boolean;
   /** Of one with a semantic lock, until it has left the line. */
   lock?: RowLock;
 }
@@ -49,7 +52,7 @@ export function takesLease({ leased, lockKey }: NewSaga): boolean {
   return leased && lockKey === undefined;
 }
 
-export function newRow(given: NewSaga, lease: Lease, now: number): MemoryRow {
+export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: number): MemoryRow {
   const { id, name, version, correlationId, input, priority, tags, step, timeout, lockKey } = given;
   const leased = takesLease(given);
   // Begun in the past, it would be ahead of all that has waited since.
@@ -65,12 +68,14 @@ export function newRow(given: NewSaga, lease: Lease, now: number): MemoryRow {
       lockedBy: leased ? lease.worker : undefined,
       dueAt: leased ? now + lease.duration : beginsAt,
       takeovers: 0,
+      parent: given.parent,
       createdAt: now,
       updatedAt: now,
       stepTimes: new Map(),
     },
     step,
     watched: false,
+    woken: false,
     lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', timeout },
   };
 }

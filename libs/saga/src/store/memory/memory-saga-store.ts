@@ -17,7 +17,7 @@ import type {
   StoreFilter,
   StoreTarget,
 } from '../../engine/saga-store.js';
-import { isSettled } from '../../machine/saga-state.js';
+import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
   isAtRest,
   matches,
@@ -33,6 +33,9 @@ import {
 import { MemoryLockLines } from './memory-lock-lines.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable } from './stored-copy.js';
+
+/** Takes no lease. */
+const NOBODY: Lease = { worker: '', duration: 0 };
 
 export interface MemorySagaStoreOptions {
   /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
@@ -111,7 +114,9 @@ export class MemorySagaStore implements SagaStore {
       if (this.lines.lineUp(row, now)) taken.push(row);
     }
     const nextDueAt = [...due, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
-    for (const { saga } of taken) {
+    for (const row of taken) {
+      const { saga } = row;
+      row.woken = false;
       if (saga.lockedBy !== undefined) saga.takeovers += 1;
       saga.lockedBy = lease.worker;
       saga.epoch += 1;
@@ -178,6 +183,11 @@ export class MemorySagaStore implements SagaStore {
     return this.toLoaded(row);
   }
 
+  async ended(ids: readonly string[]): Promise<StoredSaga[]> {
+    const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
+    return rows.filter(({ saga }) => isTerminal(saga.state.status)).map(toStoredSaga);
+  }
+
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
     const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
     const settled = rows.filter(({ saga }) => isSettled(saga.state.status));
@@ -215,8 +225,11 @@ export class MemorySagaStore implements SagaStore {
     record(row, checkpoint, now);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
-      saga.dueAt = checkpoint.release.dueAt;
+      saga.dueAt = row.woken && !isAtRest(row) ? now : checkpoint.release.dueAt;
     }
+    // Due at once, and nobody's: whoever hears of it may have them.
+    for (const child of checkpoint.starts ?? []) this.insert(child, NOBODY, now);
+    if (checkpoint.starts?.length) this.wakeup.announceDue();
     this.settle(row, now);
     return 'saved';
   }
@@ -246,7 +259,18 @@ export class MemorySagaStore implements SagaStore {
     const { saga, watched } = row;
     if (isAtRest(row)) saga.dueAt = undefined;
     if (this.lines.leave(row, now)) this.wakeup.announceDue();
+    if (saga.parent && isTerminal(saga.state.status)) this.wake(saga.parent.id, now);
     if (watched && isSettled(saga.state.status)) this.wakeup.announce({ type: 'settled', id: saga.id });
+  }
+
+  /** Lets a saga look at what it waits for, now or once it is given back. */
+  private wake(id: string, now: number): void {
+    const row = this.rows.get(id);
+    if (!row) return;
+    row.woken = true;
+    if (row.saga.lockedBy !== undefined) return this.wakeup.announce({ type: 'look', id });
+    if (!isAtRest(row)) row.saga.dueAt = now;
+    this.wakeup.announceDue();
   }
 
   private toLoaded(row: MemoryRow): StoredSaga {

@@ -70,11 +70,11 @@ function sagaProgress({ round, rollbackTo }: SagaState): string | undefined {
   return round === 1 && rollbackTo === undefined ? undefined : JSON.stringify({ round, rollbackTo });
 }
 
-/** What only steps of forks, fan-outs and savepoints, and those with a rate limit, have. */
-function stepProgress({ round, returns, items, wonBy, permit, cut }: StepState): string | undefined {
+/** What only steps of forks, fan-outs and savepoints, those with a rate limit, and sub-sagas have. */
+function stepProgress({ round, returns, items, wonBy, permit, cut, child }: StepState): string | undefined {
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !cut;
-  if (isPlain && permit === undefined) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, cut });
+  if (isPlain && permit === undefined && child === undefined) return undefined;
+  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

@@ -1,24 +1,26 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type {
-  Checkpoint,
-  CheckpointResult,
-  Claim,
-  ClaimRequest,
-  Edit,
-  Lease,
-  NewSaga,
-  RateLimit,
-  RenewResult,
-  Reservation,
-  SagaStore,
-  StartResult,
-  StoredSaga,
-  StoredSummary,
-  StoreFilter,
-  StoreTarget,
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Claim,
+  type ClaimRequest,
+  concernsOthers,
+  type Edit,
+  type Lease,
+  type NewSaga,
+  type RateLimit,
+  type RenewResult,
+  type Reservation,
+  type SagaStore,
+  type StartResult,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+  type StoreTarget,
 } from '../../engine/saga-store.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
+import { familyParameters } from './family-parameters.js';
 import { arriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
 import { findSagas } from './find-sagas.js';
 import { type PgPool, poolOf } from './saga-data-source.js';
@@ -189,6 +191,10 @@ export class PostgresSagaStore implements SagaStore {
     });
   }
 
+  async ended(ids: readonly string[]): Promise<StoredSaga[]> {
+    return (await this.query<StoredSagaRow>(this.dataSource, this.sql.ended, [ids])).map(toStoredSaga);
+  }
+
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
     await this.query(this.dataSource, this.sql.watch, [[...ids].sort()]);
     return (await this.query<StoredSagaRow>(this.dataSource, this.sql.settled, [ids])).map(toStoredSaga);
@@ -275,17 +281,7 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   private async checkpointOn(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    const ending = checkpoints.filter(({ lock, state }) => lock && isTerminal(state.status));
-    const one = ending.length > 0 ? undefined : checkpointOneParameters(checkpoints);
-    const [row] = await (ending.length > 0
-      ? this.query<{ saved: string[] }>(sql, this.sql.checkpointLocked, [
-          ending.map(({ lock }) => lock!.name),
-          ending.map(({ lock }) => lock!.key),
-          ...checkpointParameters(inLockOrder(checkpoints)),
-        ])
-      : one
-        ? this.hot<{ saved: string[] }>(sql, 'checkpointOne', one)
-        : this.hot<{ saved: string[] }>(sql, 'checkpoint', checkpointParameters(inLockOrder(checkpoints))));
+    const [row] = await this.sendCheckpoints(sql, checkpoints);
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
@@ -295,6 +291,24 @@ export class PostgresSagaStore implements SagaStore {
       if (saved.has(c.id)) return 'saved';
       return epochs.get(c.id) === c.epoch ? 'cancelled' : 'fenced';
     });
+  }
+
+  /** One statement: for one that concerns other sagas, for a batch some of which hands locks on, for one, for many. */
+  private sendCheckpoints(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<{ saved: string[] }[]> {
+    const [first] = checkpoints;
+    if (first && concernsOthers(first))
+      return this.query(sql, this.sql.checkpointFamily, familyParameters(first));
+    const ending = checkpoints.filter(({ lock, state }) => lock && isTerminal(state.status));
+    if (ending.length > 0) {
+      return this.query(sql, this.sql.checkpointLocked, [
+        ending.map(({ lock }) => lock!.name),
+        ending.map(({ lock }) => lock!.key),
+        ...checkpointParameters(inLockOrder(checkpoints)),
+      ]);
+    }
+    const one = checkpointOneParameters(checkpoints);
+    if (one) return this.hot(sql, 'checkpointOne', one);
+    return this.hot(sql, 'checkpoint', checkpointParameters(inLockOrder(checkpoints)));
   }
 
   private async loadOn(sql: Sql, target: StoreTarget): Promise<StoredSaga | undefined> {
@@ -331,6 +345,7 @@ export class PostgresSagaStore implements SagaStore {
         step: edit.step,
         cancelSeen: true,
         release: { dueAt: edit.due ? now : undefined },
+        parent: saga.parent,
       },
     ]);
     await this.query(manager, this.sql.fenceOff, [saga.id, edit.input ?? null, 'input' in edit]);

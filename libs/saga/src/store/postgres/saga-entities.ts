@@ -48,6 +48,11 @@ export class SagaInstance {
   lockPlace!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   lockTimeout!: number | null;
+  /** The saga that waits for this one, and the step that started it. */
+  parentId!: string | null;
+  parentStep!: string | null;
+  /** A saga that it waits for has ended since it was last claimed. */
+  woken!: boolean;
   createdAt!: Date;
   updatedAt!: Date;
   finishedAt!: Date | null;
@@ -71,8 +76,13 @@ export class SagaStep {
   result!: unknown;
   /** The last few failed attempts, oldest first. */
   errors!: AttemptError[] | null;
-  /** Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate limit: when it may begin. */
-  progress!: Partial<Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut'>> | null;
+  /**
+   * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate
+   * limit: when it may begin; of sub-saga steps: the saga that they started.
+   */
+  progress!: Partial<
+    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child'>
+  > | null;
   startedAt!: Date;
   updatedAt!: Date;
 }
@@ -119,6 +129,9 @@ export function sagaEntities(
         lockState: { name: 'lock_state', type: 'text', nullable: true },
         lockPlace: { name: 'lock_place', type: 'bigint', nullable: true },
         lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },
+        parentId: { name: 'parent_id', type: 'uuid', nullable: true },
+        parentStep: { name: 'parent_step', type: 'text', nullable: true },
+        woken: { type: 'boolean' },
         createdAt: { ...time, name: 'created_at' },
         updatedAt: { ...time, name: 'updated_at' },
         finishedAt: { ...time, name: 'finished_at', nullable: true },

@@ -1,4 +1,5 @@
 import { CHECKPOINT_ARGUMENTS } from './functions/checkpoint.function.js';
+import { FAMILY_ARGUMENTS } from './functions/family.function.js';
 import { START_ARGUMENTS } from './functions/start.function.js';
 import { callSql } from './sql/call.sql.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
@@ -6,7 +7,7 @@ import { claimSql } from './sql/claim.sql.js';
 import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
-import { settledSql, watchSql } from './sql/watch.sql.js';
+import { endedSql, settledSql, watchSql } from './sql/watch.sql.js';
 
 /** The store's statements, in a schema (quoted). */
 export const statementsOf = (s: string) => ({
@@ -20,12 +21,14 @@ export const statementsOf = (s: string) => ({
   renew: renewSql(s),
   watch: watchSql(s),
   settled: settledSql(s),
+  ended: endedSql(s),
   loadById: loadByIdSql(s),
   idByCorrelation: idByCorrelationSql(s),
   lock: lockSql(s),
   fenceOff: fenceOffSql(s),
   requestCancel: requestCancelSql(s),
   checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
+  checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
   lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 5)}`,

@@ -23,6 +23,8 @@ export interface StoredSagaRow {
   cancel_reason: string | null;
   lock_key: string | null;
   lock_state: 'arriving' | 'waiting' | 'held' | null;
+  parent_id: string | null;
+  parent_step: string | null;
   /** Of a saga that is loaded by itself. */
   lock_holder?: string | null;
   due_at: number | null;
@@ -43,7 +45,7 @@ interface StepJson {
   retryAt: number | null;
   result: string | null;
   errors: StepState['errors'] | null;
-  progress: Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut'> | null;
+  progress: Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child'> | null;
   startedAt: number;
   updatedAt: number;
 }
@@ -74,6 +76,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     takeovers: row.takeovers,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
+    parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,
@@ -107,5 +110,6 @@ function toStepState(step: StepJson): StepState {
     wonBy: step.progress?.wonBy,
     permit: step.progress?.permit,
     cut: step.progress?.cut ?? false,
+    child: step.progress?.child,
   };
 }

@@ -38,6 +38,9 @@ export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS;
 /** Of a batch's parameters. */
 export const CHECKPOINT_TYPES = `${BATCH.types(SAGA_COLUMNS)}, ${BATCH.types(STEP_COLUMNS)}`;
 
+/** A saga that was woken while it was held is looked at again, but for one at rest. */
+const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
+
 /**
  * checkpoint_1: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
  * changed, and announces those that are settled and waited for: one call, one commit. Gives the ids that were saved.
@@ -74,9 +77,9 @@ BEGIN
       status = w.status, stuck_in = w.stuck_in, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
       takeovers = 0,
       locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
-      due_at = CASE WHEN w.released OR w.settled THEN to_timestamp(w.due_at / 1000) ELSE i.due_at END,
+      due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,
       rank_at = CASE WHEN w.released OR w.settled
-        THEN to_timestamp(w.due_at / 1000) - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+        THEN ${DUE_AT} - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
         ELSE i.rank_at END,
       updated_at = now(),
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END

@@ -22,7 +22,10 @@ const COLUMNS = {
 /** Places in line that one call may take. */
 const CALL_PLACES = 1_000_000;
 
-export const START_ARGUMENTS = 2 + Object.keys(COLUMNS).length;
+export const START_COLUMNS = Object.keys(COLUMNS).length;
+export const START_ARGUMENTS = 2 + START_COLUMNS;
+/** Of a batch's parameters, after the first two. */
+export const START_TYPES = BATCH.types(COLUMNS);
 
 /**
  * start_1: stores a batch of new sagas, takes the lease of those that this worker has room for, and gives the ids

@@ -2,10 +2,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
+import { familyFunctions } from '../functions/family.function.js';
 import { lockLineFunctions } from '../functions/lock-line.function.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
 const FUNCTIONS = [
+  ...['checkpoint_family_1', 'wake_1'],
   ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
   ...[
     'checkpoint_locked_1',
@@ -55,6 +57,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
         lock_state text,
         lock_place bigint,
         lock_timeout float8,
+        parent_id uuid,
+        parent_step text,
+        woken boolean NOT NULL DEFAULT false,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         finished_at timestamptz
@@ -111,7 +116,8 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(reserveFunction(schema));
-    for (const create of lockLineFunctions(schema, wakeupChannel(this.schema)))
+    const channel = wakeupChannel(this.schema);
+    for (const create of [...lockLineFunctions(schema, channel), ...familyFunctions(schema, channel)])
       await queryRunner.query(create);
   }
 

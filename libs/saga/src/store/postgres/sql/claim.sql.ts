@@ -28,6 +28,7 @@ WITH sagas AS (
     epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $4::text,
+    woken = false,
     due_at = now() + $5::float8 * interval '1 millisecond',
     rank_at = now() + $5::float8 * interval '1 millisecond'
   WHERE i.id = ANY(ARRAY(SELECT id FROM due))

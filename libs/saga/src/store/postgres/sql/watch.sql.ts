@@ -13,6 +13,11 @@ WHERE id = ANY(ARRAY(
     AND status NOT IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended')
   ORDER BY id FOR NO KEY UPDATE))`;
 
+/** Those that will not change any more. */
+export const endedSql = (schema: string): string => `
+SELECT ${storedSagaColumns(schema, 'i')} FROM ${schema}.instance i
+WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ('completed', 'compensated', 'aborted')`;
+
 export const settledSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i')} FROM ${schema}.instance i
 WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended')`;
