@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import { decide, pivotPassed } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
@@ -36,8 +36,29 @@ export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, 
 
 /** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
 export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  if (saga.state.status === 'aborted') return undefined; // an answer that was lost
   if (isTerminal(saga.state.status)) throw doesNotFit('aborted', saga);
   return edited(saga, graph, now, { type: 'aborted', reason });
+};
+
+/** Undoes a saga that completed, by its own compensations. */
+export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  const { status, stuckIn, rollbackTo } = saga.state;
+  const turnsBack = status === 'compensating' && rollbackTo === undefined;
+  if (status === 'compensated' || turnsBack || stuckIn === 'compensating') return undefined; // on its way, or done
+  if (status !== 'completed') throw doesNotFit('undone', saga);
+  if (!graph) {
+    throw new SagaStateError(
+      `Saga ${saga.id} cannot be undone here: this process does not have ${sagaLabel(saga)}, and so does not know whether ` +
+        `it has passed a point of no return.`,
+    );
+  }
+  if (pivotPassed(graph, saga.state)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be undone: it has passed its point of no return.`,
+    );
+  }
+  return edited(saga, graph, now, { type: 'undone', reason });
 };
 
 /** Tries again what gave up, with a full budget of attempts. */

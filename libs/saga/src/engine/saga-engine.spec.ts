@@ -85,6 +85,10 @@ function scene(): Scene {
         hub.wakeup(),
         runnable,
         {
+          latest: (type) => buildSagaGraph(type),
+          graphOf: ({ name }) => runnable.find(({ graph }) => graph.name === name)?.graph,
+        },
+        {
           workerId: `worker-${engines.length + 1}`,
           worker: { concurrency: 10, shutdownTimeout: 100, maxTakeovers: 3 },
           lease: 30_000,

@@ -2,22 +2,25 @@ import type { EntityManager } from 'typeorm';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { EngineLog } from './engine-log.js';
 import { GroupWriter } from './group-writer.js';
+import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
-import type {
-  Checkpoint,
-  CheckpointResult,
-  Edit,
-  Lease,
-  NewSaga,
-  SagaStore,
-  StartResult,
-  StoredSaga,
-  StoredSummary,
-  StoreFilter,
-  StoreTarget,
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  concernsOthers,
+  type Edit,
+  type Lease,
+  type NewSaga,
+  type SagaStore,
+  type StartResult,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+  type StoreTarget,
 } from './saga-store.js';
 import { INITIAL } from '../machine/saga-state.js';
+import type { SagaDefinitions } from './saga-definitions.js';
 import { StoreClock } from './store-clock.js';
 import type { Wakeup, WakeupMessage } from './wakeup.js';
 import { Worker } from './worker.js';
@@ -56,6 +59,8 @@ export class SagaEngine {
   private readonly clock = new StoreClock();
   private readonly starts: GroupWriter<NewSaga, StartResult>;
   private readonly checkpoints: GroupWriter<Checkpoint, CheckpointResult>;
+  /** Those that concern other sagas. */
+  private readonly families: GroupWriter<Checkpoint, CheckpointResult>;
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
   private ticks = 0;
@@ -64,7 +69,9 @@ export class SagaEngine {
   constructor(
     private readonly store: SagaStore,
     private readonly wakeup: Wakeup,
+    /** Those that its worker runs. */
     sagas: readonly RunnableSaga[],
+    definitions: SagaDefinitions,
     options: EngineOptions,
     private readonly log: EngineLog,
   ) {
@@ -86,6 +93,13 @@ export class SagaEngine {
       write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
       patience: Infinity,
     });
+    this.families = new GroupWriter({
+      ...shared,
+      maxBatch: 1,
+      itemsPerLane: 1,
+      write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
+      patience: Infinity,
+    });
     this.waiters = new OutcomeWaiters({
       store,
       runsHere: (id) => this.worker?.holds(id) ?? false,
@@ -97,8 +111,14 @@ export class SagaEngine {
         store,
         clock: this.clock,
         log,
-        checkpoint: (checkpoint) => this.checkpoints.write(checkpoint),
+        checkpoint: (checkpoint) => this.checkpoint(checkpoint),
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
+        children: new ChildSagas({
+          definitions,
+          ended: (ids) => this.persistently(() => store.ended(ids)),
+          edit: (target, change) => this.edit(target, change),
+          now: () => this.clock.now(),
+        }),
         onSettled: (saga) => this.waiters.settled(saga),
         onLeft: (id) => this.waiters.left(id),
       });
@@ -180,10 +200,18 @@ export class SagaEngine {
     // What is being stored with a lease comes to the worker yet, to be given back.
     await this.starts.close();
     await this.worker?.drain();
-    await this.checkpoints.close();
+    await Promise.all([this.checkpoints.close(), this.families.close()]);
     if (this.worker?.gaveBack) this.wakeup.announceDue();
     await this.wakeup.stop();
     this.waiters.close(new SagaUnavailableError('The process is shutting down; the saga goes on elsewhere.'));
+  }
+
+  private async checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    if (!concernsOthers(checkpoint)) return this.checkpoints.write(checkpoint);
+    const result = await this.families.write(checkpoint);
+    // What it started, or woke, may find room here.
+    this.worker?.claimSoon();
+    return result;
   }
 
   /** Finds out what hints would have told. */

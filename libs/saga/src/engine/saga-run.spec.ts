@@ -47,6 +47,7 @@ describe('what a transactional step committed', () => {
       now: () => 0,
       maxPayloadBytes: 1_000,
       cancellation: async () => undefined,
+      children: undefined as never,
       log,
     });
     const ended = run.advance();

@@ -2,11 +2,13 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 import { StepAbortedError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
+import { relationsOf } from '../machine/graph-relations.js';
 import { goesOn } from '../machine/failures.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import type { AttemptRunner } from './attempt-runner.js';
+import type { ChildSagas } from './child-sagas.js';
 import { describeStep } from './describe-step.js';
 import type { EngineLog } from './engine-log.js';
 import { Inbox } from './inbox.js';
@@ -14,6 +16,7 @@ import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 import { mayBegin, needsPermit, permitSlack } from './permits.js';
+import { RunChildren } from './run-children.js';
 import { RunRecord } from './run-record.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
@@ -35,6 +38,7 @@ export interface SagaRunPorts {
   readonly maxPayloadBytes: number;
   /** Why a cancellation was asked for; undefined: the lease is lost. */
   readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
+  readonly children: ChildSagas;
   readonly log: EngineLog;
 }
 
@@ -47,6 +51,7 @@ export type RunEnd =
 const STARTED = {
   run: 'step-started',
   compensate: 'compensation-started',
+  'undo-child': 'compensation-started',
   probe: 'probe-started',
 } as const;
 
@@ -71,6 +76,8 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
+  /** Undefined: none of its steps starts one. */
+  private readonly children: RunChildren | undefined;
 
   constructor(
     readonly saga: StoredSaga,
@@ -79,6 +86,7 @@ export class SagaRun implements TransactionHost {
     private readonly ports: SagaRunPorts,
   ) {
     this.record = new RunRecord(graph, saga.state, ports.now);
+    if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
   }
 
   get id(): string {
@@ -143,7 +151,17 @@ export class SagaRun implements TransactionHost {
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
   }
 
+  /** A saga that one of its steps waits for may have ended. */
+  lookAtChildren(): void {
+    void this.children?.heard(this.state).then(
+      (events) => events.forEach((event) => this.inbox.put({ event })),
+      // Whoever claims it next looks again, and it was marked to be due at once.
+      (error: unknown) => this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`),
+    );
+  }
+
   async advance(): Promise<RunEnd> {
+    if (this.children) for (const event of await this.children.heard(this.state)) this.apply(event);
     this.decide();
     // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
     const { status, round, rollbackTo } = this.record.saved;
@@ -206,7 +224,7 @@ export class SagaRun implements TransactionHost {
 
   /** True: of some of these only the rate limits were asked when they may begin. */
   private async beginAll(actions: readonly Action[]): Promise<boolean> {
-    const ready = actions.filter((action) => !this.answersFirst(action));
+    const ready = actions.filter((action) => !this.isAsked(action) && !this.answersFirst(action));
     const limited = ready.filter((action) => needsPermit(action, this.state, this.ports.now()));
     await this.beginReady(limited.length > 0 ? ready.filter((action) => !limited.includes(action)) : ready);
     if (limited.length > 0 && !this.fenced) await this.reserve(limited);
@@ -215,10 +233,9 @@ export class SagaRun implements TransactionHost {
 
   private async beginReady(begun: readonly Action[]): Promise<void> {
     if (begun.length === 0) return;
-    const started = begun.map(({ kind, key }): SagaEvent => ({
-      type: STARTED[kind as keyof typeof STARTED],
-      step: key,
-    }));
+    const started = begun.flatMap(({ kind, key }): SagaEvent[] =>
+      kind in STARTED ? [{ type: STARTED[kind as keyof typeof STARTED], step: key }] : [],
+    );
     if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
@@ -257,12 +274,23 @@ export class SagaRun implements TransactionHost {
     return events !== undefined;
   }
 
-  private beginAttempt(attempt: StepAttempt): void {
-    this.attempts.add(attempt);
+  /** To cancel another saga changes nothing here until it is done. */
+  private isAsked({ kind, key }: Action): boolean {
+    return kind === 'cancel-child' && [...this.attempts].some(({ step }) => step === key);
+  }
+
+  private attemptOf(attempt: StepAttempt): Promise<SagaEvent | undefined> {
     const { kind, node } = attempt.action;
-    const made = node.transactional
+    if (node.kind === 'sub-saga' && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
+    return node.transactional
       ? attemptInTransaction(attempt, this.invoke, this, this.ports)
       : this.ports.attempts.run(attempt, this.invoke);
+  }
+
+  private beginAttempt(attempt: StepAttempt): void {
+    this.attempts.add(attempt);
+    const { kind } = attempt.action;
+    const made = this.attemptOf(attempt);
     const ended = (event: SagaEvent | undefined) => {
       this.attempts.delete(attempt);
       this.inbox.put(event ? { attempt, event } : { wake: true });
@@ -300,7 +328,8 @@ export class SagaRun implements TransactionHost {
 
   private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
     if (attempt) {
-      if (!stepState(this.state, attempt.step).active) return; // interrupted: nobody waits for it
+      const { active } = stepState(this.state, attempt.step);
+      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: nobody waits for it
       this.elapsed.set(attempt.step, performance.now() - attempt.startedAt);
       // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
       const trigger = attempt.abortedBy?.trigger;
@@ -380,7 +409,7 @@ export class SagaRun implements TransactionHost {
   }
 
   private checkpointOf(state: SagaState, next: Decision, release?: { dueAt?: number }): Checkpoint {
-    const { name, lock } = this.saga;
+    const { name, lock, parent } = this.saga;
     return {
       id: this.id,
       epoch: this.epoch,
@@ -391,6 +420,8 @@ export class SagaRun implements TransactionHost {
       cancelSeen: this.cancelSeen,
       release,
       lock: lock && { name, key: lock.key },
+      parent,
+      starts: this.children?.startedBy(state, this.record.saved),
     };
   }
 

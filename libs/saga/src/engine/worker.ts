@@ -1,6 +1,7 @@
 import { sagaLabel } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { AttemptRunner } from './attempt-runner.js';
+import type { ChildSagas } from './child-sagas.js';
 import type { EngineLog } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -24,6 +25,7 @@ export interface WorkerPorts {
   readonly log: EngineLog;
   readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
+  readonly children: ChildSagas;
   readonly onSettled: (saga: SettledSaga) => void;
   /** The saga does not run here any more, and is not settled. */
   readonly onLeft: (id: string) => void;
@@ -142,7 +144,9 @@ export class Worker {
   /** Something was asked of a saga that may be running here. */
   look(id: string): void {
     const run = this.runs.get(id);
-    if (run) void this.leases.renew([run]);
+    if (!run) return;
+    void this.leases.renew([run]);
+    run.lookAtChildren();
   }
 
   /** Begins nothing more. */
@@ -230,6 +234,7 @@ export class Worker {
       now: () => this.ports.clock.now(),
       maxPayloadBytes: this.options.maxPayloadBytes,
       cancellation: (r) => this.leases.cancellationOf(r),
+      children: this.ports.children,
       log: this.ports.log,
     });
     run.begin(this.before(saga));

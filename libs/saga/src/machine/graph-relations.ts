@@ -3,6 +3,7 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 /** What follows from a graph alone; computed once for each. */
 interface Relations {
   readonly hasJoinAny: boolean;
+  readonly hasSubSagas: boolean;
   readonly pivots: readonly string[];
   /** In topological order. */
   readonly savepoints: readonly string[];
@@ -17,6 +18,7 @@ export function relationsOf(graph: SagaGraph): Relations {
     const nodes = [...graph.steps.values()];
     relations = {
       hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
+      hasSubSagas: nodes.some((node) => node.kind === 'sub-saga'),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
       descendants: new Map(),

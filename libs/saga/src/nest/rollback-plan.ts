@@ -1,14 +1,14 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { decodePayload } from '../engine/payload.js';
 import type { StoredSaga } from '../engine/saga-store.js';
-import { planRollback } from '../machine/plan-rollback.js';
-import { stepState } from '../machine/saga-state.js';
+import { type PlannedCompensation, planRollback } from '../machine/plan-rollback.js';
+import { type SagaState, stepState } from '../machine/saga-state.js';
 
 /** A compensation that would run, with what it would be given. */
 export interface RollbackPlanStep {
   readonly step: string;
-  /** The method that undoes it. */
-  readonly compensate: string;
+  /** The method that undoes it; absent: `subSaga` does. */
+  readonly compensate?: string;
   /** What the step returned; undefined also when its outcome is unknown. */
   readonly result: unknown;
   /** Nobody can say whether the step took effect. */
@@ -16,6 +16,8 @@ export interface RollbackPlanStep {
   /** Of a fan-out: which item. */
   readonly index?: number;
   readonly item?: unknown;
+  /** Of a sub-saga step: the saga that would be cancelled, or undone, and what that would do. */
+  readonly subSaga?: RollbackPlan & { readonly id: string };
 }
 
 /** What cancelling (or undoing) a saga would do, from where it stands now. */
@@ -30,23 +32,34 @@ export interface RollbackPlan {
   readonly pivot?: string;
 }
 
-export function toRollbackPlan(graph: SagaGraph, { state }: StoredSaga): RollbackPlan {
+/** @param planOf the plan of another saga, by its id */
+export async function toRollbackPlan(
+  graph: SagaGraph,
+  { state }: StoredSaga,
+  planOf: (id: string) => Promise<RollbackPlan>,
+): Promise<RollbackPlan> {
   const { compensations, kept, underWay, pivot } = planRollback(graph, state);
+  const steps: RollbackPlanStep[] = [];
+  for (const planned of compensations) {
+    const { child } = planned;
+    steps.push({
+      ...toPlanStep(planned, state),
+      ...(child === undefined
+        ? { compensate: planned.node.compensate! }
+        : { subSaga: { id: child, ...(await planOf(child)) } }),
+    });
+  }
   return {
-    compensations: compensations.map(({ node, key, index }) => {
-      const { result, unknown } = stepState(state, key);
-      const item =
-        index === undefined ? {} : { index, item: decodePayload(stepState(state, node.name).items![index]) };
-      return {
-        step: node.name,
-        compensate: node.compensate!,
-        result: decodePayload(result),
-        unknown,
-        ...item,
-      };
-    }),
+    compensations: steps,
     withoutCompensation: kept,
     underWay,
     ...(pivot !== undefined && { pivot }),
   };
+}
+
+function toPlanStep({ node, key, index }: PlannedCompensation, state: SagaState): RollbackPlanStep {
+  const { result, unknown } = stepState(state, key);
+  const item =
+    index === undefined ? {} : { index, item: decodePayload(stepState(state, node.name).items![index]) };
+  return { step: node.name, result: decodePayload(result), unknown, ...item };
 }

@@ -4,6 +4,7 @@ import type { ResultsOf } from '../definition/saga-types.js';
 import { decide } from '../machine/decide.js';
 import { mapSteps } from '../machine/step-changes.js';
 import { gaveUp } from '../engine/operator-edits.js';
+import { awaitedBy } from '../engine/run-children.js';
 import { describeStep } from '../engine/describe-step.js';
 import { decodePayload } from '../engine/payload.js';
 import { decodeResults } from '../engine/decode-results.js';
@@ -41,6 +42,8 @@ export interface StepSnapshot {
   readonly items?: readonly StepSnapshot[];
   /** The last few failed attempts, oldest first. */
   readonly errors: readonly AttemptError[];
+  /** Of a sub-saga step: the saga that it started. */
+  readonly child?: string;
   readonly retryAt?: Date;
   readonly startedAt?: Date;
   readonly updatedAt?: Date;
@@ -54,6 +57,8 @@ export type WaitingFor =
   | { readonly kind: 'worker'; readonly since: Date }
   /** Its semantic lock is another's: the one that holds it, or is next to. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
+  /** The saga that this step started has to come to its end. */
+  | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 export interface SagaSummary {
@@ -88,6 +93,8 @@ export interface SagaSnapshot {
   /** 1; one more after each rollback to a savepoint. */
   readonly round: number;
   readonly failure?: SagaFailure;
+  /** The saga that waits for this one, and its step. */
+  readonly parent?: { readonly id: string; readonly step: string };
   readonly waitingFor?: WaitingFor;
   /** The worker that holds it. */
   readonly lockedBy?: string;
@@ -138,6 +145,7 @@ export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: 
     round: saga.state.round,
     steps: [...names].map((name) => toStepSnapshot(saga, name)),
     failure: saga.state.failure,
+    ...(saga.parent && { parent: saga.parent }),
     waitingFor: waitingFor(saga, graph, now),
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
@@ -169,6 +177,7 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
     result: decodePayload(resultOf(saga.state, name)),
     errors: step.errors,
     ...(step.items && { items: step.items.map((_, index) => toStepSnapshot(saga, itemKey(name, index))) }),
+    ...(step.child && { child: step.child.id }),
     retryAt: toDate(step.retryAt),
     startedAt: toDate(times?.startedAt),
     updatedAt: toDate(times?.updatedAt),
@@ -182,6 +191,9 @@ function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number)
   }
   const { lock } = saga;
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
+  const [awaited] = awaitedBy(saga.state);
+  if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
+    return { kind: 'sub-saga', ...awaited };
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
   if (saga.dueAt <= now) return { kind: 'worker', since: new Date(saga.dueAt) };
   const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);

@@ -1,6 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { buildSagaGraph, type DefaultPolicies } from '../definition/build-saga-graph.js';
+import { linkSubSagas } from '../definition/link-sub-sagas.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
@@ -38,6 +39,7 @@ export class SagaExplorer {
       }
     }
     problems.push(...duplicates([...found.values()]));
+    if (problems.length === 0) problems.push(...linkSubSagas([...found.values()]));
     if (problems.length > 0) throw new SagaDefinitionError(`${problems.join('. ')}.`);
     return new SagaRegistry([...found.values()]);
   }

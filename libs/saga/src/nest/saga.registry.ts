@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import type { RunnableSaga } from '../engine/invoker.js';
+import type { SagaDefinitions } from '../engine/saga-definitions.js';
 
 export interface RegisteredSaga extends RunnableSaga {
   readonly type: Type;
@@ -9,7 +10,7 @@ export interface RegisteredSaga extends RunnableSaga {
 }
 
 /** The sagas of this application, by class, and by name and version. */
-export class SagaRegistry {
+export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
   private readonly byLabel: ReadonlyMap<string, RegisteredSaga>;
 
@@ -23,7 +24,6 @@ export class SagaRegistry {
     return typeof saga === 'string' ? saga : this.ofType(saga).graph.name;
   }
 
-  /** The graph on which new sagas of this class start: that of the highest version of its name. */
   latest(type: Type): SagaGraph {
     const { name } = this.ofType(type).graph;
     return this.all

@@ -90,6 +90,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       new PostgresSagaStore(dataSource, options.schema, application),
       wakeup,
       runnable,
+      registry,
       { ...options, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
       this.log,
     );

@@ -6,11 +6,13 @@ import {
   SagaConflictError,
   SagaDefinitionError,
   SagaNotFoundError,
+  SagaStateError,
   SagaValidationError,
 } from '../errors/saga-errors.js';
-import { firstSteps } from '../engine/describe-step.js';
-import { abortEdit, cancelEdit, retryEdit, skipEdit } from '../engine/operator-edits.js';
+import { newSagaOf } from '../engine/new-saga.js';
+import { abortEdit, cancelEdit, retryEdit, skipEdit, undoEdit } from '../engine/operator-edits.js';
 import { encodePayload, samePayload } from '../engine/payload.js';
+import { awaitedBy } from '../engine/run-children.js';
 import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/saga-store.js';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { type RollbackPlan, toRollbackPlan } from './rollback-plan.js';
@@ -23,9 +25,9 @@ import {
   toSummary,
 } from './saga-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
-import { lockKeyOf } from './lock-key.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
-import { isKey, isUuid, type StartOptions, toStartFields } from './start-options.js';
+import { isKey } from '../engine/storable-key.js';
+import { isUuid, type StartOptions, toStartFields } from './start-options.js';
 
 /** A saga by its id, or by its name and correlation id. */
 export type SagaTarget = string | { readonly saga: Type | string; readonly correlationId: string };
@@ -64,17 +66,8 @@ export class SagaService {
     const graph = registry.latest(saga);
     const fields = toStartFields(options);
     const text = encodePayload(input, 'input', running.options.maxPayloadBytes);
-    const start: Omit<NewSaga, 'leased'> = {
-      ...fields,
-      id: fields.id ?? uuidv7(),
-      fresh: fields.id === undefined,
-      name: graph.name,
-      version: graph.version,
-      input: text,
-      lockKey: lockKeyOf(graph, text),
-      timeout: graph.timeout,
-      step: firstSteps(graph),
-    };
+    const [id, fresh] = [fields.id ?? uuidv7(), fields.id === undefined];
+    const start = newSagaOf(graph, text, { ...fields, id, fresh });
     const result = await (options.manager
       ? engine.submitWithin(options.manager, start)
       : engine.submit(start));
@@ -121,12 +114,32 @@ export class SagaService {
   }
 
   /**
-   * Stops the saga at once and undoes nothing.
+   * Stops the saga at once and undoes nothing; the sagas that its steps wait for are aborted, too.
    * @throws SagaStateError when it is terminal
    */
   async abort(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
     const reason = checkReason('abort', options.reason);
-    await this.edit(target, (saga, graph, now) => abortEdit(saga, graph, now, { reason }));
+    const { state } = await this.edit(target, (saga, graph, now) => abortEdit(saga, graph, now, { reason }));
+    // Called again after it was cut off in between, it goes on here.
+    for (const { id } of awaitedBy(state)) await this.abortChild(id, reason);
+  }
+
+  /** One that has ended by itself meanwhile is left as it is. */
+  private async abortChild(id: string, reason: string | undefined): Promise<void> {
+    try {
+      await this.abort(id, { reason });
+    } catch (error) {
+      if (!(error instanceof SagaStateError)) throw error;
+    }
+  }
+
+  /**
+   * Undoes a saga that completed: its compensations run in reverse, as if it had failed after its last step.
+   * @throws SagaStateError when it is not completed, or has passed its point of no return
+   */
+  async undo(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
+    const reason = checkReason('undo', options.reason);
+    await this.edit(target, (saga, graph, now) => undoEdit(saga, graph, now, { reason }));
   }
 
   /**
@@ -159,7 +172,8 @@ export class SagaService {
   }
 
   /**
-   * The compensations that turning back would run from here, in order, with what they would be given. Runs nothing.
+   * The compensations that turning back would run from here, in order, with what they would be given, those of sagas
+   * that its steps started included. Runs nothing.
    * @throws SagaNotFoundError
    * @throws SagaDefinitionError when this application does not have the saga in this version
    */
@@ -168,7 +182,7 @@ export class SagaService {
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
     const graph = registry.graphOf(saga);
-    if (graph) return toRollbackPlan(graph, saga);
+    if (graph) return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
     throw new SagaDefinitionError(
       `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
         `here. Ask a process that has it.`,
@@ -189,12 +203,13 @@ export class SagaService {
     };
   }
 
-  private async edit(target: SagaTarget, edit: EditOf): Promise<void> {
+  private async edit(target: SagaTarget, edit: EditOf): Promise<StoredSaga> {
     const { engine, registry } = await this.runtime.ready();
     const edited = await engine.edit(this.toTarget(target, registry), (saga, now) =>
       edit(saga, registry.graphOf(saga), now),
     );
     if (!edited) throw notFound(target);
+    return edited;
   }
 
   private toTarget(target: SagaTarget, registry: Running['registry']): StoreTarget {

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { type Duration, toMilliseconds } from '../definition/duration.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import type { NewSaga } from '../engine/saga-store.js';
+import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
 
 export interface StartOptions {
   /** A UUID; default: a UUIDv7. The same again returns the same saga, started once. */
@@ -21,7 +22,6 @@ export interface StartOptions {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const LONGEST_KEY = 255;
 
 type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> & {
   id?: string;
@@ -71,17 +71,6 @@ function wrongDelay(read: () => unknown): string | false {
 }
 
 const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
-
-/** @param longest in characters */
-export function isKey(value: unknown, longest = LONGEST_KEY): value is string {
-  return (
-    typeof value === 'string' &&
-    value.length > 0 &&
-    value.length <= longest &&
-    !value.includes('\0') &&
-    value.isWellFormed()
-  );
-}
 
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);

@@ -56,7 +56,9 @@ export function describeFamilies(subject: () => StoreSubject): void {
         status: 'waiting',
         child: { id: child.id, phase: 'running' },
       });
-      await eventually(() => expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })));
+      await eventually(() =>
+        expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
+      );
       expect(await claimedIds(store, child.name)).toEqual([child.id]);
     });
 
@@ -98,7 +100,9 @@ export function describeFamilies(subject: () => StoreSubject): void {
       const woken = await loaded(store, parent.id);
       expect(Math.abs(woken.dueAt! - (await storeNow(store)))).toBeLessThan(TOLERANCE_MS);
       expect(await claimedIds(store, parent.name)).toEqual([parent.id]);
-      await eventually(() => expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })));
+      await eventually(() =>
+        expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
+      );
     });
 
     test('is due at once, whatever it waits for beside', async () => {
@@ -135,7 +139,9 @@ export function describeFamilies(subject: () => StoreSubject): void {
       await end(store, child, 'completed');
       await eventually(() => expect(messages.slice(before)).toContainEqual({ type: 'look', id: parent.id }));
       expect(await claimedIds(store, parent.name)).toEqual([]);
+      const released = messages.length;
       await store.checkpoint([checkpointOf(parent, parent.state, { release: {} })]);
+      await eventually(() => expect(messages.slice(released)).toContainEqual({ type: 'due' }));
       const { sagas } = await claimed(store, parent.name, 1, OTHER_WORKER);
       expect(sagas.map(({ id }) => id)).toEqual([parent.id]);
       // Whoever claims has heard.
@@ -161,9 +167,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       const child = childOf(parent, { name: first.name, lockKey: 'k' });
       await store.checkpoint([starting(parent, child)]);
       expect(await claimedIds(store, child.name)).toEqual([]);
-      await store.checkpoint([
-        { ...lastCheckpointOf(holder), lock: { name: holder.name, key: 'k' } },
-      ]);
+      await store.checkpoint([{ ...lastCheckpointOf(holder), lock: { name: holder.name, key: 'k' } }]);
       const [next] = (await claimed(store, child.name)).sagas;
       expect(next).toMatchObject({ id: child.id, parent: { id: parent.id } });
       await store.checkpoint([

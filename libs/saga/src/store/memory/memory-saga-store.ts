@@ -225,7 +225,9 @@ export class MemorySagaStore implements SagaStore {
     record(row, checkpoint, now);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
-      saga.dueAt = row.woken && !isAtRest(row) ? now : checkpoint.release.dueAt;
+      const again = row.woken && !isAtRest(row);
+      saga.dueAt = again ? now : checkpoint.release.dueAt;
+      if (again) this.wakeup.announceDue();
     }
     // Due at once, and nobody's: whoever hears of it may have them.
     for (const child of checkpoint.starts ?? []) this.insert(child, NOBODY, now);

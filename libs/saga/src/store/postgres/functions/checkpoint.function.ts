@@ -85,7 +85,8 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
     WHERE i.id = w.id AND i.epoch = w.epoch AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
-    RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END
+    RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
+      CASE WHEN i.woken AND w.released AND NOT w.settled THEN pg_notify('${channel}', 'due') END
   )
   SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
 

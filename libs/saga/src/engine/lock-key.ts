@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
-import { decodePayload } from '../engine/payload.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
-import { isKey } from './start-options.js';
+import { decodePayload } from './payload.js';
+import { isKey } from './storable-key.js';
 
 const LONGEST_LOCK_KEY = 500;
 

@@ -1,0 +1,101 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { SerializedError } from '../definition/saga-failure.js';
+import { sagaLabel, type StepNode } from '../definition/saga-graph.js';
+import { SagaStateError } from '../errors/saga-errors.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { cancelEdit, undoEdit } from './operator-edits.js';
+import { resultsText } from './decode-results.js';
+import { newSagaOf } from './new-saga.js';
+import type { SagaDefinitions } from './saga-definitions.js';
+import type { Child, Edit, StoredSaga, StoreTarget } from './saga-store.js';
+import { serializeError } from './serialize-error.js';
+
+export interface ChildSagasPorts {
+  readonly definitions: SagaDefinitions;
+  readonly ended: (ids: readonly string[]) => Promise<StoredSaga[]>;
+  readonly edit: (
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ) => Promise<StoredSaga | undefined>;
+  readonly now: () => number;
+}
+
+/** A step that waits for another saga. */
+export interface Awaited {
+  readonly step: string;
+  readonly id: string;
+}
+
+type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
+
+/** The sagas that steps of others wait for: how they are made, heard of, cancelled and undone. */
+export class ChildSagas {
+  constructor(private readonly ports: ChildSagasPorts) {}
+
+  /**
+   * The saga that a step starts; it is stored with the step's checkpoint.
+   * @param input JSON text
+   * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
+   */
+  make(node: StepNode, { id, priority, tags }: StoredSaga, input: string | undefined): Child {
+    const graph = this.ports.definitions.latest(node.child!());
+    const given = { id: uuidv7(), fresh: true, priority, tags };
+    return { ...newSagaOf(graph, input, given), leased: false, parent: { id, step: node.name } };
+  }
+
+  /** What became of those that have ended by now. */
+  async ended(awaited: readonly Awaited[]): Promise<ChildEnded[]> {
+    const ended = new Map(
+      (await this.ports.ended(awaited.map(({ id }) => id))).map((saga) => [saga.id, saga]),
+    );
+    return awaited.flatMap(({ step, id }) => {
+      const child = ended.get(id);
+      return child ? [this.endOf(child, step)] : [];
+    });
+  }
+
+  /** Asks it to turn back; one that only goes forward is left to its end. */
+  async cancel(id: string, reason: string): Promise<void> {
+    try {
+      await this.ports.edit({ id }, (saga, now) =>
+        cancelEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
+      );
+    } catch (error) {
+      if (!(error instanceof SagaStateError)) throw error;
+    }
+  }
+
+  /** Asks it to undo itself; gives why it cannot. */
+  async undo(id: string, reason: string): Promise<SerializedError | undefined> {
+    try {
+      const undone = await this.ports.edit({ id }, (saga, now) =>
+        undoEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
+      );
+      return undone
+        ? undefined
+        : { name: 'SagaNotFoundError', message: `Sub-saga ${id} does not exist any more` };
+    } catch (error) {
+      if (!(error instanceof SagaStateError)) throw error;
+      return serializeError(error);
+    }
+  }
+
+  private endOf(child: StoredSaga, step: string): ChildEnded {
+    const status = child.state.status as ChildEnded['status'];
+    const now = this.ports.now();
+    return status === 'completed'
+      ? { type: 'child-ended', step, status, result: resultsText(child.state), now }
+      : { type: 'child-ended', step, status, error: errorOf(child), now };
+  }
+}
+
+/** What its parent's step is told of a saga that turned back, or was aborted. */
+function errorOf(child: StoredSaga): SerializedError {
+  const { status, failure } = child.state;
+  const why = failure?.error?.message ?? failure?.reason ?? failure?.kind;
+  return {
+    name: 'SubSagaFailedError',
+    message: `Sub-saga ${sagaLabel(child)} (${child.id}) was ${status}${why === undefined ? '' : `: ${why}`}`,
+    ...(failure?.error && { cause: failure.error }),
+  };
+}

@@ -1,0 +1,28 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { firstSteps } from './describe-step.js';
+import { lockKeyOf } from './lock-key.js';
+import type { NewSaga } from './saga-store.js';
+
+/** What a new saga has of its definition and its input. */
+type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'step';
+
+/**
+ * A saga of this graph, to be stored.
+ * @param input JSON text
+ * @throws SagaValidationError when its lockKey gives no key
+ */
+export function newSagaOf(
+  graph: SagaGraph,
+  input: string | undefined,
+  given: Omit<NewSaga, Derived | 'leased'>,
+): Omit<NewSaga, 'leased'> {
+  return {
+    ...given,
+    name: graph.name,
+    version: graph.version,
+    input,
+    lockKey: lockKeyOf(graph, input),
+    timeout: graph.timeout,
+    step: firstSteps(graph),
+  };
+}

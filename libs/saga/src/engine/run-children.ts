@@ -1,0 +1,75 @@
+import type { SagaEvent } from '../machine/saga-event.js';
+import { awaitsChild, type SagaState, stepState } from '../machine/saga-state.js';
+import type { AttemptRunner } from './attempt-runner.js';
+import type { Awaited, ChildSagas } from './child-sagas.js';
+import type { Invoker } from './invoker.js';
+import type { Child, StoredSaga } from './saga-store.js';
+import type { StepAttempt } from './step-attempt.js';
+
+export interface RunChildrenPorts {
+  readonly attempts: AttemptRunner;
+  readonly children: ChildSagas;
+  readonly now: () => number;
+}
+
+/** The sub-saga steps of one run: what is made and asked for them, and which sagas its checkpoints start. */
+export class RunChildren {
+  private readonly made: Child[] = [];
+
+  constructor(
+    private readonly saga: StoredSaga,
+    private readonly invoke: Invoker,
+    private readonly ports: RunChildrenPorts,
+  ) {}
+
+  /** Carries out what is to be done for a sub-saga step, its own compensation apart. */
+  async attempt(attempt: StepAttempt, state: SagaState): Promise<SagaEvent> {
+    const { step, action } = attempt;
+    if (action.kind === 'run') return this.start(attempt);
+    const { id } = stepState(state, step).child!;
+    const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is undone`;
+    if (action.kind === 'cancel-child') {
+      await this.ports.children.cancel(id, reason);
+      return { type: 'child-cancelling', step };
+    }
+    const error = await this.ports.children.undo(id, reason);
+    if (!error) return { type: 'child-undoing', step };
+    const failed = { step, error, retryable: false, now: this.ports.now(), random: 0 };
+    return { type: 'compensation-failed', ...failed };
+  }
+
+  /** The sagas that a checkpoint of this state starts. */
+  startedBy(state: SagaState, saved: SagaState): Child[] | undefined {
+    const started = this.made.filter(({ id, parent: { step } }) => {
+      const isWanted = stepState(state, step).child?.id === id;
+      return isWanted && stepState(saved, step).child?.id !== id;
+    });
+    return started.length > 0 ? started : undefined;
+  }
+
+  /** What became of the sagas that are waited for, as far as they have ended. */
+  async heard(state: SagaState): Promise<SagaEvent[]> {
+    const awaited = awaitedBy(state);
+    return awaited.length > 0 ? this.ports.children.ended(awaited) : [];
+  }
+
+  private async start(attempt: StepAttempt): Promise<SagaEvent> {
+    const { attempts, children } = this.ports;
+    const event = await attempts.run(attempt, this.invoke);
+    if (event.type !== 'step-completed') return event;
+    try {
+      const child = children.make(attempt.action.node, this.saga, event.result);
+      this.made.push(child);
+      return { type: 'child-started', step: attempt.step, child: child.id };
+    } catch (error) {
+      return attempts.failed(attempt, error);
+    }
+  }
+}
+
+/** The steps of a saga that wait for others, with those. */
+export function awaitedBy({ steps }: SagaState): Awaited[] {
+  return [...steps].flatMap(([name, step]) =>
+    awaitsChild(step) ? [{ step: name, id: step.child!.id }] : [],
+  );
+}

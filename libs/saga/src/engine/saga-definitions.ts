@@ -1,0 +1,10 @@
+import type { Type } from '@nestjs/common';
+import type { SagaGraph } from '../definition/saga-graph.js';
+
+/** The sagas that this process knows, whether it runs them or not. */
+export interface SagaDefinitions {
+  /** The graph on which new sagas of this class start: that of the highest version of its name. */
+  latest(type: Type): SagaGraph;
+  /** Undefined: it does not know this name in this version. */
+  graphOf(saga: { readonly name: string; readonly version: number }): SagaGraph | undefined;
+}
