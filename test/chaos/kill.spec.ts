@@ -1,12 +1,9 @@
-import { NestFactory } from '@nestjs/core';
-import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { SagaService } from 'nestjs-durable-saga';
 import { checkOrders } from './support/check-orders.js';
 import { type ChaosDatabases, createChaosDatabases, eventually } from './support/chaos-databases.js';
-import { WorkerProcess } from './support/worker-process.js';
+import { createStarter } from './support/starter-app.js';
+import { firstToHold, WorkerProcess } from './support/worker-process.js';
 import { ChaosOrderSaga } from './programs/order.saga.js';
-import { Participants } from './programs/participants.js';
 
 const PROCESSES = 4;
 const KILLS = 20;
@@ -31,18 +28,7 @@ describe('workers are killed with SIGKILL, at random moments and in the middle o
   });
 
   test(`${KILLS} kills over ${SAGAS} sagas in ${PROCESSES} processes: every saga ends, nothing is doubled, missing or left undone`, async () => {
-    process.env.PARTICIPANT_URL = databases.environment.PARTICIPANT_URL;
-
-    @Module({
-      imports: [
-        TypeOrmModule.forRoot({ type: 'postgres', url: databases.environment.DATABASE_URL }),
-        SagaModule.forRoot({ worker: false }),
-      ],
-      providers: [Participants, ChaosOrderSaga],
-    })
-    class StarterModule {}
-
-    const starter = await NestFactory.createApplicationContext(StarterModule, { logger: false });
+    const starter = await createStarter(databases, [ChaosOrderSaga]);
     const sagas = starter.get(SagaService);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const inStep = kill % 2 === 0;
@@ -78,16 +64,6 @@ async function startOrders(sagas: SagaService, first: number, held: boolean): Pr
         { correlationId: `order-${first + k}` },
       ),
     ),
-  );
-}
-
-/** The worker that says that it holds a call whose effect is there. */
-function firstToHold(workers: WorkerProcess[]): Promise<number> {
-  return Promise.race(
-    workers.map(async (worker, n) => {
-      await worker.reported('holding');
-      return n;
-    }),
   );
 }
 

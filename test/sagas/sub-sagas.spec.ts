@@ -380,6 +380,29 @@ test('a deadline that passes meanwhile cancels the other saga', async () => {
   expect(await status(sagas, await childOf(sagas, id))).toBe('compensated');
 });
 
+test('a saga that was undone before its parent came to ask for it is not waited for', async () => {
+  let calls = 0;
+  @Saga({ name: 'order', retry: { attempts: 2, delay: '1s', jitter: 0 } })
+  class Order extends Scripted {
+    @SubSaga(() => ShipmentSaga) ship(_ctx: StepContext<object>): Parcel {
+      return { address: 'home' };
+    }
+    @Step() bill() {
+      calls += 1;
+      if (calls === 1) throw new Error('try again');
+      throw new StepRejectedError('no');
+    }
+  }
+  const { sagas } = await apps.start({ sagas: [Order, ShipmentSaga], options: NO_POLL });
+  const { id, outcome } = await sagas.start(Order, {});
+  await until(() => calls === 1);
+  const child = await until(() => childOf(sagas, id));
+  await sagas.undo(child);
+  await until(async () => (await status(sagas, child)) === 'compensated');
+  expect((await outcome({ timeout: '20s' })).status).toBe('compensated');
+  expect(journal).toEqual(['pack', 'send', 'undo send', 'undo pack']);
+});
+
 test('many at once: each parent has the results of its own, and no wake-up is lost', async () => {
   const { sagas } = await start();
   const handles = await Promise.all(

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
+import { FamilyOrderSaga, FamilyShipmentSaga } from './family.saga.js';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
@@ -20,7 +21,7 @@ import { holdForEver, report } from './report.js';
           : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
     }),
   ],
-  providers: [Participants, ChaosOrderSaga, HeldSaga, LedgerSaga],
+  providers: [Participants, ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LedgerSaga],
 })
 class WorkerModule {}
 

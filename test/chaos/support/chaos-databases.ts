@@ -47,7 +47,7 @@ export async function eventually<T>(
     const found = await look();
     if (isSo(found)) return found;
     if (performance.now() > deadline)
-      throw new Error(`It never became so; at last: ${JSON.stringify(found)}`);
+      throw new Error(`It never became so; at last: ${JSON.stringify(found).slice(0, 4_000)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

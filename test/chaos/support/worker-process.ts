@@ -71,3 +71,13 @@ export class WorkerProcess {
     await exit;
   }
 }
+
+/** The number of the worker that says that it holds a call whose effect is there. */
+export function firstToHold(workers: WorkerProcess[]): Promise<number> {
+  return Promise.race(
+    workers.map(async (worker, n) => {
+      await worker.reported('holding');
+      return n;
+    }),
+  );
+}

@@ -3,6 +3,7 @@ import type { SerializedError } from '../definition/saga-failure.js';
 import { sagaLabel, type StepNode } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
+import { isTerminal } from '../machine/saga-state.js';
 import { cancelEdit, undoEdit } from './operator-edits.js';
 import { resultsText } from './decode-results.js';
 import { newSagaOf } from './new-saga.js';
@@ -54,30 +55,41 @@ export class ChildSagas {
     });
   }
 
-  /** Asks it to turn back; one that only goes forward is left to its end. */
-  async cancel(id: string, reason: string): Promise<void> {
+  /** Asks the step's saga to turn back; one that only goes forward is left to its end. */
+  async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
+    const asked: SagaEvent = { type: 'child-cancelling', step };
     try {
-      await this.ports.edit({ id }, (saga, now) =>
+      const child = await this.ports.edit({ id }, (saga, now) =>
         cancelEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
       );
+      return [asked, ...this.endIfOver(child, step)];
     } catch (error) {
-      if (!(error instanceof SagaStateError)) throw error;
+      if (error instanceof SagaStateError) return [asked];
+      throw error;
     }
   }
 
-  /** Asks it to undo itself; gives why it cannot. */
-  async undo(id: string, reason: string): Promise<SerializedError | undefined> {
+  /**
+   * Asks the step's saga to undo itself. One that was asked before, by a worker that was lost since, may have ended
+   * before anyone waited for it: nobody will be woken by that any more.
+   */
+  async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     try {
-      const undone = await this.ports.edit({ id }, (saga, now) =>
+      const child = await this.ports.edit({ id }, (saga, now) =>
         undoEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
       );
-      return undone
-        ? undefined
-        : { name: 'SagaNotFoundError', message: `Sub-saga ${id} does not exist any more` };
+      if (!child)
+        throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);
+      return [{ type: 'child-undoing', step }, ...this.endIfOver(child, step)];
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;
-      return serializeError(error);
+      const failed = { step, error: serializeError(error), retryable: false, now: this.ports.now() };
+      return [{ type: 'compensation-failed', ...failed, random: 0 }];
     }
+  }
+
+  private endIfOver(child: StoredSaga | undefined, step: string): ChildEnded[] {
+    return child && isTerminal(child.state.status) ? [this.endOf(child, step)] : [];
   }
 
   private endOf(child: StoredSaga, step: string): ChildEnded {

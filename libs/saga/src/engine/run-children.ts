@@ -23,19 +23,14 @@ export class RunChildren {
   ) {}
 
   /** Carries out what is to be done for a sub-saga step, its own compensation apart. */
-  async attempt(attempt: StepAttempt, state: SagaState): Promise<SagaEvent> {
+  async attempt(attempt: StepAttempt, state: SagaState): Promise<SagaEvent[]> {
     const { step, action } = attempt;
-    if (action.kind === 'run') return this.start(attempt);
-    const { id } = stepState(state, step).child!;
+    if (action.kind === 'run') return [await this.start(attempt)];
+    const awaited = { step, id: stepState(state, step).child!.id };
     const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is undone`;
-    if (action.kind === 'cancel-child') {
-      await this.ports.children.cancel(id, reason);
-      return { type: 'child-cancelling', step };
-    }
-    const error = await this.ports.children.undo(id, reason);
-    if (!error) return { type: 'child-undoing', step };
-    const failed = { step, error, retryable: false, now: this.ports.now(), random: 0 };
-    return { type: 'compensation-failed', ...failed };
+    return action.kind === 'cancel-child'
+      ? this.ports.children.cancel(awaited, reason)
+      : this.ports.children.undo(awaited, reason);
   }
 
   /** The sagas that a checkpoint of this state starts. */

@@ -279,27 +279,29 @@ export class SagaRun implements TransactionHost {
     return kind === 'cancel-child' && [...this.attempts].some(({ step }) => step === key);
   }
 
-  private attemptOf(attempt: StepAttempt): Promise<SagaEvent | undefined> {
+  /** What came of it; nothing: that is stored already. */
+  private async attemptOf(attempt: StepAttempt): Promise<SagaEvent[]> {
     const { kind, node } = attempt.action;
     if (node.kind === 'sub-saga' && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
-    return node.transactional
+    const event = await (node.transactional
       ? attemptInTransaction(attempt, this.invoke, this, this.ports)
-      : this.ports.attempts.run(attempt, this.invoke);
+      : this.ports.attempts.run(attempt, this.invoke));
+    return event ? [event] : [];
   }
 
   private beginAttempt(attempt: StepAttempt): void {
     this.attempts.add(attempt);
     const { kind } = attempt.action;
-    const made = this.attemptOf(attempt);
-    const ended = (event: SagaEvent | undefined) => {
+    const ended = ([event, ...more]: SagaEvent[]) => {
       this.attempts.delete(attempt);
       this.inbox.put(event ? { attempt, event } : { wake: true });
+      for (const further of more) this.inbox.put({ event: further });
     };
-    void made.then(ended, (error: unknown) => {
+    void this.attemptOf(attempt).then(ended, (error: unknown) => {
       // Not the method's error but the store's: nobody can say what is stored, so whoever claims it next finds out.
       this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
       this.fence();
-      ended(undefined);
+      ended([]);
     });
     if (kind !== 'compensate' && this.cancelAsked)
       this.abort('cancelled', 'The saga is being cancelled', 'run');
