@@ -101,6 +101,7 @@ export class SagaEngine {
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
         onSettled: (saga) => this.waiters.settled(saga),
         onLeft: (id) => this.waiters.left(id),
+        announceDue: () => this.wakeup.announceDue(),
       });
   }
 

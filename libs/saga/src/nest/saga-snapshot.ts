@@ -54,6 +54,8 @@ export type WaitingFor =
   | { readonly kind: 'worker'; readonly since: Date }
   /** Its semantic lock is another's: the one that holds it, or is next to. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
+  /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
+  | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 export interface SagaSummary {
@@ -121,8 +123,16 @@ export function toSummary(row: StoredSummary): SagaSummary {
   };
 }
 
-/** @param graph undefined: this process does not know the saga's version, so only recorded steps are shown */
-export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: number): SagaSnapshot {
+/**
+ * @param graph undefined: this process does not know the saga's version, so only recorded steps are shown
+ * @param limit the `concurrency` of its name
+ */
+export function toSnapshot(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  limit?: number,
+): SagaSnapshot {
   const recorded = [...saga.state.steps.keys()].filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
   return {
@@ -138,7 +148,7 @@ export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: 
     round: saga.state.round,
     steps: [...names].map((name) => toStepSnapshot(saga, name)),
     failure: saga.state.failure,
-    waitingFor: waitingFor(saga, graph, now),
+    waitingFor: waitingFor(saga, graph, now, limit),
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
@@ -175,7 +185,12 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
   };
 }
 
-function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number): WaitingFor | undefined {
+function waitingFor(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  limit?: number,
+): WaitingFor | undefined {
   const { status, steps } = saga.state;
   if (status === 'stuck' || status === 'suspended' || status === 'paused') {
     return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
@@ -183,7 +198,11 @@ function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number)
   const { lock } = saga;
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
-  if (saga.dueAt <= now) return { kind: 'worker', since: new Date(saga.dueAt) };
+  if (saga.dueAt <= now) {
+    const since = new Date(saga.dueAt);
+    const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
+    return isCrowded ? { kind: 'concurrency', limit, since } : { kind: 'worker', since };
+  }
   const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
   return step && step.attempts > 0

@@ -1,5 +1,6 @@
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
+import { describeConcurrency } from './contract/concurrency.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
@@ -39,5 +40,6 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeFinding(current);
     describeLocks(current);
     describeRateLimits(current);
+    describeConcurrency(current);
   });
 }

@@ -19,11 +19,11 @@ import type {
 } from '../../engine/saga-store.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
-import { arriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
 import { type PgPool, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
-import { statementsOf } from './statements.js';
+import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { isTransientError } from './transient-errors.js';
@@ -46,7 +46,8 @@ export class PostgresSagaStore implements SagaStore {
   private readonly pool: PgPool;
   private prepares = true;
   private readonly channel: string;
-  private readonly sql: ReturnType<typeof statementsOf>;
+  private readonly sql: Statements;
+  private readonly claims: SagaClaims;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -57,6 +58,7 @@ export class PostgresSagaStore implements SagaStore {
     this.pool = poolOf(application);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
+    this.claims = new SagaClaims((text, parameters) => this.query(dataSource, text, parameters), this.sql);
   }
 
   start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -90,40 +92,8 @@ export class PostgresSagaStore implements SagaStore {
     }
   }
 
-  async claim(request: ClaimRequest): Promise<Claim> {
-    const sagas: StoredSaga[] = [];
-    for (;;) {
-      const claim = await this.claimDue({ ...request, limit: request.limit - sagas.length });
-      const ready = await this.lineUp(claim.sagas);
-      sagas.push(...ready);
-      // Those that have to wait for their lock made room for others.
-      const isFull = sagas.length >= request.limit;
-      if (isFull || ready.length === claim.sagas.length) return { ...claim, sagas };
-    }
-  }
-
-  /** Of the claimed sagas those that may run: not those that have to wait for their semantic lock. */
-  private async lineUp(claimed: readonly StoredSaga[]): Promise<readonly StoredSaga[]> {
-    const sagas = arriving(claimed);
-    if (sagas.length === 0) return claimed;
-    return linedUp(
-      claimed,
-      await this.query<LinedUpRow>(this.dataSource, this.sql.lineUp, lineUpParameters(sagas)),
-    );
-  }
-
-  private async claimDue({ lease, sagas, limit }: ClaimRequest): Promise<Claim> {
-    const rows = await this.query<StoredSagaRow & { now: number; next_due_at: number | null }>(
-      this.dataSource,
-      this.sql.claim,
-      [sagas.map((s) => s.name), sagas.map((s) => s.version), limit, lease.worker, lease.duration],
-    );
-    const { now, next_due_at } = rows[0]!;
-    return {
-      sagas: rows.filter((row) => row.id !== null).map(toStoredSaga),
-      now,
-      nextDueAt: next_due_at ?? undefined,
-    };
+  claim(request: ClaimRequest): Promise<Claim> {
+    return this.claims.claim(request);
   }
 
   async renew(leases: readonly { id: string; epoch: number }[], lease: Lease): Promise<RenewResult> {

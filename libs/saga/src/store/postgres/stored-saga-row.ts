@@ -25,6 +25,7 @@ export interface StoredSagaRow {
   lock_state: 'arriving' | 'waiting' | 'held' | null;
   /** Of a saga that is loaded by itself. */
   lock_holder?: string | null;
+  slots_taken?: number | null;
   due_at: number | null;
   created_at: number;
   updated_at: number;
@@ -74,6 +75,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     takeovers: row.takeovers,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
+    slotsTaken: row.slots_taken || undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,
