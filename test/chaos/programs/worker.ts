@@ -6,6 +6,7 @@ import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
+import { LimitedSaga } from './limited.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
 import { holdForEver, report } from './report.js';
@@ -20,7 +21,7 @@ import { holdForEver, report } from './report.js';
           : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
     }),
   ],
-  providers: [Participants, ChaosOrderSaga, HeldSaga, LedgerSaga],
+  providers: [Participants, ChaosOrderSaga, HeldSaga, LedgerSaga, LimitedSaga],
 })
 class WorkerModule {}
 

@@ -294,6 +294,28 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(await heardSince(heard)).toEqual([]);
     });
 
+    test('is announced if who took it has to wait for its semantic lock, and the room is taken by others', async () => {
+      const { store, messages } = subject();
+      const [name, plain] = [uniqueName(), uniqueName()];
+      await due(1, { name, lockKey: 'k' });
+      const holder = one(await claim(name, 1));
+      const [turnedAway] = await due(1, { name, version: 2 });
+      expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([]);
+      await store.checkpoint([
+        checkpointOf(holder, stateOf('running'), { release: { dueAt: 4e12 }, lock: { name, key: 'k' } }),
+      ]);
+      await due(1, { name, lockKey: 'k', priority: 100 });
+      const [other] = await due(1, { name: plain });
+      const heard = messages.length;
+      const sagas = [
+        { name, version: 1, concurrency: 1 },
+        { name: plain, version: 1 },
+      ];
+      expect(ids(await store.claim({ lease: WORKER, sagas, limit: 1 }))).toEqual([other!.id]);
+      expect(await heardSince(heard)).toHaveLength(1);
+      expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([turnedAway!.id]);
+    });
+
     test('is not announced if nobody was turned away, or none has come free', async () => {
       const { messages } = subject();
       const name = uniqueName();

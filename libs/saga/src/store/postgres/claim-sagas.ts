@@ -38,8 +38,10 @@ export class SagaClaims {
       const room = () => ({ ...request, limit: request.limit - ready.length });
       if (limited.length > 0) await take(await this.claimLimited(room(), limited, plain));
       if (limited.length === 0 || plain.length > 0) await take(await this.claimPlain(room(), plain));
-      // Those that have to wait for their lock made room for others.
-      if (waiting === 0 || ready.length >= request.limit)
+      // Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the
+      // next round takes it, or announces it.
+      const isFull = ready.length >= request.limit && limited.length === 0;
+      if (waiting === 0 || isFull)
         return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
     }
   }
