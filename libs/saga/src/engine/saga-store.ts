@@ -127,6 +127,8 @@ export interface Claim {
    * up, it is when the next of those leases will end, if nobody renews it.
    */
   readonly nextDueAt?: number;
+  /** Why some that were taken were given back at once; the others are here. */
+  readonly failure?: unknown;
 }
 
 /** At most `count` attempts of a saga's step may begin within any `per` milliseconds. */

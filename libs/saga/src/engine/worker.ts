@@ -185,10 +185,11 @@ export class Worker {
     // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
     try {
-      const { sagas, now, nextDueAt } = await this.claimUpTo(limit);
+      const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
       this.ports.clock.observe(now);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) this.run(saga);
+      if (failure !== undefined) this.logFailedClaim(failure);
       // What was kept free for new sagas is for those that are due.
       if (this.moreDue && this.free > 0) this.claimAgain = true;
       if (nextDueAt === undefined) return;
@@ -196,10 +197,14 @@ export class Worker {
       else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
     } catch (error) {
       // The next tick claims again.
-      this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
-        `Claiming failed: ${serializeError(error).message}`,
-      );
+      this.logFailedClaim(error);
     }
+  }
+
+  private logFailedClaim(error: unknown): void {
+    this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
+      `Claiming failed: ${serializeError(error).message}`,
+    );
   }
 
   private async claimUpTo(limit: number): Promise<Claim> {

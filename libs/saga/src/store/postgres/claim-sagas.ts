@@ -1,7 +1,9 @@
-import type { Claim, ClaimedSaga, ClaimRequest, StoredSaga } from '../../engine/saga-store.js';
-import { arriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Claim, ClaimedSaga, ClaimRequest, Lease, StoredSaga } from '../../engine/saga-store.js';
+import { isArriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
 import type { Statements } from './statements.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { isTransientError } from './transient-errors.js';
 
 /** Sends a statement, in a transaction of its own. */
 type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
@@ -13,7 +15,28 @@ interface LimitedRow {
   readonly next_due_at: number | null;
 }
 
-/** How claims take due sagas: one statement, and one more each for those with a `concurrency` and those with a lock. */
+/** Leases that were just taken. */
+interface Taken {
+  readonly ids: readonly string[];
+  readonly epochs: readonly number[];
+}
+
+/** What claims have come to so far. */
+interface Round {
+  readonly ready: StoredSaga[];
+  now: number;
+  nextDueAt: number;
+  /** Taken, and made to wait for their lock. */
+  waiting: number;
+}
+
+/**
+ * How claims take due sagas: one statement, and one more each for those with a `concurrency` and those with a lock.
+ *
+ * They are transactions of their own: lines are locked before rows (see lock-line.function.ts), and who was claimed is
+ * known only once its row is. If one of them fails, what it was to be done with is given back, for it would be
+ * nobody's until its lease runs out; what is ready is run.
+ */
 export class SagaClaims {
   constructor(
     private readonly query: Query,
@@ -21,29 +44,39 @@ export class SagaClaims {
   ) {}
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const limited = request.sagas.filter(({ concurrency }) => concurrency !== undefined);
-    const plain = request.sagas.filter(({ concurrency }) => concurrency === undefined);
-    const ready: StoredSaga[] = [];
-    for (;;) {
-      let nextDueAt = Infinity;
-      let now = 0;
-      let waiting = 0;
-      const take = async (claim: Claim) => {
-        const linedUp = await this.lineUp(claim.sagas);
-        ready.push(...linedUp);
-        now = claim.now;
-        nextDueAt = Math.min(nextDueAt, claim.nextDueAt ?? Infinity);
-        waiting += claim.sagas.length - linedUp.length;
-      };
-      const room = () => ({ ...request, limit: request.limit - ready.length });
-      if (limited.length > 0) await take(await this.claimLimited(room(), limited, plain));
-      if (limited.length === 0 || plain.length > 0) await take(await this.claimPlain(room(), plain));
-      // Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the
-      // next round takes it, or announces it.
-      const isFull = ready.length >= request.limit && limited.length === 0;
-      if (waiting === 0 || isFull)
-        return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0 };
+    try {
+      do await this.takeRound(request, round);
+      while (goesOn(request, round));
+    } catch (failure) {
+      if (round.ready.length === 0) throw failure;
+      return { sagas: round.ready, now: round.now, nextDueAt: round.now, failure };
     }
+    const { ready, now, nextDueAt } = round;
+    return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+  }
+
+  private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
+    const { limited, plain } = partsOf(request);
+    const room = () => ({ ...request, limit: request.limit - round.ready.length });
+    round.nextDueAt = Infinity;
+    round.waiting = 0;
+    if (limited.length > 0) await this.take(await this.claimLimited(room(), limited, plain), request, round);
+    if (limited.length === 0 || plain.length > 0)
+      await this.take(await this.claimPlain(room(), plain), request, round);
+  }
+
+  /** Those that have to wait for their semantic lock are let go. */
+  private async take({ sagas, now, nextDueAt = Infinity }: Claim, { lease }: ClaimRequest, round: Round) {
+    round.now = now;
+    round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
+    const rows = await this.lineUp(sagas.filter(isArriving), lease).catch((error: unknown) => {
+      round.ready.push(...sagas.filter((saga) => !isArriving(saga)));
+      throw error;
+    });
+    const ready = linedUp(sagas, rows);
+    round.ready.push(...ready);
+    round.waiting += sagas.length - ready.length;
   }
 
   private async claimPlain({ lease, limit }: ClaimRequest, sagas: readonly ClaimedSaga[]): Promise<Claim> {
@@ -71,18 +104,62 @@ export class SagaClaims {
       ...namesAndVersions(others),
       ...[limit, lease.worker, lease.duration],
     ]);
-    const { taken, epochs, now, next_due_at } = row!;
-    const held = [taken, epochs, lease.worker];
-    const rows = taken.length > 0 ? await this.query<StoredSagaRow>(this.sql.claimed, held) : [];
-    return { sagas: rows.map(toStoredSaga), now, nextDueAt: next_due_at ?? undefined };
+    const { taken: ids, epochs, now, next_due_at } = row!;
+    return { sagas: await this.readTaken({ ids, epochs }, lease), now, nextDueAt: next_due_at ?? undefined };
   }
 
-  /** Of the claimed sagas those that may run: not those that have to wait for their semantic lock. */
-  private async lineUp(claimed: readonly StoredSaga[]): Promise<readonly StoredSaga[]> {
-    const sagas = arriving(claimed);
-    if (sagas.length === 0) return claimed;
-    return linedUp(claimed, await this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas)));
+  private async readTaken(taken: Taken, lease: Lease): Promise<StoredSaga[]> {
+    if (taken.ids.length === 0) return [];
+    const held = [taken.ids, taken.epochs, lease.worker];
+    const rows = this.query<StoredSagaRow>(this.sql.claimed, held);
+    return (await this.orGiveBack(rows, taken, lease)).map(toStoredSaga);
   }
+
+  private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
+    if (sagas.length === 0) return [];
+    const taken = { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
+    const rows = this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas));
+    return this.orGiveBack(rows, taken, lease);
+  }
+
+  /** If it fails, the leases are given back that were taken for it. */
+  private async orGiveBack<T>(answer: Promise<T>, taken: Taken, lease: Lease): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      await this.giveBack(taken, lease);
+      throw error;
+    }
+  }
+
+  /** Tries for a third of a lease: what is ready meanwhile begins under the rest of its own. */
+  private async giveBack({ ids, epochs }: Taken, { worker, duration }: Lease): Promise<void> {
+    const until = performance.now() + duration / 3;
+    for (let wait = 20; ; wait *= 2) {
+      try {
+        await this.query(this.sql.giveBack, [ids, epochs, worker]);
+        return;
+      } catch (error) {
+        // Then they wait until the lease runs out.
+        if (!isTransientError(error) || performance.now() + wait > until) return;
+        await sleep(wait);
+      }
+    }
+  }
+}
+
+/**
+ * Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
+ * round takes it, or announces it.
+ */
+function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
+  const isFull = ready.length >= request.limit && partsOf(request).limited.length === 0;
+  return waiting > 0 && !isFull;
+}
+
+function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: ClaimedSaga[] } {
+  const isLimited = ({ concurrency }: ClaimedSaga) => concurrency !== undefined;
+  return { limited: sagas.filter(isLimited), plain: sagas.filter((saga) => !isLimited(saga)) };
 }
 
 function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {

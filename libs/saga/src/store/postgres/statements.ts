@@ -3,7 +3,7 @@ import { START_ARGUMENTS } from './functions/start.function.js';
 import { callSql } from './sql/call.sql.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
 import { claimSql } from './sql/claim.sql.js';
-import { claimedSql } from './sql/claimed.sql.js';
+import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
 import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
@@ -20,6 +20,7 @@ export const statementsOf = (s: string) => ({
   claim: claimSql(s),
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
   claimed: claimedSql(s),
+  giveBack: giveBackSql(s),
   renew: renewSql(s),
   watch: watchSql(s),
   settled: settledSql(s),
