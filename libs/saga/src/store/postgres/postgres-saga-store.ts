@@ -17,10 +17,10 @@ import type {
   StoreFilter,
   StoreTarget,
 } from '../../engine/saga-store.js';
-import { isTerminal } from '../../machine/saga-state.js';
-import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
+import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
+import { inLockOrder } from './in-lock-order.js';
 import { type PgPool, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
@@ -245,17 +245,10 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   private async checkpointOn(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    const ending = checkpoints.filter(({ lock, state }) => lock && isTerminal(state.status));
-    const one = ending.length > 0 ? undefined : checkpointOneParameters(checkpoints);
-    const [row] = await (ending.length > 0
-      ? this.query<{ saved: string[] }>(sql, this.sql.checkpointLocked, [
-          ending.map(({ lock }) => lock!.name),
-          ending.map(({ lock }) => lock!.key),
-          ...checkpointParameters(inLockOrder(checkpoints)),
-        ])
-      : one
-        ? this.hot<{ saved: string[] }>(sql, 'checkpointOne', one)
-        : this.hot<{ saved: string[] }>(sql, 'checkpoint', checkpointParameters(inLockOrder(checkpoints))));
+    const { statement, parameters } = checkpointCall(checkpoints);
+    const [row] = await (statement === 'checkpointLocked'
+      ? this.query<{ saved: string[] }>(sql, this.sql[statement], parameters)
+      : this.hot<{ saved: string[] }>(sql, statement, parameters));
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
@@ -340,11 +333,6 @@ export class PostgresSagaStore implements SagaStore {
   private async query<Row>(sql: Sql, text: string, parameters: unknown[]): Promise<Row[]> {
     return sql.query(text, parameters);
   }
-}
-
-/** Statements that lock many rows lock them in one order, so that none waits for another in a circle. */
-function inLockOrder<T extends { readonly id: string }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 
 /** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */
