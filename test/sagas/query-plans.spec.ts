@@ -201,6 +201,46 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     sent.statements = [];
     expect(await store.load(second)).toMatchObject({ lock: { holder: first.id } });
   },
+  'claim of sagas with a concurrency': async () => {
+    const name = `limited-${randomUUID()}`;
+    await store.start(newSagas({ name, leased: false }), LEASE);
+    await store.start(newSagas({ leased: false }), LEASE);
+    sent.statements = [];
+    const sagas = [
+      { name, version: 1, concurrency: 100 },
+      { name: 'order', version: 1 },
+    ];
+    const { length } = (await store.claim({ lease: LEASE, sagas, limit: 50 })).sagas;
+    expect(length).toBe(50);
+  },
+  'claim in the place of leases that have run out': async () => {
+    const name = `limited-${randomUUID()}`;
+    await store.start(newSagas({ name, leased: false }), LEASE);
+    const claim = { sagas: [{ name, version: 1, concurrency: 50 }], limit: 50 };
+    await store.claim({ ...claim, lease: { ...LEASE, duration: 0 } });
+    sent.statements = [];
+    expect((await store.claim({ ...claim, lease: { ...LEASE, duration: 0 } })).sagas).toHaveLength(50);
+  },
+  'claim while a concurrency is used up': async () => {
+    const name = `limited-${randomUUID()}`;
+    await store.start(newSagas({ name, leased: false }), LEASE);
+    const claim = { lease: LEASE, sagas: [{ name, version: 1, concurrency: 50 }], limit: 100 };
+    await store.claim(claim);
+    sent.statements = [];
+    expect((await store.claim(claim)).sagas).toEqual([]);
+  },
+  'load of a saga that waits for a concurrency': async () => {
+    const [first, second] = newSagas({ name: `limited-${randomUUID()}`, leased: false }, 2) as [
+      NewSaga,
+      NewSaga,
+    ];
+    await store.start([first, second], LEASE);
+    const sagas = [{ name: first.name, version: 1, concurrency: 1 }];
+    const [taken] = (await store.claim({ lease: LEASE, sagas, limit: 1 })).sagas;
+    sent.statements = [];
+    const waiting = taken!.id === first.id ? second : first;
+    expect(await store.load(waiting)).toMatchObject({ slotsTaken: 1 });
+  },
   'reserve of a rate limit': () =>
     store.reserve({ saga: 'order', step: 'charge', count: 10, per: 1_000 }, 20),
   'find of those that need a person': () => store.find({ status: ['stuck'], limit: 50 }),
@@ -235,19 +275,17 @@ async function plansOf(call: string): Promise<{ text: string; nodes: PlanNode[] 
   return tables;
 }
 
+/** All of ours. */
+const TABLES = /^(instance|step|rate_limit|concurrency)$/;
+
 /** A whole table read, or hashed, whatever its size. */
 function wholeTables(nodes: PlanNode[]): string[] {
   const scans = nodes
-    .filter(
-      (node) =>
-        node['Node Type'] === 'Seq Scan' && /^(instance|step|rate_limit)$/.test(node['Relation Name'] ?? ''),
-    )
+    .filter((node) => node['Node Type'] === 'Seq Scan' && TABLES.test(node['Relation Name'] ?? ''))
     .map((node) => `Seq Scan on ${node['Relation Name']}`);
   const joins = nodes
     .filter((node) => /^(Hash|Merge) Join$/.test(node['Node Type']))
-    .filter((node) =>
-      inputsOf(node).some((inner) => /^(instance|step|rate_limit)$/.test(inner['Relation Name'] ?? '')),
-    )
+    .filter((node) => inputsOf(node).some((inner) => TABLES.test(inner['Relation Name'] ?? '')))
     .map((node) => node['Node Type']);
   return [...scans, ...joins];
 }
@@ -283,21 +321,25 @@ describe.each([
   });
 });
 
-test('a claim reads no more of a backlog than it takes, however long that is', async () => {
-  await client.query(`
+test.each(['claim', 'claim of sagas with a concurrency'])(
+  'a %s reads no more of a backlog than it takes, however long that is',
+  async (call) => {
+    await client.query(`
     INSERT INTO saga.instance (id, name, version, status, step, priority, epoch, due_at, rank_at)
     SELECT gen_random_uuid(), 'order', 1, 'running', 'reserve', 0, 0, now() - interval '1 minute', now() - interval '1 minute'
     FROM generate_series(1, 20000)`);
-  for (const { nodes } of await plansOf('claim')) {
-    const read = nodes
-      .filter((node) => node['Relation Name'] === 'instance')
-      .map(
-        (node) =>
-          ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
-      );
-    expect(Math.max(...read)).toBeLessThanOrEqual(300);
-  }
-});
+    for (const { nodes } of await plansOf(call)) {
+      const read = nodes
+        .filter((node) => node['Relation Name'] === 'instance')
+        .map(
+          (node) =>
+            ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
+            (node['Actual Loops'] ?? 1),
+        );
+      expect(Math.max(...read)).toBeLessThanOrEqual(300);
+    }
+  },
+);
 
 test('checkpoints, renewals and watches of the same sagas never deadlock', async () => {
   const sagas = newSagas();

@@ -27,7 +27,7 @@ interface Parcel {
   at: Date;
 }
 
-@Saga({ timeout: '1h', onFailure: 'suspend', lockKey: (order: Order) => order.id })
+@Saga({ timeout: '1h', onFailure: 'suspend', lockKey: (order: Order) => order.id, concurrency: 5 })
 export class AcceptedSaga {
   @Step({ after: [], savepoint: true })
   atOnce(_ctx: StepContext<Order>): void {}
@@ -192,6 +192,10 @@ export class WrongFailureSaga {}
 // @ts-expect-error -- a key is text
 @Saga({ lockKey: (order: Order) => order.lines.length })
 export class WrongKeySaga {}
+
+// @ts-expect-error -- sagas are counted
+@Saga({ concurrency: '5' })
+export class WrongConcurrencySaga {}
 
 export type OfAFanOut = [
   Expect<Equal<ResultsOf<AcceptedSaga>['pack'], { tracking: string; at: string }[]>>,

@@ -7,6 +7,7 @@ import { DataSource } from 'typeorm';
 import { FamilyOrderSaga, FamilyShipmentSaga } from './family.saga.js';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
+import { LimitedSaga } from './limited.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
 import { holdForEver, report } from './report.js';
@@ -21,7 +22,9 @@ import { holdForEver, report } from './report.js';
           : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
     }),
   ],
-  providers: [Participants, ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LedgerSaga],
+  providers: [
+    ...[Participants, ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LedgerSaga, LimitedSaga],
+  ],
 })
 class WorkerModule {}
 

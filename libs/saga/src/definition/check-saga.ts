@@ -14,12 +14,13 @@ const SAGA_OPTIONS = [
   'timeout',
   'onFailure',
   'lockKey',
+  'concurrency',
 ] satisfies (keyof SagaOptions)[];
 
 /** What a graph has of its saga's own options; its steps' policies are read with them. */
 export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
   const read = new OptionReader(report, '@Saga ');
-  const { timeout } = options;
+  const { timeout, concurrency } = options;
   const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
   const version: unknown = options.version ?? 1;
   read.refuseUnknown(options, SAGA_OPTIONS, '@Saga');
@@ -48,6 +49,7 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
         : read.durationAboveZero(timeout, 'timeout', 'would turn every saga back before its first step'),
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     lockKey: read.function(options.lockKey, 'lockKey'),
+    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
   };
 }
 

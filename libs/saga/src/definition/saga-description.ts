@@ -11,6 +11,8 @@ export interface SagaDescription {
   readonly onFailure: 'compensate' | 'suspend';
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
+  /** Instances advanced at once, across all processes; absent: no limit. */
+  readonly concurrency?: number;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepDescription[];
   /** What waits for what. */
@@ -72,6 +74,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     timeout: graph.timeout,
     onFailure: graph.onFailure,
     locked: graph.lockKey !== undefined,
+    concurrency: graph.concurrency,
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
   });

@@ -52,6 +52,8 @@ export interface SagaGraph {
   readonly onFailure: 'compensate' | 'suspend';
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
   readonly lockKey?: (input: unknown) => string;
+  /** Sagas of this name that are advanced at once, across all processes. */
+  readonly concurrency?: number;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: ReadonlyMap<string, StepNode>;
 }

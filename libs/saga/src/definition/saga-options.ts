@@ -23,4 +23,10 @@ export interface SagaOptions {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
+  /**
+   * Sagas of this name, in all versions, that are advanced at once, in all processes together; the others wait
+   * without a worker until one ends, or waits for a retry or a delay. Default: as many as the workers have room for.
+   * Of several versions in a process, the highest one's counts.
+   */
+  concurrency?: number;
 }

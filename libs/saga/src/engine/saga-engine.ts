@@ -121,6 +121,7 @@ export class SagaEngine {
         }),
         onSettled: (saga) => this.waiters.settled(saga),
         onLeft: (id) => this.waiters.left(id),
+        announceDue: () => this.wakeup.announceDue(),
       });
   }
 

@@ -79,6 +79,8 @@ export interface StoredSaga {
   readonly parent?: Parent;
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
   readonly lock?: SagaLock;
+  /** Of one that is loaded while it is due: leases of its name's `concurrency` that count now. Undefined: none. */
+  readonly slotsTaken?: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly finishedAt?: number;
@@ -126,8 +128,15 @@ export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';
 export interface ClaimRequest {
   readonly lease: Lease;
   /** The sagas that this worker can run. */
-  readonly sagas: readonly { readonly name: string; readonly version: number }[];
+  readonly sagas: readonly ClaimedSaga[];
   readonly limit: number;
+}
+
+export interface ClaimedSaga {
+  readonly name: string;
+  readonly version: number;
+  /** Of this name, in all versions, no more than so many are leased at any time. The same for all versions. */
+  readonly concurrency?: number;
 }
 
 export interface Claim {
@@ -136,9 +145,12 @@ export interface Claim {
   readonly now: number;
   /**
    * When the next saga of these names will be due, as far as is known now. In the past: one is due that was not
-   * taken, because of the limit or because someone else was looking at it at this moment.
+   * taken, because of the limit or because someone else was looking at it at this moment. Where `concurrency` is used
+   * up, it is when the next of those leases will end, if nobody renews it.
    */
   readonly nextDueAt?: number;
+  /** Why some that were taken were given back at once; the others are here. */
+  readonly failure?: unknown;
 }
 
 /** At most `count` attempts of a saga's step may begin within any `per` milliseconds. */
@@ -215,7 +227,11 @@ export interface SagaStore {
    * was saved; otherwise everything is rolled back.
    */
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult>;
-  /** Takes due sagas, most urgent first, that nobody else holds. */
+  /**
+   * Takes due sagas, the most urgent ones, that nobody else holds. A lease that ran out and counted for a
+   * `concurrency` is its holder's no more once another takes its place. A claim that finds places free again which it
+   * has no use for announces them, if others were turned away.
+   */
   claim(request: ClaimRequest): Promise<Claim>;
   renew(
     leases: readonly { readonly id: string; readonly epoch: number }[],

@@ -2,6 +2,7 @@ import { sagaLabel } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
+import { concurrencyLimits } from './concurrency-limits.js';
 import type { EngineLog } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -29,6 +30,8 @@ export interface WorkerPorts {
   readonly onSettled: (saga: SettledSaga) => void;
   /** The saga does not run here any more, and is not settled. */
   readonly onLeft: (id: string) => void;
+  /** Something may be due for others that this worker has no use for. */
+  readonly announceDue: () => void;
 }
 
 /** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
@@ -45,6 +48,8 @@ const SHORTEST_WAIT = 5;
 /** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
 export class Worker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
+  /** Of the names that have one, the `concurrency`. */
+  private readonly limits: ReadonlyMap<string, number>;
   private readonly runs = new Map<string, SagaRun>();
   private readonly ended = new Set<Promise<void>>();
   private readonly leases: LeaseKeeper;
@@ -67,6 +72,7 @@ export class Worker {
     private readonly ports: WorkerPorts,
   ) {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
+    this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
     this.leases = new LeaseKeeper(this.runs, lease, ports);
     this.attempts = new AttemptRunner({
       maxPayloadBytes: options.maxPayloadBytes,
@@ -96,6 +102,8 @@ export class Worker {
     if (this.state !== 'running' || this.free <= 0 || !this.runsHere(saga)) return false;
     // What is due already goes first: a new saga takes its place in the queue.
     if (this.moreDue) return false;
+    // Only a claim knows how many there are.
+    if (this.limits.has(saga.name)) return false;
     this.reserved += 1;
     return true;
   }
@@ -181,19 +189,26 @@ export class Worker {
     // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
     try {
-      const { sagas, now, nextDueAt } = await this.claimUpTo(limit);
+      const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
       this.ports.clock.observe(now);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) this.run(saga);
+      if (failure !== undefined) this.logFailedClaim(failure);
+      // What was kept free for new sagas is for those that are due.
+      if (this.moreDue && this.free > 0) this.claimAgain = true;
       if (nextDueAt === undefined) return;
       if (nextDueAt > now) this.expect(nextDueAt);
       else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
     } catch (error) {
       // The next tick claims again.
-      this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
-        `Claiming failed: ${serializeError(error).message}`,
-      );
+      this.logFailedClaim(error);
     }
+  }
+
+  private logFailedClaim(error: unknown): void {
+    this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
+      `Claiming failed: ${serializeError(error).message}`,
+    );
   }
 
   private async claimUpTo(limit: number): Promise<Claim> {
@@ -202,7 +217,9 @@ export class Worker {
     try {
       return await this.ports.store.claim({
         lease: this.lease,
-        sagas: [...this.sagas.values()].map(({ graph }) => ({ name: graph.name, version: graph.version })),
+        sagas: [...this.sagas.values()].map(({ graph: { name, version } }) => ({
+          ...{ name, version, concurrency: this.limits.get(name) },
+        })),
         limit,
       });
     } finally {
@@ -255,9 +272,16 @@ export class Worker {
       })
       .finally(() => {
         this.ended.delete(ended);
+        if (this.limits.has(saga.name)) this.placeCameFree();
         this.claimIfRoom();
       });
     this.ended.add(ended);
+  }
+
+  /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
+  private placeCameFree(): void {
+    this.claimAgain = true;
+    if (this.state !== 'running' || this.free <= 0) this.ports.announceDue();
   }
 
   /** What happened to a saga before it was claimed. */

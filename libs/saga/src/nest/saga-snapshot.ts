@@ -59,6 +59,8 @@ export type WaitingFor =
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
   /** The saga that this step started has to come to its end. */
   | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
+  /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
+  | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 export interface SagaSummary {
@@ -128,8 +130,16 @@ export function toSummary(row: StoredSummary): SagaSummary {
   };
 }
 
-/** @param graph undefined: this process does not know the saga's version, so only recorded steps are shown */
-export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: number): SagaSnapshot {
+/**
+ * @param graph undefined: this process does not know the saga's version, so only recorded steps are shown
+ * @param limit the `concurrency` of its name
+ */
+export function toSnapshot(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  limit?: number,
+): SagaSnapshot {
   const recorded = [...saga.state.steps.keys()].filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
   return {
@@ -146,7 +156,7 @@ export function toSnapshot(saga: StoredSaga, graph: SagaGraph | undefined, now: 
     steps: [...names].map((name) => toStepSnapshot(saga, name)),
     failure: saga.state.failure,
     ...(saga.parent && { parent: saga.parent }),
-    waitingFor: waitingFor(saga, graph, now),
+    waitingFor: waitingFor(saga, graph, now, limit),
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
@@ -184,7 +194,12 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
   };
 }
 
-function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number): WaitingFor | undefined {
+function waitingFor(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  limit?: number,
+): WaitingFor | undefined {
   const { status, steps } = saga.state;
   if (status === 'stuck' || status === 'suspended' || status === 'paused') {
     return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
@@ -195,7 +210,11 @@ function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number)
   if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
     return { kind: 'sub-saga', ...awaited };
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
-  if (saga.dueAt <= now) return { kind: 'worker', since: new Date(saga.dueAt) };
+  if (saga.dueAt <= now) {
+    const since = new Date(saga.dueAt);
+    const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
+    return isCrowded ? { kind: 'concurrency', limit, since } : { kind: 'worker', since };
+  }
   const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
   return step && step.attempts > 0

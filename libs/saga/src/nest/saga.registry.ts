@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
+import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import type { SagaDefinitions } from '../engine/saga-definitions.js';
 
@@ -13,10 +14,17 @@ export interface RegisteredSaga extends RunnableSaga {
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
   private readonly byLabel: ReadonlyMap<string, RegisteredSaga>;
+  private readonly limits: ReadonlyMap<string, number>;
 
   constructor(readonly all: readonly RegisteredSaga[]) {
     this.byType = new Map(all.map((saga) => [saga.type, saga]));
     this.byLabel = new Map(all.map((saga) => [sagaLabel(saga.graph), saga]));
+    this.limits = concurrencyLimits(all.map((saga) => saga.graph));
+  }
+
+  /** How many sagas of this name may be advanced at once; undefined: as many as there is room for. */
+  concurrencyOf(name: string): number | undefined {
+    return this.limits.get(name);
   }
 
   /** The name of a saga given as its class or as its name. */

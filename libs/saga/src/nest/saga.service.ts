@@ -80,7 +80,7 @@ export class SagaService {
     const { engine, registry } = await this.runtime.ready();
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    return toSnapshot(saga, registry.graphOf(saga), engine.now());
+    return toSnapshot(saga, registry.graphOf(saga), engine.now(), registry.concurrencyOf(saga.name));
   }
 
   /** Newest first, a page at a time. */

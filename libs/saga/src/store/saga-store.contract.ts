@@ -1,5 +1,6 @@
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
+import { describeConcurrency } from './contract/concurrency.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
 import { describeFamilies } from './contract/family.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
@@ -41,5 +42,6 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeLocks(current);
     describeRateLimits(current);
     describeFamilies(current);
+    describeConcurrency(current);
   });
 }

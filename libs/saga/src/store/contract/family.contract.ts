@@ -14,6 +14,7 @@ import {
   storeNow,
   type StoreSubject,
   TOLERANCE_MS,
+  WORKER,
 } from './store-subject.contract.js';
 
 export function describeFamilies(subject: () => StoreSubject): void {
@@ -145,6 +146,17 @@ export function describeFamilies(subject: () => StoreSubject): void {
       const { sagas } = await claimed(store, parent.name, 1, OTHER_WORKER);
       expect(sagas.map(({ id }) => id)).toEqual([parent.id]);
       // Whoever claims has heard.
+      await store.checkpoint([checkpointOf(sagas[0]!, parent.state, { release: {} })]);
+      expect((await loaded(store, parent.id)).dueAt).toBeUndefined();
+    });
+
+    test('has heard when it is claimed under a limit, too', async () => {
+      const { store } = subject();
+      const { parent, child } = await family(store);
+      await end(store, child, 'completed');
+      const limited = { name: parent.name, version: 1, concurrency: 1 };
+      const { sagas } = await store.claim({ lease: WORKER, sagas: [limited], limit: 10 });
+      expect(sagas.map(({ id }) => id)).toEqual([parent.id]);
       await store.checkpoint([checkpointOf(sagas[0]!, parent.state, { release: {} })]);
       expect((await loaded(store, parent.id)).dueAt).toBeUndefined();
     });

@@ -31,6 +31,7 @@ import {
   toSummary,
 } from './memory-row.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
+import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable } from './stored-copy.js';
 
@@ -61,6 +62,7 @@ export class MemorySagaStore implements SagaStore {
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
   private readonly lines = new MemoryLockLines();
+  private readonly slots = new MemorySlots();
   private readonly now: () => number;
   private readonly wakeup: MemoryWakeup;
   private readonly manager: EntityManager | undefined;
@@ -108,12 +110,17 @@ export class MemorySagaStore implements SagaStore {
       (dueAt <= now ? due : later).push(row);
     }
     const taken: MemoryRow[] = [];
+    const slots = new ClaimedSlots(this.slots, sagas, due, now);
     due.sort((a, b) => rank(a) - rank(b));
-    while (due.length > 0 && taken.length < limit) {
-      const row = due.shift()!;
-      if (this.lines.lineUp(row, now)) taken.push(row);
-    }
-    const nextDueAt = [...due, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
+    const left = due.filter((row) => {
+      if (!slots.hasRoomFor(row)) return false;
+      if (taken.length >= limit) return true;
+      if (!this.lines.lineUp(row, now)) return false;
+      slots.take(row);
+      taken.push(row);
+      return false;
+    });
+    const nextDueAt = [...left, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
     for (const row of taken) {
       const { saga } = row;
       row.woken = false;
@@ -122,7 +129,9 @@ export class MemorySagaStore implements SagaStore {
       saga.epoch += 1;
       saga.dueAt = now + lease.duration;
     }
-    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+    if (slots.close()) this.wakeup.announceDue();
+    const next = Math.min(nextDueAt, slots.nextEnd());
+    return { sagas: taken.map(toStoredSaga), now, nextDueAt: next === Infinity ? undefined : next };
   }
 
   async renew(
@@ -277,8 +286,14 @@ export class MemorySagaStore implements SagaStore {
 
   private toLoaded(row: MemoryRow): StoredSaga {
     const saga = toStoredSaga(row);
-    const holder = this.lines.holderFor(row, this.now());
-    return saga.lock && holder !== undefined ? { ...saga, lock: { ...saga.lock, holder } } : saga;
+    const now = this.now();
+    const holder = this.lines.holderFor(row, now);
+    const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(saga.name, now) : 0;
+    return {
+      ...saga,
+      ...(saga.lock && holder !== undefined && { lock: { ...saga.lock, holder } }),
+      ...(taken > 0 && { slotsTaken: taken }),
+    };
   }
 
   private rowOf(target: StoreTarget): MemoryRow | undefined {

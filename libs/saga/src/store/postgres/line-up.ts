@@ -9,9 +9,9 @@ export interface LinedUpRow {
   readonly reason: string | null;
 }
 
-/** Of claimed sagas those that do not have their semantic lock yet. */
-export function arriving(claimed: readonly StoredSaga[]): StoredSaga[] {
-  return claimed.filter(({ lock }) => lock?.held === false);
+/** A claimed saga that does not have its semantic lock yet. */
+export function isArriving({ lock }: StoredSaga): boolean {
+  return lock?.held === false;
 }
 
 /** The arguments of line_up_1. */
@@ -28,12 +28,12 @@ export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
 export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
   const ready = new Map(rows.map((row) => [row.id, row]));
   return claimed.flatMap((saga) => {
-    if (saga.lock?.held !== false) return saga;
+    if (!isArriving(saga)) return saga;
     const row = ready.get(saga.id);
     if (!row) return [];
     return {
       ...saga,
-      lock: row.held ? { key: saga.lock.key, held: true } : undefined,
+      lock: row.held ? { key: saga.lock!.key, held: true } : undefined,
       state: { ...saga.state, deadline: row.deadline ?? undefined },
       takeovers: 0,
       cancelRequested: row.cancelled ? { reason: row.reason ?? undefined } : undefined,

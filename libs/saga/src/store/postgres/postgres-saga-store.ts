@@ -4,7 +4,6 @@ import {
   type CheckpointResult,
   type Claim,
   type ClaimRequest,
-  concernsOthers,
   type Edit,
   type Lease,
   type NewSaga,
@@ -18,14 +17,13 @@ import {
   type StoreFilter,
   type StoreTarget,
 } from '../../engine/saga-store.js';
-import { isTerminal } from '../../machine/saga-state.js';
-import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
-import { familyParameters } from './family-parameters.js';
-import { arriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { checkpointCall } from './checkpoint-call.js';
+import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
+import { inLockOrder } from './in-lock-order.js';
 import { type PgPool, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
-import { statementsOf } from './statements.js';
+import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { isTransientError } from './transient-errors.js';
@@ -48,7 +46,8 @@ export class PostgresSagaStore implements SagaStore {
   private readonly pool: PgPool;
   private prepares = true;
   private readonly channel: string;
-  private readonly sql: ReturnType<typeof statementsOf>;
+  private readonly sql: Statements;
+  private readonly claims: SagaClaims;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -59,6 +58,7 @@ export class PostgresSagaStore implements SagaStore {
     this.pool = poolOf(application);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
+    this.claims = new SagaClaims((text, parameters) => this.query(dataSource, text, parameters), this.sql);
   }
 
   start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -92,40 +92,8 @@ export class PostgresSagaStore implements SagaStore {
     }
   }
 
-  async claim(request: ClaimRequest): Promise<Claim> {
-    const sagas: StoredSaga[] = [];
-    for (;;) {
-      const claim = await this.claimDue({ ...request, limit: request.limit - sagas.length });
-      const ready = await this.lineUp(claim.sagas);
-      sagas.push(...ready);
-      // Those that have to wait for their lock made room for others.
-      const isFull = sagas.length >= request.limit;
-      if (isFull || ready.length === claim.sagas.length) return { ...claim, sagas };
-    }
-  }
-
-  /** Of the claimed sagas those that may run: not those that have to wait for their semantic lock. */
-  private async lineUp(claimed: readonly StoredSaga[]): Promise<readonly StoredSaga[]> {
-    const sagas = arriving(claimed);
-    if (sagas.length === 0) return claimed;
-    return linedUp(
-      claimed,
-      await this.query<LinedUpRow>(this.dataSource, this.sql.lineUp, lineUpParameters(sagas)),
-    );
-  }
-
-  private async claimDue({ lease, sagas, limit }: ClaimRequest): Promise<Claim> {
-    const rows = await this.query<StoredSagaRow & { now: number; next_due_at: number | null }>(
-      this.dataSource,
-      this.sql.claim,
-      [sagas.map((s) => s.name), sagas.map((s) => s.version), limit, lease.worker, lease.duration],
-    );
-    const { now, next_due_at } = rows[0]!;
-    return {
-      sagas: rows.filter((row) => row.id !== null).map(toStoredSaga),
-      now,
-      nextDueAt: next_due_at ?? undefined,
-    };
+  claim(request: ClaimRequest): Promise<Claim> {
+    return this.claims.claim(request);
   }
 
   async renew(leases: readonly { id: string; epoch: number }[], lease: Lease): Promise<RenewResult> {
@@ -281,7 +249,10 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   private async checkpointOn(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    const [row] = await this.sendCheckpoints(sql, checkpoints);
+    const { statement, parameters } = checkpointCall(checkpoints);
+    const [row] = await (statement === 'checkpointLocked' || statement === 'checkpointFamily'
+      ? this.query<{ saved: string[] }>(sql, this.sql[statement], parameters)
+      : this.hot<{ saved: string[] }>(sql, statement, parameters));
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
@@ -291,24 +262,6 @@ export class PostgresSagaStore implements SagaStore {
       if (saved.has(c.id)) return 'saved';
       return epochs.get(c.id) === c.epoch ? 'cancelled' : 'fenced';
     });
-  }
-
-  /** One statement: for one that concerns other sagas, for a batch some of which hands locks on, for one, for many. */
-  private sendCheckpoints(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<{ saved: string[] }[]> {
-    const [first] = checkpoints;
-    if (first && concernsOthers(first))
-      return this.query(sql, this.sql.checkpointFamily, familyParameters(first));
-    const ending = checkpoints.filter(({ lock, state }) => lock && isTerminal(state.status));
-    if (ending.length > 0) {
-      return this.query(sql, this.sql.checkpointLocked, [
-        ending.map(({ lock }) => lock!.name),
-        ending.map(({ lock }) => lock!.key),
-        ...checkpointParameters(inLockOrder(checkpoints)),
-      ]);
-    }
-    const one = checkpointOneParameters(checkpoints);
-    if (one) return this.hot(sql, 'checkpointOne', one);
-    return this.hot(sql, 'checkpoint', checkpointParameters(inLockOrder(checkpoints)));
   }
 
   private async loadOn(sql: Sql, target: StoreTarget): Promise<StoredSaga | undefined> {
@@ -385,11 +338,6 @@ export class PostgresSagaStore implements SagaStore {
   private async query<Row>(sql: Sql, text: string, parameters: unknown[]): Promise<Row[]> {
     return sql.query(text, parameters);
   }
-}
-
-/** Statements that lock many rows lock them in one order, so that none waits for another in a circle. */
-function inLockOrder<T extends { readonly id: string }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 
 /** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */

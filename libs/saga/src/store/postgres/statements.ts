@@ -4,6 +4,7 @@ import { START_ARGUMENTS } from './functions/start.function.js';
 import { callSql } from './sql/call.sql.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
 import { claimSql } from './sql/claim.sql.js';
+import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
 import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
@@ -18,6 +19,9 @@ export const statementsOf = (s: string) => ({
   checkpointOne: `SELECT ${callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)} AS saved`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),
+  claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
+  claimed: claimedSql(s),
+  giveBack: giveBackSql(s),
   renew: renewSql(s),
   watch: watchSql(s),
   settled: settledSql(s),
@@ -34,3 +38,5 @@ export const statementsOf = (s: string) => ({
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 5)}`,
   leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
 });
+
+export type Statements = ReturnType<typeof statementsOf>;

@@ -27,6 +27,7 @@ export interface StoredSagaRow {
   parent_step: string | null;
   /** Of a saga that is loaded by itself. */
   lock_holder?: string | null;
+  slots_taken?: number | null;
   due_at: number | null;
   created_at: number;
   updated_at: number;
@@ -77,6 +78,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
+    slotsTaken: row.slots_taken || undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,

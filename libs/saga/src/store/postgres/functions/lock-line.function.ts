@@ -1,5 +1,6 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
+import { PINNED } from './pinned-plan.js';
 
 /**
  * The semantic lock: of the sagas of one name with one key one is active, the others stand in line.
@@ -22,9 +23,6 @@ export const lockLineFunctions = (schema: string, channel: string): string[] => 
   lineUp(schema),
   checkpointLocked(schema),
 ];
-
-const PINNED = `SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off`;
 
 /** Those whose turn it may be: one that is to begin later, and was not claimed yet, holds up nobody. */
 const IN_LINE = `l.lock_state IS NOT NULL

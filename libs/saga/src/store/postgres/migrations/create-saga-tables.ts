@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
+import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
 import { familyFunctions } from '../functions/family.function.js';
@@ -17,6 +18,8 @@ const FUNCTIONS = [
     'lock_line_1',
     'lock_holder_1',
     'reserve_1',
+    'claim_limited_1',
+    'slots_taken_1',
   ],
 ];
 
@@ -90,6 +93,13 @@ export abstract class CreateSagaTables implements MigrationInterface {
         times float8[] NOT NULL,
         PRIMARY KEY (saga, step)
       ) WITH (fillfactor = 50)`);
+    // A row for each saga with a concurrency: who was given a place.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.concurrency (
+        saga text PRIMARY KEY,
+        holders uuid[] NOT NULL DEFAULT '{}',
+        crowded boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50)`);
     // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
@@ -116,14 +126,14 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(reserveFunction(schema));
-    const channel = wakeupChannel(this.schema);
-    for (const create of [...lockLineFunctions(schema, channel), ...familyFunctions(schema, channel)])
-      await queryRunner.query(create);
+    for (const functions of [lockLineFunctions, familyFunctions, claimLimitedFunctions])
+      for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     for (const name of FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);
     await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_place`);

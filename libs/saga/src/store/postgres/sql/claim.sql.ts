@@ -1,7 +1,7 @@
 import { storedSagaColumns } from './stored-saga.sql.js';
 
 /** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
-const LOOK_AHEAD = 50;
+export const LOOK_AHEAD = 50;
 
 /**
  * Takes due sagas, most urgent first, with their steps.

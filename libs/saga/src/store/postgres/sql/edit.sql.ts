@@ -1,9 +1,10 @@
 import { storedSagaColumns } from './stored-saga.sql.js';
 
-/** One saga by id ($1), with the one that holds its semantic lock while it waits. */
+/** One saga by id ($1), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
-  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder
+  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
+  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken
 FROM ${schema}.instance i WHERE i.id = $1::uuid`;
 
 /** The id of a saga by name and correlation id; one that was started without has its id for it. */

@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Claim, ClaimedSaga, ClaimRequest, Lease, StoredSaga } from '../../engine/saga-store.js';
+import { isArriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import type { Statements } from './statements.js';
+import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { isTransientError } from './transient-errors.js';
+
+/** Sends a statement, in a transaction of its own. */
+type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
+
+interface LimitedRow {
+  readonly taken: readonly string[];
+  readonly epochs: readonly number[];
+  readonly now: number;
+  readonly next_due_at: number | null;
+}
+
+/** Leases that were just taken. */
+interface Taken {
+  readonly ids: readonly string[];
+  readonly epochs: readonly number[];
+}
+
+/** What claims have come to so far. */
+interface Round {
+  readonly ready: StoredSaga[];
+  now: number;
+  nextDueAt: number;
+  /** Taken, and made to wait for their lock. */
+  waiting: number;
+}
+
+/**
+ * How claims take due sagas: one statement, and one more each for those with a `concurrency` and those with a lock.
+ *
+ * They are transactions of their own: lines are locked before rows (see lock-line.function.ts), and who was claimed is
+ * known only once its row is. If one of them fails, what it was to be done with is given back, for it would be
+ * nobody's until its lease runs out; what is ready is run.
+ */
+export class SagaClaims {
+  constructor(
+    private readonly query: Query,
+    private readonly sql: Statements,
+  ) {}
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0 };
+    try {
+      do await this.takeRound(request, round);
+      while (goesOn(request, round));
+    } catch (failure) {
+      if (round.ready.length === 0) throw failure;
+      return { sagas: round.ready, now: round.now, nextDueAt: round.now, failure };
+    }
+    const { ready, now, nextDueAt } = round;
+    return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+  }
+
+  private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
+    const { limited, plain } = partsOf(request);
+    const room = () => ({ ...request, limit: request.limit - round.ready.length });
+    round.nextDueAt = Infinity;
+    round.waiting = 0;
+    if (limited.length > 0) await this.take(await this.claimLimited(room(), limited, plain), request, round);
+    if (limited.length === 0 || plain.length > 0)
+      await this.take(await this.claimPlain(room(), plain), request, round);
+  }
+
+  /** Those that have to wait for their semantic lock are let go. */
+  private async take({ sagas, now, nextDueAt = Infinity }: Claim, { lease }: ClaimRequest, round: Round) {
+    round.now = now;
+    round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
+    const rows = await this.lineUp(sagas.filter(isArriving), lease).catch((error: unknown) => {
+      round.ready.push(...sagas.filter((saga) => !isArriving(saga)));
+      throw error;
+    });
+    const ready = linedUp(sagas, rows);
+    round.ready.push(...ready);
+    round.waiting += sagas.length - ready.length;
+  }
+
+  private async claimPlain({ lease, limit }: ClaimRequest, sagas: readonly ClaimedSaga[]): Promise<Claim> {
+    const rows = await this.query<StoredSagaRow & { now: number; next_due_at: number | null }>(
+      this.sql.claim,
+      [...namesAndVersions(sagas), limit, lease.worker, lease.duration],
+    );
+    const { now, next_due_at } = rows[0]!;
+    return {
+      sagas: rows.filter((row) => row.id !== null).map(toStoredSaga),
+      now,
+      nextDueAt: next_due_at ?? undefined,
+    };
+  }
+
+  private async claimLimited(
+    { lease, limit }: ClaimRequest,
+    sagas: readonly ClaimedSaga[],
+    others: readonly ClaimedSaga[],
+  ): Promise<Claim> {
+    const limits = sagas.map(({ concurrency }) => concurrency);
+    const [row] = await this.query<LimitedRow>(this.sql.claimLimited, [
+      ...namesAndVersions(sagas),
+      limits,
+      ...namesAndVersions(others),
+      ...[limit, lease.worker, lease.duration],
+    ]);
+    const { taken: ids, epochs, now, next_due_at } = row!;
+    return { sagas: await this.readTaken({ ids, epochs }, lease), now, nextDueAt: next_due_at ?? undefined };
+  }
+
+  private async readTaken(taken: Taken, lease: Lease): Promise<StoredSaga[]> {
+    if (taken.ids.length === 0) return [];
+    const held = [taken.ids, taken.epochs, lease.worker];
+    const rows = this.query<StoredSagaRow>(this.sql.claimed, held);
+    return (await this.orGiveBack(rows, taken, lease)).map(toStoredSaga);
+  }
+
+  private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
+    if (sagas.length === 0) return [];
+    const taken = { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
+    const rows = this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas));
+    return this.orGiveBack(rows, taken, lease);
+  }
+
+  /** If it fails, the leases are given back that were taken for it. */
+  private async orGiveBack<T>(answer: Promise<T>, taken: Taken, lease: Lease): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      await this.giveBack(taken, lease);
+      throw error;
+    }
+  }
+
+  /** Tries for a third of a lease: what is ready meanwhile begins under the rest of its own. */
+  private async giveBack({ ids, epochs }: Taken, { worker, duration }: Lease): Promise<void> {
+    const until = performance.now() + duration / 3;
+    for (let wait = 20; ; wait *= 2) {
+      try {
+        await this.query(this.sql.giveBack, [ids, epochs, worker]);
+        return;
+      } catch (error) {
+        // Then they wait until the lease runs out.
+        if (!isTransientError(error) || performance.now() + wait > until) return;
+        await sleep(wait);
+      }
+    }
+  }
+}
+
+/**
+ * Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
+ * round takes it, or announces it.
+ */
+function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
+  const isFull = ready.length >= request.limit && partsOf(request).limited.length === 0;
+  return waiting > 0 && !isFull;
+}
+
+function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: ClaimedSaga[] } {
+  const isLimited = ({ concurrency }: ClaimedSaga) => concurrency !== undefined;
+  return { limited: sagas.filter(isLimited), plain: sagas.filter((saga) => !isLimited(saga)) };
+}
+
+function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
+  return [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
+}
