@@ -7,7 +7,7 @@ import type { EngineLog } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
-import { type RunEnd, SagaRun } from './saga-run.js';
+import { type RunEnd, SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
@@ -53,7 +53,8 @@ export class Worker {
   private readonly runs = new Map<string, SagaRun>();
   private readonly ended = new Set<Promise<void>>();
   private readonly leases: LeaseKeeper;
-  private readonly attempts: AttemptRunner;
+  /** The same for every run. */
+  private readonly runPorts: SagaRunPorts;
   private reserved = 0;
   private state: 'new' | 'running' | 'draining' = 'new';
   private claiming: Promise<void> | undefined;
@@ -74,12 +75,15 @@ export class Worker {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
     this.leases = new LeaseKeeper(this.runs, lease, ports);
-    this.attempts = new AttemptRunner({
-      maxPayloadBytes: options.maxPayloadBytes,
-      now: () => ports.clock.now(),
-      random: options.random ?? Math.random,
-      log: ports.log,
-    });
+    const { maxPayloadBytes, random = Math.random } = options;
+    const now = () => ports.clock.now();
+    this.runPorts = {
+      ...ports,
+      attempts: new AttemptRunner({ maxPayloadBytes, now, random, log: ports.log }),
+      now,
+      maxPayloadBytes,
+      cancellation: (run) => this.leases.cancellationOf(run),
+    };
   }
 
   start(): void {
@@ -243,17 +247,7 @@ export class Worker {
 
   private run(saga: StoredSaga): void {
     const runnable = this.sagas.get(sagaLabel(saga))!;
-    const run = new SagaRun(saga, runnable.graph, runnable.invoke, {
-      attempts: this.attempts,
-      checkpoint: this.ports.checkpoint,
-      store: this.ports.store,
-      reserve: this.ports.reserve,
-      now: () => this.ports.clock.now(),
-      maxPayloadBytes: this.options.maxPayloadBytes,
-      cancellation: (r) => this.leases.cancellationOf(r),
-      children: this.ports.children,
-      log: this.ports.log,
-    });
+    const run = new SagaRun(saga, runnable.graph, runnable.invoke, this.runPorts);
     run.begin(this.before(saga));
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
