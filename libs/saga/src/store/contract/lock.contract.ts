@@ -55,6 +55,31 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, sagas[0]!.name)).toEqual([]);
     });
 
+    test('is waited for again by a completed saga that is undone, which has its old place', async () => {
+      const { store } = subject();
+      const [first, second, third] = await queue(3);
+      const { name } = first!;
+      expect(await end(await active(store, name))).toEqual(['saved']);
+      const now = await active(store, name);
+      expect(now.id).toBe(second!.id);
+      await store.edit({ id: first!.id }, ({ state }) => ({
+        state: { ...state, status: 'compensating', failure: { kind: 'undone' } },
+        step: 'reserve',
+        due: true,
+      }));
+      expect(await claimedIds(store, name)).toEqual([]);
+      expect((await loaded(store, first!.id)).lock).toEqual({ key: 'k', held: false, holder: second!.id });
+      await end(now);
+      const undone = await active(store, name);
+      expect(undone).toMatchObject({
+        id: first!.id,
+        state: { status: 'compensating' },
+        lock: { held: true },
+      });
+      await end(undone, 'compensated');
+      expect((await active(store, name)).id).toBe(third!.id);
+    });
+
     test('keeps the order within a batch, whatever the correlation ids', async () => {
       const { store } = subject();
       const name = uniqueName();

@@ -4,13 +4,25 @@ import type { MemoryRow } from './memory-row.js';
 /** The semantic locks: of the rows of one name with one key one is active, the others stand in line as they came. */
 export class MemoryLockLines {
   private readonly lines = new Map<string, MemoryRow[]>();
+  private places = 0;
 
   /** A new row takes its place. */
   arrive(row: MemoryRow): void {
     if (!row.lock) return;
+    row.lock.place = this.places += 1;
     const line = this.lines.get(keyOf(row));
     if (line) line.push(row);
     else this.lines.set(keyOf(row), [row]);
+  }
+
+  /** One that had left is to be undone: it comes again, and has its old place, before all who came since. */
+  comeAgain(row: MemoryRow): void {
+    const { left, saga } = row;
+    if (!left || row.lock || saga.state.status !== 'compensating') return;
+    row.lock = { ...left, state: 'arriving' };
+    const line = this.lines.get(keyOf(row)) ?? [];
+    const at = line.findIndex(({ lock }) => lock!.place > left.place);
+    this.lines.set(keyOf(row), line.toSpliced(at < 0 ? line.length : at, 0, row));
   }
 
   /** Is it the turn of a row that is due? If not, it waits with nothing due. */
@@ -30,12 +42,14 @@ export class MemoryLockLines {
     const { lock, saga } = row;
     if (!lock) return false;
     const { status } = saga.state;
-    const begins = status === 'running' || status === 'paused';
+    const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
+    const begins = status === 'running' || status === 'paused' || isUndone;
     if (!isTerminal(status) && (lock.state === 'held' || begins)) return false;
     const line = this.lines.get(keyOf(row))!.filter((other) => other !== row);
     if (line.length > 0) this.lines.set(keyOf(row), line);
     else this.lines.delete(keyOf(row));
     const next = this.first(row, now);
+    row.left = lock;
     row.lock = undefined;
     if (next?.lock?.state !== 'waiting') return false;
     grant(next, now);

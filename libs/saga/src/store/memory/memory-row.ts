@@ -37,12 +37,16 @@ export interface MemoryRow {
   woken: boolean;
   /** Of one with a semantic lock, until it has left the line. */
   lock?: RowLock;
+  /** The lock of one that has left the line. */
+  left?: RowLock;
 }
 
 export interface RowLock {
   readonly key: string;
   /** Stored and not looked at yet, in line, or active. */
   state: 'arriving' | 'waiting' | 'held';
+  /** The smaller, the sooner. */
+  place: number;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   readonly timeout?: number;
 }
@@ -76,7 +80,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
     step,
     watched: false,
     woken: false,
-    lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', timeout },
+    lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', place: 0, timeout },
   };
 }
 

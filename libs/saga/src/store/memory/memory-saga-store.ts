@@ -260,6 +260,7 @@ export class MemorySagaStore implements SagaStore {
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;
     saga.dueAt = edit.due ? now : undefined;
+    this.lines.comeAgain(row);
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });

@@ -24,6 +24,10 @@ export const lockLineFunctions = (schema: string, channel: string): string[] => 
   checkpointLocked(schema),
 ];
 
+/** It had completed, and is to be undone: it begins again, turning back. */
+export const isUndone = (i: string): string =>
+  `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
+
 /** Those whose turn it may be: one that is to begin later, and was not claimed yet, holds up nobody. */
 const IN_LINE = `l.lock_state IS NOT NULL
       AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
@@ -91,7 +95,8 @@ BEGIN
     UPDATE ${schema}.instance i SET lock_state = NULL
     WHERE i.id = ANY($1) AND i.lock_state IS NOT NULL
       AND (i.status IN ('completed', 'compensated', 'aborted')
-        OR (i.lock_state <> 'held' AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
+        OR (i.lock_state <> 'held' AND NOT ${isUndone('i')}
+          AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
     RETURNING i.name, i.lock_key
   LOOP
     PERFORM ${schema}.hand_over_1(gone.name, gone.lock_key);

@@ -1,3 +1,4 @@
+import { isUndone } from '../functions/lock-line.function.js';
 import { storedSagaColumns } from './stored-saga.sql.js';
 
 /** One saga by id ($1), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
@@ -17,10 +18,15 @@ LIMIT 1`;
 export const lockSql = (schema: string): string => `
 SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
 
-/** After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3. */
+/**
+ * After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3. A completed
+ * saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
+ */
 export const fenceOffSql = (schema: string): string => `
 UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL,
-  input = CASE WHEN $3::boolean THEN $2::json ELSE input END
+  input = CASE WHEN $3::boolean THEN $2::json ELSE input END,
+  lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND ${isUndone('instance')} THEN 'arriving'
+    ELSE lock_state END
 WHERE id = $1::uuid`;
 
 /** The first reason stands. */
