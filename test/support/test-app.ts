@@ -111,7 +111,7 @@ export class TestApps {
       `SELECT quote_ident(table_schema) AS name FROM information_schema.tables WHERE table_name = 'instance'`,
     );
     for (const { name } of schemas)
-      await this.sql(`TRUNCATE ${name}.instance, ${name}.step, ${name}.rate_limit`);
+      await this.sql(`TRUNCATE ${name}.instance, ${name}.step, ${name}.graph, ${name}.rate_limit`);
   }
 
   private async drop(): Promise<void> {

@@ -51,6 +51,8 @@ export interface StoredSaga {
   readonly id: string;
   readonly name: string;
   readonly version: number;
+  /** The revision of its version's graph that it keeps, since there is a newer one; undefined: the newest. */
+  readonly graphRevision?: number;
   readonly correlationId?: string;
   readonly input?: string;
   readonly priority: number;
@@ -144,7 +146,14 @@ export type StoreTarget = { readonly id: string } | { readonly name: string; rea
 
 /** An operator's change: a new state (the lease, if any, is taken away), or a request to the lease's holder. */
 export type Edit =
-  | { readonly state: SagaState; readonly input?: string; readonly due: boolean; readonly step: string }
+  | {
+      readonly state: SagaState;
+      readonly input?: string;
+      readonly due: boolean;
+      readonly step: string;
+      /** Moves it to this version, and the newest revision of its graph. */
+      readonly version?: number;
+    }
   | { readonly requestCancel: { readonly reason?: string } };
 
 export interface StoreFilter {

@@ -7,6 +7,8 @@ import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
 import { type RunEnd, SagaRun } from './saga-run.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
+import { unmetNeeds } from '../machine/unmet-needs.js';
+import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -22,6 +24,9 @@ export interface WorkerPorts {
   readonly store: SagaStore;
   readonly clock: StoreClock;
   readonly log: EngineLog;
+  readonly bindings: SagaBindings;
+  /** Reads the graphs that claimed sagas keep. */
+  readonly load: (sagas: readonly StoredSaga[]) => Promise<void>;
   readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
   readonly onSettled: (saga: SettledSaga) => void;
@@ -196,11 +201,13 @@ export class Worker {
     // The room is taken while the claim is under way.
     this.reserved += limit;
     try {
-      return await this.ports.store.claim({
+      const claim = await this.ports.store.claim({
         lease: this.lease,
         sagas: [...this.sagas.values()].map(({ graph }) => ({ name: graph.name, version: graph.version })),
         limit,
       });
+      await this.ports.load(claim.sagas);
+      return claim;
     } finally {
       this.reserved -= limit;
     }
@@ -221,8 +228,8 @@ export class Worker {
   }
 
   private run(saga: StoredSaga): void {
-    const runnable = this.sagas.get(sagaLabel(saga))!;
-    const run = new SagaRun(saga, runnable.graph, runnable.invoke, {
+    const bound = this.ports.bindings.of(saga)!;
+    const run = new SagaRun(saga, bound.graph, bound.invoke, {
       attempts: this.attempts,
       checkpoint: this.ports.checkpoint,
       store: this.ports.store,
@@ -233,6 +240,7 @@ export class Worker {
       log: this.ports.log,
     });
     run.begin(this.before(saga));
+    if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
     this.runs.set(saga.id, run);
@@ -268,6 +276,15 @@ export class Worker {
     }
     if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
     return events;
+  }
+
+  /** One that may need what the class does not have is not run. */
+  private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
+    const needs = unmetNeeds(bound, run.current);
+    if (needs.length === 0) return;
+    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.clock.now() }]);
+    const problems = needs.map(({ problem }) => problem).join('; ');
+    this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`);
   }
 
   private ran(run: SagaRun, end: RunEnd): void {

@@ -8,6 +8,7 @@ import type { SagaEvent } from './saga-event.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { mapSteps, withStep } from './step-changes.js';
+import { unfit } from './unfit.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -103,6 +104,8 @@ const TRANSITIONS: Transitions = {
       (state.status === 'compensating' && state.rollbackTo !== undefined);
     return mayTurnBack ? startTurningBack(graph, state, { kind: 'cancelled', reason }) : state;
   },
+
+  unfit: (_, state, event) => unfit(state, event),
 
   aborted: (_, state, { reason }) => ({
     ...state,

@@ -2,6 +2,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { buildSagaGraph, type DefaultPolicies } from '../definition/build-saga-graph.js';
 import { sagaLabel } from '../definition/saga-graph.js';
+import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { SagaRegistry, type RegisteredSaga } from './saga.registry.js';
@@ -51,7 +52,8 @@ export class SagaExplorer {
       );
     }
     const instance = wrapper.instance as Record<string, (context: object) => unknown>;
-    return { type, graph, instance, invoke: (method, context) => instance[method]!(context) };
+    const methods = new Set(methodsOf(type).plain);
+    return { type, graph, methods, instance, invoke: (method, context) => instance[method]!(context) };
   }
 }
 

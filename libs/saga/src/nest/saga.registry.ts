@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 
@@ -11,11 +11,9 @@ export interface RegisteredSaga extends RunnableSaga {
 /** The sagas of this application, by class, and by name and version. */
 export class SagaRegistry {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
-  private readonly byLabel: ReadonlyMap<string, RegisteredSaga>;
 
   constructor(readonly all: readonly RegisteredSaga[]) {
     this.byType = new Map(all.map((saga) => [saga.type, saga]));
-    this.byLabel = new Map(all.map((saga) => [sagaLabel(saga.graph), saga]));
   }
 
   /** The name of a saga given as its class or as its name. */
@@ -30,10 +28,6 @@ export class SagaRegistry {
       .map((saga) => saga.graph)
       .filter((graph) => graph.name === name)
       .reduce((a, b) => (b.version > a.version ? b : a));
-  }
-
-  graphOf(saga: { readonly name: string; readonly version: number }): SagaGraph | undefined {
-    return this.byLabel.get(sagaLabel(saga))?.graph;
   }
 
   ofType(type: Type): RegisteredSaga {

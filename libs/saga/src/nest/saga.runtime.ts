@@ -12,9 +12,12 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { v4 as uuid } from 'uuid';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
+import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
+import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
@@ -83,6 +86,8 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const application = this.applicationDataSource(options.dataSource);
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
+    const graphs = new PostgresGraphStore(dataSource, options.schema);
+    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log);
     const notify = (channel: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
     const wakeup = new ListenWakeup(poolOf(application), wakeupChannel(options.schema), notify, this.log);
@@ -92,6 +97,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       runnable,
       { ...options, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
       this.log,
+      new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
     return { engine, registry, options };
   }

@@ -87,7 +87,7 @@ export class SagaService {
     const { engine, registry } = await this.runtime.ready();
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    return toSnapshot(saga, registry.graphOf(saga), engine.now());
+    return toSnapshot(saga, await engine.graphOf(saga), engine.now());
   }
 
   /** Newest first, a page at a time. */
@@ -167,7 +167,7 @@ export class SagaService {
     const { engine, registry } = await this.runtime.ready();
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    const graph = registry.graphOf(saga);
+    const graph = await engine.graphOf(saga);
     if (graph) return toRollbackPlan(graph, saga);
     throw new SagaDefinitionError(
       `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
@@ -191,9 +191,7 @@ export class SagaService {
 
   private async edit(target: SagaTarget, edit: EditOf): Promise<void> {
     const { engine, registry } = await this.runtime.ready();
-    const edited = await engine.edit(this.toTarget(target, registry), (saga, now) =>
-      edit(saga, registry.graphOf(saga), now),
-    );
+    const edited = await engine.edit(this.toTarget(target, registry), edit);
     if (!edited) throw notFound(target);
   }
 

@@ -3,6 +3,7 @@ import { describeClaims } from './contract/claim.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
+import { describeGraphs } from './contract/graph.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeStarts } from './contract/start.contract.js';
@@ -39,5 +40,6 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeFinding(current);
     describeLocks(current);
     describeRateLimits(current);
+    describeGraphs(current);
   });
 }

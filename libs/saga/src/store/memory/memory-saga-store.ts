@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { GraphStore } from '../../engine/graph-store.js';
 import type {
   Checkpoint,
   CheckpointResult,
@@ -30,6 +31,7 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable } from './stored-copy.js';
@@ -54,6 +56,7 @@ export interface MemorySagaStoreOptions {
  */
 export class MemorySagaStore implements SagaStore {
   private readonly rows = new Map<string, MemoryRow>();
+  readonly graphs: GraphStore = new MemoryGraphStore(this.rows);
   private readonly correlations = new Map<string, MemoryRow>();
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
@@ -232,6 +235,7 @@ export class MemorySagaStore implements SagaStore {
     record(row, { ...edit, changed: [...edit.state.steps.keys()] }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
+    if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;

@@ -333,7 +333,8 @@ export class PostgresSagaStore implements SagaStore {
         release: { dueAt: edit.due ? now : undefined },
       },
     ]);
-    await this.query(manager, this.sql.fenceOff, [saga.id, edit.input ?? null, 'input' in edit]);
+    const { input = null, version = null } = edit;
+    await this.query(manager, this.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
     if (saga.lock) await this.query(manager, this.sql.leaveLine, [[saga.id]]);
     if (edit.due) await this.notify(manager, 'due');
     if (saga.lockedBy !== undefined) await this.notify(manager, `look:${saga.id}`);

@@ -16,10 +16,11 @@ LIMIT 1`;
 export const lockSql = (schema: string): string => `
 SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
 
-/** After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3. */
+/** After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3; $4: the new version. */
 export const fenceOffSql = (schema: string): string => `
 UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL,
-  input = CASE WHEN $3::boolean THEN $2::json ELSE input END
+  input = CASE WHEN $3::boolean THEN $2::json ELSE input END,
+  version = coalesce($4::int, version), graph_revision = CASE WHEN $4::int IS NULL THEN graph_revision END
 WHERE id = $1::uuid`;
 
 /** The first reason stands. */
