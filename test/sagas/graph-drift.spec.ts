@@ -8,7 +8,8 @@ import {
 } from '../../libs/saga/src/index.js';
 import { until } from '../support/gate.js';
 import { journal, Journalled } from '../support/journalled.js';
-import { TestApps } from '../support/test-app.js';
+import { passTimeUntil } from '../support/pass-time.js';
+import { type TestApp, TestApps } from '../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 const LATER = { delay: '1h' } as const;
@@ -56,19 +57,20 @@ const failing = (saga: Type, options: SagaModuleOptions = {}) =>
     (error: unknown) => error,
   );
 
-/** As if the hour were over. */
-async function passTime(ids: readonly string[]): Promise<void> {
-  await apps.sql('UPDATE saga.step SET retry_at = now() WHERE saga_id = ANY($1)', [ids]);
-  await apps.sql('UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = ANY($1)', [ids]);
-}
+const standAt = async (ids: readonly string[], step: string) =>
+  (
+    await apps.sql('SELECT FROM saga.instance WHERE id = ANY($1) AND step = $2 AND locked_by IS NULL', [
+      ids,
+      step,
+    ])
+  ).length === ids.length;
 
-const standAt = (ids: readonly string[], step: string) =>
-  until(async () => {
-    const rows = await apps.sql(
-      `SELECT FROM saga.instance WHERE id = ANY($1) AND step = $2 AND locked_by IS NULL`,
-      [ids, step],
-    );
-    return rows.length === ids.length;
+/** They come to an end, or need a person, whatever they wait for. */
+const settle = ({ sagas }: TestApp, ids: readonly string[]) =>
+  passTimeUntil(apps, ids, async () => {
+    const seen = await Promise.all(ids.map((id) => sagas.get(id)));
+    const settled = seen.every(({ status, finishedAt }) => finishedAt || status === 'stuck');
+    return settled ? Promise.all(ids.map((id) => sagas.wait(id))) : undefined;
   });
 
 /** Three orders before they are charged, and two after. */
@@ -76,10 +78,9 @@ async function orders(): Promise<{ before: string[]; after: string[] }> {
   const { sagas, close } = await start(Order);
   const ids: string[] = [];
   for (let n = 0; n < 5; n += 1) ids.push((await sagas.start(Order, { lost: n === 4 })).id);
-  await standAt(ids, 'charge');
+  await until(() => standAt(ids, 'charge'));
   const [before, after] = [ids.slice(0, 3), ids.slice(3)];
-  await passTime(after);
-  await standAt(after, 'ship');
+  await passTimeUntil(apps, after, () => standAt(after, 'ship'), 'charge');
   await close();
   journal.length = 0;
   return { before, after };
@@ -159,25 +160,22 @@ describe('a step that is renamed with three instances before it and two after', 
 
   test('with onDrift warn, lets the two go on under the graph that they started with, forward and back', async () => {
     const { after } = await orders();
-    const { sagas } = await start(Renamed, warned);
+    const app = await start(Renamed, warned);
     expect(await keptRevisions()).toEqual([1]);
     expect((await revisions()).map(({ revision }) => revision)).toEqual([1, 2]);
-    await passTime(after);
-    const [shipped, lost] = await Promise.all(after.map((id) => sagas.wait(id)));
+    const [shipped, lost] = await settle(app, after);
     expect(shipped).toMatchObject({ status: 'completed' });
     expect(lost).toMatchObject({ status: 'compensated', failure: { error: { message: 'lost on the way' } } });
     // Nobody pays twice, and who is to get their money back does.
     expect(journal.filter((entry) => entry !== 'ship')).toEqual(['refund', 'undo reserve']);
-    const steps = (await sagas.get(after[0]!)).steps.map(({ name, status }) => `${name} ${status}`);
+    const steps = (await app.sagas.get(after[0]!)).steps.map(({ name, status }) => `${name} ${status}`);
     expect(steps).toEqual(['reserve completed', 'charge completed', 'ship completed']);
   });
 
   test('with onDrift warn, stops the three before anything of them is run, until the code has what they need', async () => {
     const { before } = await orders();
     const renamed = await start(Renamed, warned);
-    await passTime(before);
-    const outcomes = await Promise.all(before.map((id) => renamed.sagas.wait(id)));
-    for (const { status, failure } of outcomes) {
+    for (const { status, failure } of await settle(renamed, before)) {
       expect(status).toBe('stuck');
       expect(failure).toMatchObject({ step: 'charge', error: { code: 'SAGA_DRIFT' } });
       expect(failure!.error!.message).toContain("step 'charge' is not done yet, and is gone");
@@ -197,11 +195,8 @@ describe('a step that is renamed with three instances before it and two after', 
 
     const again = await start(Order, warned);
     for (const id of [first, second]) await again.sagas.retry(id);
-    await passTime([first, second]);
-    await standAt([first, second], 'ship');
-    await passTime([first, second]);
-    for (const id of [first, second])
-      expect(await again.sagas.wait(id)).toEqual({ id, status: 'completed', results: expect.anything() });
+    for (const outcome of await settle(again, [first, second]))
+      expect(outcome).toEqual({ id: outcome.id, status: 'completed', results: expect.anything() });
     expect(journal.slice(1).sort()).toEqual(['charge', 'charge', 'ship', 'ship']);
   });
 
@@ -243,10 +238,9 @@ describe('an instance whose compensation is gone', () => {
 
   test('is stuck rather than undone in part, and keeps what made it turn back', async () => {
     const { after } = await orders();
-    const { sagas } = await start(Unforgiving, warned);
-    await passTime(after);
-    const [one] = await Promise.all(after.map((id) => sagas.wait(id)));
-    expect(one).toMatchObject({ status: 'stuck' });
+    const app = await start(Unforgiving, warned);
+    const { sagas } = app;
+    expect(await settle(app, after)).toMatchObject([{ status: 'stuck' }, { status: 'stuck' }]);
     await sagas.cancel(after[0]!, { reason: 'enough' });
     await until(async () => (await sagas.get(after[0]!)).status === 'stuck');
     const { failure, steps } = await sagas.get(after[0]!);

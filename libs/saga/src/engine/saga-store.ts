@@ -149,12 +149,19 @@ export type Edit =
   | {
       readonly state: SagaState;
       readonly input?: string;
-      readonly due: boolean;
+      /** At once, or at this time (milliseconds since the epoch), or never by itself. */
+      readonly due: boolean | number;
       readonly step: string;
       /** Moves it to this version, and the newest revision of its graph. */
       readonly version?: number;
     }
   | { readonly requestCancel: { readonly reason?: string } };
+
+/** When a saga is due after such a change. */
+export function dueAfter({ due }: { readonly due: boolean | number }, now: number): number | undefined {
+  if (typeof due === 'number') return due;
+  return due ? now : undefined;
+}
 
 export interface StoreFilter {
   readonly name?: string;

@@ -50,8 +50,10 @@ export interface StepSnapshot {
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
-  /** It is due, and no worker has taken it: all are busy, or none has this saga in this version. */
+  /** It is due, and no worker has taken it yet: all are busy. */
   | { readonly kind: 'worker'; readonly since: Date }
+  /** It is due, and this application does not have its saga in this version: no worker has it, unless another application does. */
+  | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
   /** Its semantic lock is another's: the one that holds it, or is next to. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
@@ -183,7 +185,12 @@ function waitingFor(saga: StoredSaga, graph: SagaGraph | undefined, now: number)
   const { lock } = saga;
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
-  if (saga.dueAt <= now) return { kind: 'worker', since: new Date(saga.dueAt) };
+  if (saga.dueAt <= now) {
+    const since = new Date(saga.dueAt);
+    return graph
+      ? { kind: 'worker', since }
+      : { kind: 'version', saga: saga.name, version: saga.version, since };
+  }
   const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
   return step && step.attempts > 0

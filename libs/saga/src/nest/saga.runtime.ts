@@ -15,6 +15,7 @@ import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaUpgrades } from '../engine/saga-upgrades.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
@@ -32,6 +33,7 @@ export interface Running {
   readonly engine: SagaEngine;
   readonly registry: SagaRegistry;
   readonly options: ResolvedSagaOptions;
+  readonly upgrades: SagaUpgrades;
 }
 
 /**
@@ -59,17 +61,22 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { engine, options } = await this.ready();
+    const { engine, options, upgrades } = await this.ready();
     this.started = engine.start();
     await this.started;
-    this.poller.start(options.pollInterval, () => engine.tick());
+    upgrades.tick();
+    this.poller.start(options.pollInterval, () => {
+      engine.tick();
+      upgrades.tick();
+    });
   }
 
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
     if (!this.running) return;
-    const { engine } = await this.running;
+    const { engine, upgrades } = await this.running;
     await this.started;
+    await upgrades.stop();
     await engine.stop();
   }
 
@@ -99,7 +106,8 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       this.log,
       new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
-    return { engine, registry, options };
+    const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
+    return { engine, registry, options, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
   }
 
   private applicationDataSource(name: string | undefined): DataSource {

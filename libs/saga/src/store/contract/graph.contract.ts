@@ -191,6 +191,17 @@ export function describeGraphs(subject: () => StoreSubject): void {
       expect((await claim(2)).sagas).toMatchObject([{ id: given.id, state: before.state }]);
     });
 
+    test('can leave one that is to begin later to its time', async () => {
+      const { store } = subject();
+      const given = await started(store, { delay: 60_000 });
+      const edited = await store.edit({ id: given.id }, ({ state, dueAt }) => ({
+        ...{ state, due: dueAt!, step: '' },
+        version: 2,
+      }));
+      expect(edited).toMatchObject({ version: 2 });
+      expect(Math.abs(edited!.dueAt! - given.dueAt!)).toBeLessThan(1);
+    });
+
     test('is none of an edit that names no version', async () => {
       const { graphs, store } = subject();
       const given = await started(store);

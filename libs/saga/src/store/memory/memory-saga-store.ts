@@ -1,22 +1,23 @@
 import type { EntityManager } from 'typeorm';
 import type { GraphStore } from '../../engine/graph-store.js';
-import type {
-  Checkpoint,
-  CheckpointResult,
-  Claim,
-  ClaimRequest,
-  Edit,
-  Lease,
-  NewSaga,
-  RateLimit,
-  RenewResult,
-  Reservation,
-  SagaStore,
-  StartResult,
-  StoredSaga,
-  StoredSummary,
-  StoreFilter,
-  StoreTarget,
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Claim,
+  type ClaimRequest,
+  dueAfter,
+  type Edit,
+  type Lease,
+  type NewSaga,
+  type RateLimit,
+  type RenewResult,
+  type Reservation,
+  type SagaStore,
+  type StartResult,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+  type StoreTarget,
 } from '../../engine/saga-store.js';
 import { isSettled } from '../../machine/saga-state.js';
 import {
@@ -239,7 +240,7 @@ export class MemorySagaStore implements SagaStore {
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;
-    saga.dueAt = edit.due ? now : undefined;
+    saga.dueAt = dueAfter(edit, now);
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });

@@ -1,21 +1,22 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type {
-  Checkpoint,
-  CheckpointResult,
-  Claim,
-  ClaimRequest,
-  Edit,
-  Lease,
-  NewSaga,
-  RateLimit,
-  RenewResult,
-  Reservation,
-  SagaStore,
-  StartResult,
-  StoredSaga,
-  StoredSummary,
-  StoreFilter,
-  StoreTarget,
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Claim,
+  type ClaimRequest,
+  dueAfter,
+  type Edit,
+  type Lease,
+  type NewSaga,
+  type RateLimit,
+  type RenewResult,
+  type Reservation,
+  type SagaStore,
+  type StartResult,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+  type StoreTarget,
 } from '../../engine/saga-store.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { checkpointParameters, checkpointOneParameters } from './checkpoint-parameters.js';
@@ -322,6 +323,7 @@ export class PostgresSagaStore implements SagaStore {
     edit: Extract<Edit, { state: unknown }>,
     now: number,
   ): Promise<void> {
+    const dueAt = dueAfter(edit, now);
     await this.checkpointOn(manager, [
       {
         id: saga.id,
@@ -330,13 +332,13 @@ export class PostgresSagaStore implements SagaStore {
         changed: [...edit.state.steps.keys()],
         step: edit.step,
         cancelSeen: true,
-        release: { dueAt: edit.due ? now : undefined },
+        release: { dueAt },
       },
     ]);
     const { input = null, version = null } = edit;
     await this.query(manager, this.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
     if (saga.lock) await this.query(manager, this.sql.leaveLine, [[saga.id]]);
-    if (edit.due) await this.notify(manager, 'due');
+    if (dueAt !== undefined) await this.notify(manager, 'due');
     if (saga.lockedBy !== undefined) await this.notify(manager, `look:${saga.id}`);
   }
 
