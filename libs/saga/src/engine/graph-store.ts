@@ -6,6 +6,12 @@ export interface SagaVersion {
   readonly version: number;
 }
 
+/** A version of a saga, or all that there are. */
+export interface SagaVersions {
+  readonly name: string;
+  readonly version?: number;
+}
+
 /** A graph as it was deployed once. */
 export interface StoredGraph extends SagaVersion {
   /** 1; one more each time that the graph changed and its version did not. */
@@ -21,7 +27,7 @@ export type UnfinishedSaga = Pick<
 
 export interface GraphReader {
   /** Every revision that is stored of these versions, the oldest first. */
-  stored(sagas: readonly SagaVersion[]): Promise<StoredGraph[]>;
+  stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]>;
   /** All that have not ended, as of one moment, in batches. */
   eachUnfinished(saga: SagaVersion, visit: (batch: readonly UnfinishedSaga[]) => void): Promise<void>;
 }

@@ -55,6 +55,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
       ]);
       expect(await graphs.stored([{ ...a, version: 2 }])).toEqual([]);
       expect(await graphs.stored([])).toEqual([]);
+      expect(await graphs.stored([{ name: a.name }])).toHaveLength(2);
       expect(await graphs.reading((reader) => reader.stored([a, b]))).toHaveLength(3);
     });
 

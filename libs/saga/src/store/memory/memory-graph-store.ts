@@ -3,6 +3,7 @@ import type {
   GraphStore,
   GraphWriter,
   SagaVersion,
+  SagaVersions,
   StoredGraph,
   UnfinishedPage,
   UnfinishedSaga,
@@ -19,8 +20,10 @@ export class MemoryGraphStore implements GraphStore {
 
   constructor(private readonly rows: ReadonlyMap<string, MemoryRow>) {}
 
-  async stored(sagas: readonly SagaVersion[]): Promise<StoredGraph[]> {
-    return storedCopy(this.graphs.filter((graph) => sagas.some((saga) => isSame(saga, graph))));
+  async stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
+    const isOne = (graph: StoredGraph) =>
+      sagas.some(({ name, version = graph.version }) => isSame({ name, version }, graph));
+    return storedCopy(this.graphs.filter(isOne));
   }
 
   reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import type {
   GraphStore,
   GraphWriter,
   SagaVersion,
+  SagaVersions,
   StoredGraph,
   UnfinishedPage,
   UnfinishedSaga,
@@ -35,7 +36,7 @@ export class PostgresGraphStore implements GraphStore {
     };
   }
 
-  stored(sagas: readonly SagaVersion[]): Promise<StoredGraph[]> {
+  stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
     return storedOn(this.dataSource.manager, sagas);
   }
 
@@ -100,10 +101,10 @@ export class PostgresGraphStore implements GraphStore {
   }
 }
 
-async function storedOn(manager: EntityManager, sagas: readonly SagaVersion[]): Promise<StoredGraph[]> {
+async function storedOn(manager: EntityManager, sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
   if (sagas.length === 0) return [];
   const rows = await manager.getRepository(SagaGraphRevision).find({
-    where: sagas.map(({ name, version }) => ({ name, version })),
+    where: sagas.map(({ name, version }) => (version === undefined ? { name } : { name, version })),
     order: { name: 'ASC', version: 'ASC', revision: 'ASC' },
   });
   return rows.map(({ name, version, revision, graph }) => ({ name, version, revision, graph }));
