@@ -81,4 +81,18 @@ describe('the packed tarball, installed in a project of its own', () => {
     },
     120_000,
   );
+
+  test('has the command line, which finds the sagas of the project', async () => {
+    const file = join(folder, 'sagas.mjs');
+    const saga = `import { Saga, Step } from 'nestjs-durable-saga';
+      export class Order { act() {} }
+      Step()(Order.prototype, 'act', {});
+      Saga()(Order);`;
+    await writeFile(file, saga);
+    const bin = join(folder, 'node_modules/.bin/saga');
+    const { stdout } = await run(bin, ['graph', 'diff', file], {
+      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+    });
+    expect(stdout).toMatch(/nobody is affected|order@1 {2}new/);
+  });
 });

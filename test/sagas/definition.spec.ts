@@ -121,7 +121,7 @@ describe('a saga', () => {
     const { sagas } = await apps.start({ sagas: [OrderV2] });
     expect(await sagas.get(id)).toMatchObject({
       status: 'running',
-      waitingFor: { kind: 'worker' },
+      waitingFor: { kind: 'version', saga: 'order', version: 1 },
       steps: [],
     });
     await sagas.cancel(id, { reason: 'gone' });

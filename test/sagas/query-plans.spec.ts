@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Checkpoint, NewSaga } from '../../libs/saga/src/engine/saga-store.js';
 import { PENDING } from '../../libs/saga/src/machine/saga-state.js';
 import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
+import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
 import { StatementLog } from '../support/statement-log.js';
@@ -27,6 +28,7 @@ let database: TestDatabase;
 let client: pg.Client;
 let application: DataSource;
 let store: PostgresSagaStore;
+let graphs: PostgresGraphStore;
 const sent = new StatementLog();
 /** What auto_explain told of the statements that `client` ran. */
 const explained: { text: string; nodes: PlanNode[] }[] = [];
@@ -50,6 +52,7 @@ beforeAll(async () => {
   const dataSource = await createSagaDataSource(application, 'saga');
   await migrate(dataSource, 'saga');
   store = new PostgresSagaStore(dataSource);
+  graphs = new PostgresGraphStore(dataSource, 'saga');
   // The planner's idea of the tables is that they are empty, and nobody corrects it.
   for (const table of ['instance', 'step']) {
     await client.query(`ALTER TABLE saga.${table} SET (autovacuum_enabled = off)`);
@@ -240,6 +243,19 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     sent.statements = [];
     const waiting = taken!.id === first.id ? second : first;
     expect(await store.load(waiting)).toMatchObject({ slotsTaken: 1 });
+  },
+  'a look at what has not ended, in pages': async () => {
+    await store.start(newSagas({ leased: false }), LEASE);
+    sent.statements = [];
+    const order = { name: 'order', version: 1 };
+    for (let after: string | undefined, more = true; more; more = after !== undefined)
+      after = (await graphs.unfinished(order, 100, after)).next;
+  },
+  'keeping an older graph': async () => {
+    const name = `drifted-${randomUUID()}`;
+    await store.start(newSagas({ name, leased: false }), LEASE);
+    sent.statements = [];
+    await graphs.exclusively((writer) => writer.keep({ name, version: 1 }, 1));
   },
   'reserve of a rate limit': () =>
     store.reserve({ saga: 'order', step: 'charge', count: 10, per: 1_000 }, 20),

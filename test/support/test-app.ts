@@ -111,7 +111,9 @@ export class TestApps {
       `SELECT quote_ident(table_schema) AS name FROM information_schema.tables WHERE table_name = 'instance'`,
     );
     for (const { name } of schemas)
-      await this.sql(`TRUNCATE ${name}.instance, ${name}.step, ${name}.rate_limit, ${name}.concurrency`);
+      await this.sql(
+        `TRUNCATE ${['instance', 'step', 'graph', 'rate_limit', 'concurrency'].map((table) => `${name}.${table}`).join(', ')}`,
+      );
   }
 
   private async drop(): Promise<void> {

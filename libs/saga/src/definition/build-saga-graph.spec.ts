@@ -312,7 +312,7 @@ describe('a wrong definition', () => {
 
   it('of the saga’s options is told once, and as the saga’s', () => {
     const message = problemsOf(sagaWith({}, { retry: { attempts: 0 }, retries: 3 }));
-    expect(message).toMatch(/@Saga has no option 'retries'; it has: name, version, retry/);
+    expect(message).toMatch(/@Saga has no option 'retries'; it has: name, version, /);
     expect(message.match(/@Saga retry\.attempts is 0/g)).toHaveLength(1);
     expect(message).not.toContain("step '");
   });

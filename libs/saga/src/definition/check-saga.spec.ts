@@ -13,10 +13,41 @@ describe('the graph’s own options', () => {
     expect(buildSagaGraph(sagaOf({ pay: {} }, options))).toMatchObject({ ...options, timeout: 3_600_000 });
   });
 
+  it('say which versions it is moved from, the latest first', () => {
+    const from = (upgradeFrom: unknown) =>
+      buildSagaGraph(sagaOf({ pay: {} }, { version: 4, upgradeFrom })).upgradeFrom;
+    expect([from(undefined), from(1), from([1, 3, 1])]).toEqual([undefined, [1], [3, 1]]);
+  });
+
   it.each<[string, object, RegExp]>([
     ['a timeout of 0', { timeout: 0 }, /@Saga timeout 0 would .*; leave it out for none/],
     ['a timeout that is no duration', { timeout: 'soon' }, /@Saga timeout: 'soon' is not a duration; give/],
     ['another onFailure', { onFailure: 'ignore' }, /@Saga onFailure is 'ignore'; give 'compensate' or 'susp/],
+    [
+      'moved from the same version',
+      { version: 2, upgradeFrom: 2 },
+      /upgradeFrom 2 is no version before 2; give a lower/,
+    ],
+    [
+      'moved from a later version',
+      { version: 2, upgradeFrom: [1, 3] },
+      /upgradeFrom 3 is no version before 2; give a/,
+    ],
+    [
+      'moved from version 0',
+      { version: 2, upgradeFrom: 0 },
+      /upgradeFrom 0 is no version before 2; give a lower/,
+    ],
+    [
+      'moved from no number',
+      { version: 2, upgradeFrom: '1' },
+      /upgradeFrom '1' is no version before 2; give a/,
+    ],
+    [
+      'moved to the first version',
+      { upgradeFrom: 1 },
+      /upgradeFrom 1 is no version before 1; give the new graph a hi/,
+    ],
     ['a key that is no function', { lockKey: 'id' }, /@Saga lockKey is 'id'; give a function/],
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],

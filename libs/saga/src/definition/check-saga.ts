@@ -9,6 +9,7 @@ import type { SagaOptions } from './saga-options.js';
 const SAGA_OPTIONS = [
   'name',
   'version',
+  'upgradeFrom',
   'retry',
   'compensationRetry',
   'timeout',
@@ -43,6 +44,7 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
   return {
     name: name as string,
     version: version as number,
+    upgradeFrom: readUpgradeFrom(options.upgradeFrom, version, report),
     timeout:
       timeout === undefined
         ? undefined
@@ -51,6 +53,19 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     lockKey: read.function(options.lockKey, 'lockKey'),
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
   };
+}
+
+function readUpgradeFrom(given: unknown, version: unknown, report: Report): readonly number[] | undefined {
+  if (given === undefined) return undefined;
+  const versions: unknown[] = Array.isArray(given) ? given : [given];
+  for (const from of versions) {
+    if (Number.isInteger(from) && (from as number) >= 1 && (from as number) < (version as number)) continue;
+    report(
+      `@Saga upgradeFrom ${inspect(from)} is no version before ${inspect(version)}`,
+      version === 1 ? 'give the new graph a higher version' : 'give a lower version, such as upgradeFrom: 1',
+    );
+  }
+  return [...new Set(versions as number[])].sort((a, b) => b - a);
 }
 
 /** `PlaceOrder` → `place-order`, `HTTPRequest2` → `http-request2`. */

@@ -46,6 +46,8 @@ export interface StepNode {
 export interface SagaGraph {
   readonly name: string;
   readonly version: number;
+  /** The lower versions whose running instances are moved to this one; undefined: none. */
+  readonly upgradeFrom?: readonly number[];
   /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
   readonly timeout?: number;
   /** `suspend`: a failure waits for an operator instead of turning the saga back. */

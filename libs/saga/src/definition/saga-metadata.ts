@@ -3,8 +3,9 @@ import type { Type } from '@nestjs/common';
 import type { SagaOptions } from './saga-options.js';
 import type { StepOptions } from './step-options.js';
 
-const SAGA = Symbol('nestjs-durable-saga:saga');
-const STEPS = Symbol('nestjs-durable-saga:steps');
+// Shared by copies of this package: the one of the command line may be another than that of the application.
+const SAGA = Symbol.for('nestjs-durable-saga:saga');
+const STEPS = Symbol.for('nestjs-durable-saga:steps');
 
 export interface StepMetadata {
   readonly method: string;

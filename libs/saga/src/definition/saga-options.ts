@@ -9,6 +9,11 @@ export interface SagaOptions {
    * theirs, new ones start on the highest.
    */
   version?: number;
+  /**
+   * Running instances of these versions are moved to this one, each as soon as the graph allows it: all that has
+   * happened to it has to have its place there, under its name. The others stay on theirs. Default: none.
+   */
+  upgradeFrom?: number | readonly number[];
   /** For this saga's steps; default: the module's. */
   retry?: RetryPolicy;
   /** For this saga's compensations; default: the module's. */

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { SerializedError } from '../definition/saga-failure.js';
-import { sagaLabel, type StepNode } from '../definition/saga-graph.js';
+import { type SagaGraph, sagaLabel, type StepNode } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isTerminal } from '../machine/saga-state.js';
@@ -12,11 +12,12 @@ import type { Child, Edit, StoredSaga, StoreTarget } from './saga-store.js';
 import { serializeError } from './serialize-error.js';
 
 export interface ChildSagasPorts {
-  readonly definitions: SagaDefinitions;
+  /** The graph on which new sagas of this class start. */
+  readonly latest: SagaDefinitions['latest'];
   readonly ended: (ids: readonly string[]) => Promise<StoredSaga[]>;
   readonly edit: (
     target: StoreTarget,
-    change: (saga: StoredSaga, now: number) => Edit | undefined,
+    change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
   ) => Promise<StoredSaga | undefined>;
   readonly now: () => number;
 }
@@ -39,7 +40,7 @@ export class ChildSagas {
    * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
    */
   make(node: StepNode, { id, priority, tags }: StoredSaga, input: string | undefined): Child {
-    const graph = this.ports.definitions.latest(node.child!());
+    const graph = this.ports.latest(node.child!());
     const given = { id: uuidv7(), fresh: true, priority, tags };
     return { ...newSagaOf(graph, input, given), leased: false, parent: { id, step: node.name } };
   }
@@ -59,8 +60,8 @@ export class ChildSagas {
   async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     const asked: SagaEvent = { type: 'child-cancelling', step };
     try {
-      const child = await this.ports.edit({ id }, (saga, now) =>
-        cancelEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
+      const child = await this.ports.edit({ id }, (saga, graph, now) =>
+        cancelEdit(saga, graph, now, { reason }),
       );
       return [asked, ...this.endIfOver(child, step)];
     } catch (error) {
@@ -75,8 +76,8 @@ export class ChildSagas {
    */
   async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     try {
-      const child = await this.ports.edit({ id }, (saga, now) =>
-        undoEdit(saga, this.ports.definitions.graphOf(saga), now, { reason }),
+      const child = await this.ports.edit({ id }, (saga, graph, now) =>
+        undoEdit(saga, graph, now, { reason }),
       );
       if (!child)
         throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);

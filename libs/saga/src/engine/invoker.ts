@@ -7,4 +7,6 @@ export type Invoker = (method: string, context: object) => unknown;
 export interface RunnableSaga {
   readonly graph: SagaGraph;
   readonly invoke: Invoker;
+  /** Those of its class that are no steps; default: the compensations that its graph names. */
+  readonly methods?: ReadonlySet<string>;
 }

@@ -5,6 +5,4 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 export interface SagaDefinitions {
   /** The graph on which new sagas of this class start: that of the highest version of its name. */
   latest(type: Type): SagaGraph;
-  /** Undefined: it does not know this name in this version. */
-  graphOf(saga: { readonly name: string; readonly version: number }): SagaGraph | undefined;
 }

@@ -86,7 +86,6 @@ function scene(): Scene {
         runnable,
         {
           latest: (type) => buildSagaGraph(type),
-          graphOf: ({ name }) => runnable.find(({ graph }) => graph.name === name)?.graph,
         },
         {
           workerId: `worker-${engines.length + 1}`,

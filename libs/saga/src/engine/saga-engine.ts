@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { EngineLog } from './engine-log.js';
 import { GroupWriter } from './group-writer.js';
@@ -21,6 +22,7 @@ import {
 } from './saga-store.js';
 import { INITIAL } from '../machine/saga-state.js';
 import type { SagaDefinitions } from './saga-definitions.js';
+import { type Revised, SagaBindings, UnreadGraph } from './saga-bindings.js';
 import { StoreClock } from './store-clock.js';
 import type { Wakeup, WakeupMessage } from './wakeup.js';
 import { Worker } from './worker.js';
@@ -74,6 +76,8 @@ export class SagaEngine {
     definitions: SagaDefinitions,
     options: EngineOptions,
     private readonly log: EngineLog,
+    /** What the instances of this application's sagas go by, those of sagas that are not run here included. */
+    readonly bindings = new SagaBindings(sagas, async () => []),
   ) {
     this.lease = { worker: options.workerId, duration: options.lease };
     const shared = {
@@ -111,10 +115,12 @@ export class SagaEngine {
         store,
         clock: this.clock,
         log,
+        bindings,
+        load: (claimed) => this.persistently(() => bindings.load(claimed)),
         checkpoint: (checkpoint) => this.checkpoint(checkpoint),
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
         children: new ChildSagas({
-          definitions,
+          latest: (type) => definitions.latest(type),
           ended: (ids) => this.persistently(() => store.ended(ids)),
           edit: (target, change) => this.edit(target, change),
           now: () => this.clock.now(),
@@ -175,12 +181,26 @@ export class SagaEngine {
     return this.store.startWithin(manager, { ...saga, leased: false }, this.lease);
   }
 
-  /** An operator's change. */
-  edit(
+  /** An operator's change; `graph` is the one that the saga goes by, undefined: this application does not have it. */
+  async edit(
     target: StoreTarget,
-    change: (saga: StoredSaga, now: number) => Edit | undefined,
+    change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    return this.persistently(() => this.store.edit(target, change));
+    const edited = (saga: StoredSaga, now: number) => change(saga, this.bindings.of(saga)?.graph, now);
+    for (;;) {
+      try {
+        return await this.persistently(() => this.store.edit(target, edited));
+      } catch (error) {
+        if (!(error instanceof UnreadGraph)) throw error;
+        await this.graphOf(error.saga);
+      }
+    }
+  }
+
+  /** The graph that a saga goes by; undefined: this application does not have it. */
+  async graphOf(saga: Revised): Promise<SagaGraph | undefined> {
+    await this.persistently(() => this.bindings.load([saga]));
+    return this.bindings.of(saga)?.graph;
   }
 
   load(target: StoreTarget): Promise<StoredSaga | undefined> {

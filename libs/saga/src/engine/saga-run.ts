@@ -101,6 +101,10 @@ export class SagaRun implements TransactionHost {
     return this.fenced;
   }
 
+  get current(): SagaState {
+    return this.state;
+  }
+
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     for (const event of events) this.apply(event);

@@ -63,6 +63,8 @@ export interface StoredSaga {
   readonly id: string;
   readonly name: string;
   readonly version: number;
+  /** The revision of its version's graph that it keeps, since there is a newer one; undefined: the newest. */
+  readonly graphRevision?: number;
   readonly correlationId?: string;
   readonly input?: string;
   readonly priority: number;
@@ -178,8 +180,22 @@ export type StoreTarget = { readonly id: string } | { readonly name: string; rea
 
 /** An operator's change: a new state (the lease, if any, is taken away), or a request to the lease's holder. */
 export type Edit =
-  | { readonly state: SagaState; readonly input?: string; readonly due: boolean; readonly step: string }
+  | {
+      readonly state: SagaState;
+      readonly input?: string;
+      /** At once, or at this time (milliseconds since the epoch), or never by itself. */
+      readonly due: boolean | number;
+      readonly step: string;
+      /** Moves it to this version, and the newest revision of its graph. */
+      readonly version?: number;
+    }
   | { readonly requestCancel: { readonly reason?: string } };
+
+/** When a saga is due after such a change. */
+export function dueAfter({ due }: { readonly due: boolean | number }, now: number): number | undefined {
+  if (typeof due === 'number') return due;
+  return due ? now : undefined;
+}
 
 export interface StoreFilter {
   readonly name?: string;

@@ -9,6 +9,8 @@ import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
 import { type RunEnd, SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
+import { unmetNeeds } from '../machine/unmet-needs.js';
+import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -24,6 +26,9 @@ export interface WorkerPorts {
   readonly store: SagaStore;
   readonly clock: StoreClock;
   readonly log: EngineLog;
+  readonly bindings: SagaBindings;
+  /** Reads the graphs that claimed sagas keep. */
+  readonly load: (sagas: readonly StoredSaga[]) => Promise<void>;
   readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
@@ -219,13 +224,15 @@ export class Worker {
     // The room is taken while the claim is under way.
     this.reserved += limit;
     try {
-      return await this.ports.store.claim({
+      const claim = await this.ports.store.claim({
         lease: this.lease,
         sagas: [...this.sagas.values()].map(({ graph: { name, version } }) => ({
           ...{ name, version, concurrency: this.limits.get(name) },
         })),
         limit,
       });
+      await this.ports.load(claim.sagas);
+      return claim;
     } finally {
       this.reserved -= limit;
     }
@@ -246,9 +253,10 @@ export class Worker {
   }
 
   private run(saga: StoredSaga): void {
-    const runnable = this.sagas.get(sagaLabel(saga))!;
-    const run = new SagaRun(saga, runnable.graph, runnable.invoke, this.runPorts);
+    const bound = this.ports.bindings.of(saga)!;
+    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts);
     run.begin(this.before(saga));
+    if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
     this.runs.set(saga.id, run);
@@ -291,6 +299,15 @@ export class Worker {
     }
     if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
     return events;
+  }
+
+  /** One that may need what the class does not have is not run. */
+  private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
+    const needs = unmetNeeds(bound, run.current);
+    if (needs.length === 0) return;
+    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.clock.now() }]);
+    const problems = needs.map(({ problem }) => problem).join('; ');
+    this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`);
   }
 
   private ran(run: SagaRun, end: RunEnd): void {

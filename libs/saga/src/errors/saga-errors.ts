@@ -16,6 +16,14 @@ export class SagaDefinitionError extends SagaError {
   readonly code = 'SAGA_DEFINITION';
 }
 
+/**
+ * A saga's graph has changed without its version, while instances of it are running; thrown when the application
+ * starts, unless `onDrift` is `'warn'`. The message names the differences, and how many instances they matter to.
+ */
+export class SagaDriftError extends SagaError {
+  readonly code = 'SAGA_DRIFT';
+}
+
 /** The module's options, or what it finds in the application, cannot work; thrown when the application starts. */
 export class SagaConfigurationError extends SagaError {
   readonly code = 'SAGA_CONFIGURATION';

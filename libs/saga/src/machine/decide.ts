@@ -141,7 +141,8 @@ function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: numb
   return [...actions.filter(waits), ...fresh].map((action) => ({ ...action, node }));
 }
 
-function isReady(state: SagaState, node: StepNode, step: StepState): boolean {
+/** All that it waits for is done, or the race that it waits for is won. */
+export function isReady(state: SagaState, node: StepNode, step: StepState): boolean {
   if (!isRace(node)) return node.after.every((name) => isDone(stepState(state, name)));
   if (step.wonBy !== undefined) return true;
   const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.cut);

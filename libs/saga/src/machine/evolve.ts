@@ -16,6 +16,7 @@ import { resume, startTurningBack } from './savepoints.js';
 import { mapSteps, withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
+import { unfit } from './unfit.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -119,6 +120,8 @@ const TRANSITIONS: Transitions = {
       (state.status === 'compensating' && state.rollbackTo !== undefined);
     return mayTurnBack ? startTurningBack(graph, state, { kind: 'cancelled', reason }) : state;
   },
+
+  unfit: (_, state, event) => unfit(state, event),
 
   aborted: (_, state, { reason }) => ({
     ...state,

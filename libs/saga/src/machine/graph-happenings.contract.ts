@@ -78,6 +78,8 @@ class Happening extends Consequences {
       case 'aborted':
         book.mode = 'over';
         return [book];
+      case 'unfit':
+        throw new Error('What the code of a step is missing is never asked here');
       case 'retried':
         return this.retried(event.step, tookEffect);
       case 'skipped':

@@ -1,5 +1,6 @@
 import type { SerializedError } from '../definition/saga-failure.js';
 import type { SagaStatus } from './saga-state.js';
+import type { UnmetNeed } from './unmet-needs.js';
 
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =
@@ -62,6 +63,14 @@ export type SagaEvent =
   | { readonly type: 'aborted'; readonly reason?: string }
   /** A completed saga is undone after all. */
   | { readonly type: 'undone'; readonly reason?: string }
+  /** The code that runs it lacks what it may need. */
+  | {
+      readonly type: 'unfit';
+      readonly needs: readonly UnmetNeed[];
+      /** For the person who is to bring what is missing. */
+      readonly mend: string;
+      readonly now: number;
+    }
   /** An operator tries again what gave up; `step`: only this one. */
   | { readonly type: 'retried'; readonly step?: string }
   /** An operator did it by hand: the step if the saga goes forward, its compensation if it turns back. */

@@ -8,19 +8,23 @@ import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
 export function savepointFor(graph: SagaGraph, state: SagaState, failed: string): string | undefined {
-  const { savepoints, pivots } = relationsOf(graph);
-  return savepoints.findLast((name) => {
-    const { status, cut, returns } = stepState(state, name);
-    const { attempts } = graph.steps.get(name)!.savepoint!;
-    const after = descendantsOf(graph, name);
-    if (status !== 'completed' || cut || returns >= attempts - 1 || !after.has(failed)) return false;
-    // What lies behind a point of no return is not undone.
-    return !pivots.some(
-      (pivot) =>
-        after.has(pivot) &&
-        (stands(state, pivot) || mayHavePassed(graph.steps.get(pivot)!, stepState(state, pivot))),
-    );
-  });
+  return relationsOf(graph).savepoints.findLast(
+    (name) => descendantsOf(graph, name).has(failed) && mayReturnTo(graph, state, name),
+  );
+}
+
+/** Would a failure after this savepoint lead back to it? */
+export function mayReturnTo(graph: SagaGraph, state: SagaState, savepoint: string): boolean {
+  const { status, cut, returns } = stepState(state, savepoint);
+  const { attempts } = graph.steps.get(savepoint)!.savepoint!;
+  if (status !== 'completed' || cut || returns >= attempts - 1) return false;
+  const after = descendantsOf(graph, savepoint);
+  // What lies behind a point of no return is not undone.
+  return !relationsOf(graph).pivots.some(
+    (pivot) =>
+      after.has(pivot) &&
+      (stands(state, pivot) || mayHavePassed(graph.steps.get(pivot)!, stepState(state, pivot))),
+  );
 }
 
 /**

@@ -53,8 +53,10 @@ export interface StepSnapshot {
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
-  /** It is due, and no worker has taken it: all are busy, or none has this saga in this version. */
+  /** It is due, and no worker has taken it yet: all are busy. */
   | { readonly kind: 'worker'; readonly since: Date }
+  /** It is due, and this application does not have its saga in this version: no worker has it, unless another application does. */
+  | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
   /** Its semantic lock is another's: the one that holds it, or is next to. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
   /** The saga that this step started has to come to its end. */
@@ -213,7 +215,10 @@ function waitingFor(
   if (saga.dueAt <= now) {
     const since = new Date(saga.dueAt);
     const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
-    return isCrowded ? { kind: 'concurrency', limit, since } : { kind: 'worker', since };
+    if (isCrowded) return { kind: 'concurrency', limit, since };
+    return graph
+      ? { kind: 'worker', since }
+      : { kind: 'version', saga: saga.name, version: saga.version, since };
   }
   const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];

@@ -3,6 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { buildSagaGraph, type DefaultPolicies } from '../definition/build-saga-graph.js';
 import { linkSubSagas } from '../definition/link-sub-sagas.js';
 import { sagaLabel } from '../definition/saga-graph.js';
+import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { SagaRegistry, type RegisteredSaga } from './saga.registry.js';
@@ -53,7 +54,8 @@ export class SagaExplorer {
       );
     }
     const instance = wrapper.instance as Record<string, (context: object) => unknown>;
-    return { type, graph, instance, invoke: (method, context) => instance[method]!(context) };
+    const methods = new Set(methodsOf(type).plain);
+    return { type, graph, methods, instance, invoke: (method, context) => instance[method]!(context) };
   }
 }
 

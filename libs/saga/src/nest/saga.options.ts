@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
 import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
@@ -11,6 +12,12 @@ export interface SagaModuleOptions {
   schema?: string;
   /** Apply pending migrations at start-up; default true. */
   migrate?: boolean;
+  /**
+   * What to do at start-up when a saga's graph has changed and its version has not, while instances of it are running.
+   * `error` (default): SagaDriftError, nothing starts. `warn`: they keep the graph that they have, and those that may
+   * need what the code has no longer get stuck instead of being run.
+   */
+  onDrift?: 'error' | 'warn';
   /** `false`: this process starts and queries sagas but runs none. */
   worker?: false | SagaWorkerOptions;
   /** Default for steps: 3 attempts, exponential, with jitter. */
@@ -41,6 +48,7 @@ export interface ResolvedSagaOptions {
   readonly dataSource?: string;
   readonly schema: string;
   readonly migrate: boolean;
+  readonly onDrift: 'error' | 'warn';
   readonly pollInterval: number;
   readonly lease: number;
   readonly worker?: {
@@ -58,6 +66,7 @@ const OPTIONS: readonly string[] = [
   'dataSource',
   'schema',
   'migrate',
+  'onDrift',
   'worker',
   'retry',
   'compensationRetry',
@@ -114,6 +123,9 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
       `schema is ${JSON.stringify(schema)}; give a lower-case name of letters, digits and _, 48 characters at most`,
     );
   }
+  const onDrift = options.onDrift ?? 'error';
+  if (onDrift !== 'error' && onDrift !== 'warn')
+    problems.push(`onDrift is ${inspect(onDrift)}; give 'error' or 'warn'`);
   if (options.retry) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
   if (options.compensationRetry)
     attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
@@ -128,6 +140,7 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
     dataSource: options.dataSource,
     schema,
     migrate: options.migrate ?? true,
+    onDrift,
     pollInterval: duration(pollInterval, 'worker.pollInterval', SHORTEST_POLL),
     lease: duration(lease, 'worker.lease', SHORTEST_LEASE),
     worker:

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import type { RunnableSaga } from '../engine/invoker.js';
@@ -13,12 +13,10 @@ export interface RegisteredSaga extends RunnableSaga {
 /** The sagas of this application, by class, and by name and version. */
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
-  private readonly byLabel: ReadonlyMap<string, RegisteredSaga>;
   private readonly limits: ReadonlyMap<string, number>;
 
   constructor(readonly all: readonly RegisteredSaga[]) {
     this.byType = new Map(all.map((saga) => [saga.type, saga]));
-    this.byLabel = new Map(all.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(all.map((saga) => saga.graph));
   }
 
@@ -38,10 +36,6 @@ export class SagaRegistry implements SagaDefinitions {
       .map((saga) => saga.graph)
       .filter((graph) => graph.name === name)
       .reduce((a, b) => (b.version > a.version ? b : a));
-  }
-
-  graphOf(saga: { readonly name: string; readonly version: number }): SagaGraph | undefined {
-    return this.byLabel.get(sagaLabel(saga))?.graph;
   }
 
   ofType(type: Type): RegisteredSaga {

@@ -12,9 +12,13 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { v4 as uuid } from 'uuid';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
+import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaUpgrades } from '../engine/saga-upgrades.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
+import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
@@ -29,6 +33,7 @@ export interface Running {
   readonly engine: SagaEngine;
   readonly registry: SagaRegistry;
   readonly options: ResolvedSagaOptions;
+  readonly upgrades: SagaUpgrades;
 }
 
 /**
@@ -56,17 +61,22 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { engine, options } = await this.ready();
+    const { engine, options, upgrades } = await this.ready();
     this.started = engine.start();
     await this.started;
-    this.poller.start(options.pollInterval, () => engine.tick());
+    upgrades.tick();
+    this.poller.start(options.pollInterval, () => {
+      engine.tick();
+      upgrades.tick();
+    });
   }
 
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
     if (!this.running) return;
-    const { engine } = await this.running;
+    const { engine, upgrades } = await this.running;
     await this.started;
+    await upgrades.stop();
     await engine.stop();
   }
 
@@ -83,6 +93,8 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const application = this.applicationDataSource(options.dataSource);
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
+    const graphs = new PostgresGraphStore(dataSource, options.schema);
+    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log);
     const notify = (channel: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
     const wakeup = new ListenWakeup(poolOf(application), wakeupChannel(options.schema), notify, this.log);
@@ -93,8 +105,10 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       registry,
       { ...options, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
       this.log,
+      new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
-    return { engine, registry, options };
+    const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
+    return { engine, registry, options, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
   }
 
   private applicationDataSource(name: string | undefined): DataSource {

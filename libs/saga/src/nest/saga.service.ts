@@ -80,7 +80,8 @@ export class SagaService {
     const { engine, registry } = await this.runtime.ready();
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    return toSnapshot(saga, registry.graphOf(saga), engine.now(), registry.concurrencyOf(saga.name));
+    const graph = await engine.graphOf(saga);
+    return toSnapshot(saga, graph, engine.now(), registry.concurrencyOf(saga.name));
   }
 
   /** Newest first, a page at a time. */
@@ -181,7 +182,7 @@ export class SagaService {
     const { engine, registry } = await this.runtime.ready();
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    const graph = registry.graphOf(saga);
+    const graph = await engine.graphOf(saga);
     if (graph) return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
     throw new SagaDefinitionError(
       `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
@@ -205,9 +206,7 @@ export class SagaService {
 
   private async edit(target: SagaTarget, edit: EditOf): Promise<StoredSaga> {
     const { engine, registry } = await this.runtime.ready();
-    const edited = await engine.edit(this.toTarget(target, registry), (saga, now) =>
-      edit(saga, registry.graphOf(saga), now),
-    );
+    const edited = await engine.edit(this.toTarget(target, registry), edit);
     if (!edited) throw notFound(target);
     return edited;
   }

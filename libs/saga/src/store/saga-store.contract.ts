@@ -5,6 +5,7 @@ import { describeEdits } from './contract/edit.contract.js';
 import { describeFamilies } from './contract/family.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
+import { describeGraphs } from './contract/graph.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeStarts } from './contract/start.contract.js';
@@ -43,5 +44,6 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeRateLimits(current);
     describeFamilies(current);
     describeConcurrency(current);
+    describeGraphs(current);
   });
 }

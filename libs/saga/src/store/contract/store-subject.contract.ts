@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import type { GraphStore } from '../../engine/graph-store.js';
 import type { Checkpoint, Claim, Lease, NewSaga, SagaStore, StoredSaga } from '../../engine/saga-store.js';
 import type { WakeupMessage } from '../../engine/wakeup.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
@@ -6,6 +7,8 @@ import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/
 /** A store under test, with what the suite needs to know and do beside it. */
 export interface StoreSubject {
   readonly store: SagaStore;
+  /** Beside it, over the same sagas. */
+  readonly graphs: GraphStore;
   /** Everything announced so far, oldest first; it grows as announcements arrive. */
   readonly messages: readonly WakeupMessage[];
   /** Lets time pass: from now on every time stored so far is `ms` milliseconds longer ago. */

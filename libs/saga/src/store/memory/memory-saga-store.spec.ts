@@ -11,8 +11,10 @@ describeSagaStore('MemorySagaStore', async () => {
   const messages: WakeupMessage[] = [];
   const listener = hub.wakeup();
   await listener.start((message) => messages.push(message));
+  const store = new MemorySagaStore({ now: () => now, wakeup: hub.wakeup() });
   return {
-    store: new MemorySagaStore({ now: () => now, wakeup: hub.wakeup() }),
+    store,
+    graphs: store.graphs,
     messages,
     advance: async (ms) => {
       now += ms;

@@ -1,21 +1,23 @@
 import type { EntityManager } from 'typeorm';
-import type {
-  Checkpoint,
-  CheckpointResult,
-  Claim,
-  ClaimRequest,
-  Edit,
-  Lease,
-  NewSaga,
-  RateLimit,
-  RenewResult,
-  Reservation,
-  SagaStore,
-  StartResult,
-  StoredSaga,
-  StoredSummary,
-  StoreFilter,
-  StoreTarget,
+import type { GraphStore } from '../../engine/graph-store.js';
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Claim,
+  type ClaimRequest,
+  dueAfter,
+  type Edit,
+  type Lease,
+  type NewSaga,
+  type RateLimit,
+  type RenewResult,
+  type Reservation,
+  type SagaStore,
+  type StartResult,
+  type StoredSaga,
+  type StoredSummary,
+  type StoreFilter,
+  type StoreTarget,
 } from '../../engine/saga-store.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
@@ -30,6 +32,7 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
@@ -58,6 +61,7 @@ export interface MemorySagaStoreOptions {
  */
 export class MemorySagaStore implements SagaStore {
   private readonly rows = new Map<string, MemoryRow>();
+  readonly graphs: GraphStore = new MemoryGraphStore(this.rows);
   private readonly correlations = new Map<string, MemoryRow>();
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
@@ -256,10 +260,11 @@ export class MemorySagaStore implements SagaStore {
     record(row, { ...edit, changed: [...edit.state.steps.keys()] }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
+    if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;
-    saga.dueAt = edit.due ? now : undefined;
+    saga.dueAt = dueAfter(edit, now);
     this.lines.comeAgain(row);
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();

@@ -4,6 +4,7 @@ import { createTestDatabase } from '../../../../../test/support/test-database.js
 import type { WakeupMessage } from '../../engine/wakeup.js';
 import { describeSagaStore } from '../saga-store.contract.js';
 import { migrate } from './migrate.js';
+import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
 import { wakeupChannel } from './wakeup-channel.js';
 import { createSagaDataSource } from './saga-data-source.js';
@@ -39,6 +40,7 @@ describeSagaStore('PostgresSagaStore', async () => {
     );
   return {
     store: new PostgresSagaStore(dataSource, SCHEMA),
+    graphs: new PostgresGraphStore(dataSource, SCHEMA),
     messages,
     advance: async (ms) => {
       await shift('instance', INSTANCE_TIMES, ms);

@@ -4,6 +4,7 @@ import {
   type CheckpointResult,
   type Claim,
   type ClaimRequest,
+  dueAfter,
   type Edit,
   type Lease,
   type NewSaga,
@@ -289,6 +290,7 @@ export class PostgresSagaStore implements SagaStore {
     edit: Extract<Edit, { state: unknown }>,
     now: number,
   ): Promise<void> {
+    const dueAt = dueAfter(edit, now);
     await this.checkpointOn(manager, [
       {
         id: saga.id,
@@ -297,13 +299,14 @@ export class PostgresSagaStore implements SagaStore {
         changed: [...edit.state.steps.keys()],
         step: edit.step,
         cancelSeen: true,
-        release: { dueAt: edit.due ? now : undefined },
+        release: { dueAt },
         parent: saga.parent,
       },
     ]);
-    await this.query(manager, this.sql.fenceOff, [saga.id, edit.input ?? null, 'input' in edit]);
+    const { input = null, version = null } = edit;
+    await this.query(manager, this.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
     if (saga.lock) await this.query(manager, this.sql.leaveLine, [[saga.id]]);
-    if (edit.due) await this.notify(manager, 'due');
+    if (dueAt !== undefined) await this.notify(manager, 'due');
     if (saga.lockedBy !== undefined) await this.notify(manager, `look:${saga.id}`);
   }
 

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import type { GraphRecord } from '../../definition/graph-record.js';
 import type { AttemptError, SagaFailure } from '../../definition/saga-failure.js';
 import type { SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
@@ -9,6 +10,8 @@ export class SagaInstance {
   id!: string;
   name!: string;
   version!: number;
+  /** The revision of its version's graph that it keeps; null: the newest. */
+  graphRevision!: number | null;
   /** Null: the saga's id serves as its correlation id. */
   correlationId!: string | null;
   status!: SagaStatus;
@@ -87,13 +90,23 @@ export class SagaStep {
   updatedAt!: Date;
 }
 
+/** The structure of a saga's graph, as it was deployed once. Table `graph`. */
+export class SagaGraphRevision {
+  name!: string;
+  version!: number;
+  /** 1; one more each time that the graph changed and its version did not. */
+  revision!: number;
+  graph!: GraphRecord;
+  storedAt!: Date;
+}
+
 /**
  * The entities for a schema. They are never synchronized: their tables, with indexes that TypeORM cannot
  * express, belong to the migrations.
  */
 export function sagaEntities(
   schema: string = DEFAULT_SCHEMA,
-): [EntitySchema<SagaInstance>, EntitySchema<SagaStep>] {
+): [EntitySchema<SagaInstance>, EntitySchema<SagaStep>, EntitySchema<SagaGraphRevision>] {
   const time = { type: 'timestamptz', precision: 6 } as const;
   return [
     new EntitySchema<SagaInstance>({
@@ -106,6 +119,7 @@ export function sagaEntities(
         id: { type: 'uuid', primary: true },
         name: { type: 'text' },
         version: { type: 'int' },
+        graphRevision: { name: 'graph_revision', type: 'smallint', nullable: true },
         correlationId: { name: 'correlation_id', type: 'text', nullable: true },
         status: { type: 'text' },
         step: { type: 'text' },
@@ -158,6 +172,20 @@ export function sagaEntities(
         progress: { type: 'json', nullable: true },
         startedAt: { ...time, name: 'started_at' },
         updatedAt: { ...time, name: 'updated_at' },
+      },
+    }),
+    new EntitySchema<SagaGraphRevision>({
+      name: 'SagaGraphRevision',
+      target: SagaGraphRevision,
+      schema,
+      tableName: 'graph',
+      synchronize: false,
+      columns: {
+        name: { type: 'text', primary: true },
+        version: { type: 'int', primary: true },
+        revision: { type: 'smallint', primary: true },
+        graph: { type: 'json' },
+        storedAt: { ...time, name: 'stored_at', default: () => 'now()' },
       },
     }),
   ];

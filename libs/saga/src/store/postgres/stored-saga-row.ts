@@ -7,6 +7,7 @@ export interface StoredSagaRow {
   id: string;
   name: string;
   version: number;
+  graph_revision: number | null;
   correlation_id: string | null;
   status: SagaStatus;
   stuck_in: 'running' | 'compensating' | null;
@@ -66,6 +67,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     id: row.id,
     name: row.name,
     version: row.version,
+    graphRevision: row.graph_revision ?? undefined,
     correlationId: row.correlation_id ?? undefined,
     input: row.input ?? undefined,
     priority: row.priority,

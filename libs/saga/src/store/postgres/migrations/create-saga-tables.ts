@@ -37,6 +37,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         id uuid PRIMARY KEY,
         name text NOT NULL,
         version int NOT NULL,
+        graph_revision smallint,
         correlation_id text,
         status text NOT NULL,
         step text NOT NULL,
@@ -85,6 +86,16 @@ export abstract class CreateSagaTables implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, name)
       )`);
+    // A row for each graph that was deployed. Null as an instance's graph_revision is the newest of its version.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.graph (
+        name text NOT NULL,
+        version int NOT NULL,
+        revision smallint NOT NULL,
+        graph json NOT NULL,
+        stored_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (name, version, revision)
+      )`);
     // A row for each step with a rate limit: the times that were last given out.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
@@ -104,6 +115,11 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
         WHERE rank_at IS NOT NULL`);
+    // The rest of what has not ended: it waits for somebody. Costs others nothing: a row that a plain saga writes is
+    // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_at_rest ON ${schema}.instance (name, version, id)
+        WHERE rank_at IS NULL AND finished_at IS NULL`);
     await queryRunner.query(`
       CREATE UNIQUE INDEX IF NOT EXISTS instance_correlation ON ${schema}.instance (correlation_id, name)
         WHERE correlation_id IS NOT NULL`);
@@ -132,6 +148,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     for (const name of FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);

@@ -19,12 +19,13 @@ export const lockSql = (schema: string): string => `
 SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
 
 /**
- * After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3. A completed
- * saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
+ * After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3; $4: the new
+ * version. A completed saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
  */
 export const fenceOffSql = (schema: string): string => `
 UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL,
   input = CASE WHEN $3::boolean THEN $2::json ELSE input END,
+  version = coalesce($4::int, version), graph_revision = CASE WHEN $4::int IS NULL THEN graph_revision END,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND ${isUndone('instance')} THEN 'arriving'
     ELSE lock_state END
 WHERE id = $1::uuid`;

@@ -1,0 +1,55 @@
+import { buildSagaGraph } from './build-saga-graph.js';
+import type { SagaGraph, StepNode } from './saga-graph.js';
+
+/**
+ * The structure of a saga's graph as plain JSON: what a running instance depends on when the code changes. What the
+ * deployed code supplies at each moment (retries, timeouts, predicates, limits, delays) is no part of it.
+ */
+export interface GraphRecord {
+  /** In an order in which every step comes after those that it waits for. */
+  readonly steps: readonly StepRecord[];
+}
+
+export interface StepRecord {
+  readonly name: string;
+  readonly kind: StepNode['kind'];
+  /** The name of the saga that a sub-saga step runs. */
+  readonly child?: string;
+  /** The steps that it waits for, in alphabetical order. */
+  readonly after: readonly string[];
+  /** It waits for one of them only. */
+  readonly join?: 'any';
+  /** The method that undoes it. */
+  readonly compensate?: string;
+  /** Runs once per item. */
+  readonly forEach?: true;
+  readonly savepoint?: true;
+  readonly pivot?: true;
+  /** No structure: how its compensation is called should the code lose the step. */
+  readonly transactional?: true;
+}
+
+export function recordOf(graph: SagaGraph): GraphRecord {
+  return { steps: [...graph.steps.values()].map(stepRecordOf) };
+}
+
+/** Without what is not so: the shorter, the better to be read in the table. */
+function stepRecordOf(node: StepNode): StepRecord {
+  return {
+    name: node.name,
+    kind: node.kind,
+    ...(node.child && { child: childOf(node) }),
+    after: [...new Set(node.after)].sort(),
+    ...(node.join === 'any' && { join: 'any' }),
+    ...(node.compensate !== undefined && { compensate: node.compensate }),
+    ...(node.forEach && { forEach: true }),
+    ...(node.savepoint && { savepoint: true }),
+    ...(node.pivot && { pivot: true }),
+    ...(node.transactional && { transactional: true }),
+  };
+}
+
+/** The name of the saga that a sub-saga step runs. */
+export function childOf({ child }: StepNode): string | undefined {
+  return child && buildSagaGraph(child()).name;
+}

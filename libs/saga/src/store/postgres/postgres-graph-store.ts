@@ -1,0 +1,116 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type {
+  GraphReader,
+  GraphStore,
+  GraphWriter,
+  SagaVersion,
+  SagaVersions,
+  StoredGraph,
+  UnfinishedPage,
+  UnfinishedSaga,
+} from '../../engine/graph-store.js';
+import { SagaGraphRevision } from './saga-entities.js';
+import { atRestPageSql, duePageSql, eachUnfinishedSql, keepRevisionSql } from './sql/unfinished.sql.js';
+import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+
+/** "grap" in ASCII; the second key of the lock is the schema's. */
+const GRAPH_LOCK = 0x67726170;
+const BATCH = 500;
+const FIRST_PLACE = '-infinity';
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Graphs in PostgreSQL, over a DataSource made by createSagaDataSource. */
+export class PostgresGraphStore implements GraphStore {
+  private readonly sql: Record<'each' | 'due' | 'atRest' | 'keep', string>;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly schema: string,
+  ) {
+    const quoted = `"${schema}"`;
+    this.sql = {
+      each: eachUnfinishedSql(quoted),
+      due: duePageSql(quoted),
+      atRest: atRestPageSql(quoted),
+      keep: keepRevisionSql(quoted),
+    };
+  }
+
+  stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
+    return storedOn(this.dataSource.manager, sagas);
+  }
+
+  reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T> {
+    return this.dataSource.transaction(async (manager) => {
+      await manager.query('SET TRANSACTION READ ONLY');
+      return work(this.readerOn(manager));
+    });
+  }
+
+  exclusively<T>(work: (graphs: GraphWriter) => Promise<T>): Promise<T> {
+    return this.dataSource.transaction(async (manager) => {
+      await manager.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [GRAPH_LOCK, this.schema]);
+      return work({
+        ...this.readerOn(manager),
+        put: async ({ name, version, revision, graph }) => {
+          const row = { name, version, revision, graph };
+          await manager.getRepository(SagaGraphRevision).upsert(row, ['name', 'version', 'revision']);
+        },
+        keep: async ({ name, version }, revision) => {
+          await manager.query(this.sql.keep, [name, version, revision]);
+        },
+      });
+    });
+  }
+
+  async unfinished(saga: SagaVersion, limit: number, after?: string): Promise<UnfinishedPage> {
+    const [phase, place, id] = (after ?? `due ${FIRST_PLACE} ${FIRST_ID}`).split(/ (.*) /);
+    if (phase === 'rest') return this.atRest(saga, limit, id!);
+    const rows = await this.page(this.sql.due, [saga.name, saga.version, place, id, limit]);
+    const last = rows.at(-1);
+    const next = rows.length < limit ? `rest - ${FIRST_ID}` : `due ${last!.place} ${last!.id}`;
+    return { sagas: rows.map(toUnfinished), next };
+  }
+
+  private async atRest(saga: SagaVersion, limit: number, after: string): Promise<UnfinishedPage> {
+    const rows = await this.page(this.sql.atRest, [saga.name, saga.version, after, limit]);
+    return {
+      sagas: rows.map(toUnfinished),
+      next: rows.length < limit ? undefined : `rest - ${rows.at(-1)!.id}`,
+    };
+  }
+
+  private page(sql: string, parameters: unknown[]): Promise<(StoredSagaRow & { place: string })[]> {
+    return this.dataSource.query(sql, parameters);
+  }
+
+  private readerOn(manager: EntityManager): GraphReader {
+    return {
+      stored: (sagas) => storedOn(manager, sagas),
+      // A cursor sees one moment, however long it takes, and holds a batch at a time.
+      eachUnfinished: async ({ name, version }, visit) => {
+        await manager.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${this.sql.each}`, [name, version]);
+        for (;;) {
+          const rows: StoredSagaRow[] = await manager.query(`FETCH ${BATCH} FROM unfinished`);
+          if (rows.length > 0) visit(rows.map(toUnfinished));
+          if (rows.length < BATCH) break;
+        }
+        await manager.query('CLOSE unfinished');
+      },
+    };
+  }
+}
+
+async function storedOn(manager: EntityManager, sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
+  if (sagas.length === 0) return [];
+  const rows = await manager.getRepository(SagaGraphRevision).find({
+    where: sagas.map(({ name, version }) => (version === undefined ? { name } : { name, version })),
+    order: { name: 'ASC', version: 'ASC', revision: 'ASC' },
+  });
+  return rows.map(({ name, version, revision, graph }) => ({ name, version, revision, graph }));
+}
+
+function toUnfinished(row: StoredSagaRow): UnfinishedSaga {
+  const { id, name, version, graphRevision, state, lockedBy, cancelRequested } = toStoredSaga(row);
+  return { id, name, version, graphRevision, state, lockedBy, cancelRequested };
+}

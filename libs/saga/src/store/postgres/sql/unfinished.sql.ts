@@ -1,0 +1,45 @@
+/** Where an instance stands, in the columns of stored-saga.sql.ts; payloads are left out, of which there may be many megabytes. */
+const standingColumns = (schema: string): string => `
+  i.id, i.name, i.version, i.graph_revision, i.status, i.stuck_in, i.failure, i.progress, i.locked_by,
+  i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state,
+  (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
+  (SELECT json_agg(json_build_object(
+      'name', s.name, 'status', s.status, 'attempts', s.attempts, 'failures', s.failures, 'unknown', s."unknown",
+      'compensationAttempts', s.compensation_attempts, 'compensationFailures', s.compensation_failures,
+      'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'progress', s.progress))
+    FROM ${schema}.step s WHERE s.saga_id = i.id) AS steps`;
+
+const IS_DUE = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NOT NULL';
+const IS_AT_REST = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NULL AND i.finished_at IS NULL';
+
+/** All that have not ended, of a name ($1) and version ($2): scans of instance_due and instance_at_rest, whatever is finished. */
+export const eachUnfinishedSql = (schema: string): string => `
+SELECT ${standingColumns(schema)} FROM ${schema}.instance i WHERE ${IS_DUE}
+UNION ALL
+SELECT ${standingColumns(schema)} FROM ${schema}.instance i WHERE ${IS_AT_REST}`;
+
+/** A page of those that are due, now or later, in the order of instance_due; $3, $4: where the one before ended. $5 limit. */
+export const duePageSql = (schema: string): string => `
+SELECT ${standingColumns(schema)}, i.rank_at::text AS place FROM ${schema}.instance i
+WHERE ${IS_DUE} AND (i.rank_at, i.id) > ($3::timestamptz, $4::uuid)
+ORDER BY i.rank_at, i.id LIMIT $5`;
+
+/** A page of those that wait for somebody, in the order of instance_at_rest; $3: the last id of the one before. $4 limit. */
+export const atRestPageSql = (schema: string): string => `
+SELECT ${standingColumns(schema)} FROM ${schema}.instance i
+WHERE ${IS_AT_REST} AND i.id > $3::uuid
+ORDER BY i.id LIMIT $4`;
+
+/**
+ * Those that have not ended and go by the newest revision keep $3. Rows are locked in the order of their ids, as
+ * checkpoints lock them, so that the two never deadlock.
+ */
+export const keepRevisionSql = (schema: string): string => `
+UPDATE ${schema}.instance SET graph_revision = $3
+WHERE id = ANY(ARRAY(
+  SELECT l.id FROM ${schema}.instance l
+  WHERE l.graph_revision IS NULL AND l.id = ANY(ARRAY(
+    SELECT i.id FROM ${schema}.instance i WHERE ${IS_DUE}
+    UNION ALL
+    SELECT i.id FROM ${schema}.instance i WHERE ${IS_AT_REST}))
+  ORDER BY l.id FOR NO KEY UPDATE))`;
