@@ -82,10 +82,10 @@ export class ChildSagas {
 
   private endOf(child: StoredSaga, step: string): ChildEnded {
     const status = child.state.status as ChildEnded['status'];
-    const now = this.ports.now();
+    const ended = { type: 'child-ended', step, child: child.id, now: this.ports.now() } as const;
     return status === 'completed'
-      ? { type: 'child-ended', step, status, result: resultsText(child.state), now }
-      : { type: 'child-ended', step, status, error: errorOf(child), now };
+      ? { ...ended, status, result: resultsText(child.state) }
+      : { ...ended, status, error: errorOf(child) };
   }
 }
 

@@ -30,10 +30,10 @@ export class RunChildren {
     const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is undone`;
     if (action.kind === 'cancel-child') {
       await this.ports.children.cancel(id, reason);
-      return { type: 'child-cancelling', step };
+      return { type: 'child-cancelling', step, child: id };
     }
     const error = await this.ports.children.undo(id, reason);
-    if (!error) return { type: 'child-undoing', step };
+    if (!error) return { type: 'child-undoing', step, child: id };
     const failed = { step, error, retryable: false, now: this.ports.now(), random: 0 };
     return { type: 'compensation-failed', ...failed };
   }

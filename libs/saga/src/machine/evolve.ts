@@ -99,9 +99,9 @@ const TRANSITIONS: Transitions = {
 
   'child-started': childStarted,
 
-  'child-cancelling': (_, state, { step }) => childAsked(state, step, 'cancelling'),
+  'child-cancelling': (_, state, event) => childAsked(state, event, 'cancelling'),
 
-  'child-undoing': (_, state, { step }) => childAsked(state, step, 'undoing'),
+  'child-undoing': (_, state, event) => childAsked(state, event, 'undoing'),
 
   'child-ended': childEnded,
 

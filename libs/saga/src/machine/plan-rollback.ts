@@ -58,12 +58,19 @@ function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
         state = evolve(graph, state, { type: 'compensation-started', step: key });
         state = evolve(graph, state, { type: 'compensation-completed', step: key });
       } else if (kind === 'cancel-child' || kind === 'undo-child') {
-        compensations.push({ node, key, child: stepState(state, key).child!.id });
+        const child = stepState(state, key).child!.id;
+        compensations.push({ node, key, child });
         if (kind === 'undo-child') {
           state = evolve(graph, state, { type: 'compensation-started', step: key });
-          state = evolve(graph, state, { type: 'child-undoing', step: key });
+          state = evolve(graph, state, { type: 'child-undoing', step: key, child });
         }
-        state = evolve(graph, state, { type: 'child-ended', step: key, status: 'compensated', now: 0 });
+        state = evolve(graph, state, {
+          type: 'child-ended',
+          step: key,
+          child,
+          status: 'compensated',
+          now: 0,
+        });
       } else {
         state = evolve(graph, state, { type: 'probe-started', step: key });
         state = evolve(graph, state, cannotSay(key));

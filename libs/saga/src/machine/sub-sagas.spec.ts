@@ -47,9 +47,11 @@ const ended = (
   step: string,
   status: 'completed' | 'compensated' | 'aborted' = 'completed',
   result?: string,
+  child = `${step}-1`,
 ): SagaEvent => ({
   type: 'child-ended',
   step,
+  child,
   status,
   result,
   error: status === 'completed' ? undefined : { name: 'Error', message: 'sold out' },
@@ -57,7 +59,7 @@ const ended = (
 });
 const askUndo = (step: string): SagaEvent[] => [
   { type: 'compensation-started', step },
-  { type: 'child-undoing', step },
+  { type: 'child-undoing', step, child: `${step}-1` },
 ];
 const CANCELLED: SagaEvent = { type: 'cancelled', reason: 'by hand' };
 
@@ -123,6 +125,18 @@ describe('a sub-saga step going forward', () => {
     });
   });
 
+  it('hears nothing late of the saga that it started before', () => {
+    const retrying = sequenceOf(stepOf('order', { savepoint: { attempts: 2 } }), subSaga('ship'));
+    const first = [...done('order'), ...begun('ship'), ended('ship', 'compensated')];
+    const second = after(retrying, [...first, { type: 'resumed' }, ...begun('ship', 'ship-2')]);
+    expect(evolve(retrying, second, ended('ship', 'compensated'))).toBe(second);
+    expect(evolve(retrying, second, ended('ship', 'completed', '1'))).toBe(second);
+    const asked: SagaEvent = { type: 'child-cancelling', step: 'ship', child: 'ship-1' };
+    expect(evolve(retrying, second, asked)).toBe(second);
+    const state = after(retrying, [ended('ship', 'completed', '2', 'ship-2')], second);
+    expect(stepState(state, 'ship').result).toBe('2');
+  });
+
   it('leaves nothing behind when its worker is lost before its saga was stored', () => {
     const lost = after(graph, [
       ...done('order'),
@@ -151,7 +165,7 @@ describe('turning back while the saga of a step goes on', () => {
 
   it('cancels it, once, and undoes what came before only when it has ended', () => {
     expect(next(graph, turning)).toBe('cancel-child ship');
-    const asked = after(graph, [{ type: 'child-cancelling', step: 'ship' }], turning);
+    const asked = after(graph, [{ type: 'child-cancelling', step: 'ship', child: 'ship-1' }], turning);
     expect(next(graph, asked)).toBe('');
     expect(next(graph, after(graph, [ended('ship', 'compensated')], asked))).toBe('compensate order');
   });

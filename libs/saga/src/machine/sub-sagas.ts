@@ -22,20 +22,25 @@ export function childStarted(
 }
 
 /** The saga of a step was asked to turn back, or to undo itself; it takes its time. */
-export function childAsked(state: SagaState, key: string, phase: 'cancelling' | 'undoing'): SagaState {
+export function childAsked(
+  state: SagaState,
+  { step: key, child }: EventOf<'child-cancelling' | 'child-undoing'>,
+  phase: 'cancelling' | 'undoing',
+): SagaState {
   const step = stepState(state, key);
+  if (step.child?.id !== child) return state;
   const fits =
     phase === 'cancelling'
-      ? awaitsChild(step) && step.child!.phase === 'running'
-      : isUnderWay(state, key, 'compensating') && step.child?.phase === 'ended';
-  return fits ? withPhase(state, key, { ...step.child!, phase }, step.status) : state;
+      ? awaitsChild(step) && step.child.phase === 'running'
+      : isUnderWay(state, key, 'compensating') && step.child.phase === 'ended';
+  return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
 /** What its saga came to is what the step comes to. */
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);
-  if (!awaitsChild(step)) return state;
+  if (!awaitsChild(step) || step.child!.id !== event.child) return state;
   if (step.status === 'compensating') return childUndone(graph, state, event);
   const ended = withPhase(state, key, { ...step.child!, phase: 'ended' }, step.status);
   if (status === 'completed') return completed(graph, ended, key, event.result);
