@@ -249,6 +249,29 @@ describe('undoing a step whose saga completed', () => {
     expect(next(plain, state)).toBe('settle stuck');
   });
 
+  it.each(['compensated', 'aborted'] as const)(
+    'undoes what an operator did in the stead of a saga that was %s by its own compensation alone',
+    (status) => {
+      const byHand = (compensate?: string) => {
+        const graph: SagaGraph = {
+          ...sequenceOf(stepOf('order'), subSaga('ship', { compensate }), stepOf('bill')),
+          onFailure: 'suspend',
+        };
+        const standing = after(graph, [
+          ...done('order'),
+          ...begun('ship'),
+          ended('ship', status),
+          { type: 'settled', status: 'suspended' },
+          { type: 'skipped', step: 'ship', result: '"by hand"' },
+          CANCELLED,
+        ]);
+        return next(graph, standing);
+      };
+      expect(byHand('tellCustomer')).toBe('compensate ship');
+      expect(byHand()).toBe('compensate order');
+    },
+  );
+
   it('asks again when the worker was lost between asking and recording it', () => {
     const turning = after(plain, [
       ...toBill,

@@ -42,7 +42,8 @@ export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'c
   const step = stepState(state, key);
   if (!awaitsChild(step) || step.child!.id !== event.child) return state;
   if (step.status === 'compensating') return childUndone(graph, state, event);
-  const ended = withPhase(state, key, { ...step.child!, phase: 'ended' }, step.status);
+  const phase = status === 'completed' ? 'ended' : 'failed';
+  const ended = withPhase(state, key, { ...step.child!, phase }, step.status);
   if (status === 'completed') return completed(graph, ended, key, event.result);
   const error = errorOf(event);
   const failed = withStep(ended, key, (s) => ({
