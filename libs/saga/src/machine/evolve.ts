@@ -220,6 +220,8 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   if (!graph.steps.has(name) && !state.steps.has(key)) return false;
   const step = stepState(state, key);
   if (step.status === 'compensation_failed') return true;
+  // What its saga comes to is not for a person to say.
+  if (awaitsChild(step)) return false;
   if (state.stuckIn === 'running') return !isDone(step) && !stepState(state, name).cut;
   const { rollbackTo } = state;
   const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);

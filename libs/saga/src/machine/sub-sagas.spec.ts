@@ -159,6 +159,33 @@ describe('a sub-saga step going forward', () => {
   });
 });
 
+describe('a saga that lost too many workers while it waits for another', () => {
+  const race = graphOf(
+    subSaga('parcel'),
+    stepOf('courier'),
+    stepOf('done', { after: ['parcel', 'courier'], join: 'any' }),
+  );
+  const stuck = after(race, [...begun('parcel'), { type: 'taken-over', count: 6, bound: 5, now: NOW }]);
+
+  it('hears of its end when it goes on, so that what follows from it does', () => {
+    expect(evolve(race, stuck, ended('parcel'))).toBe(stuck);
+    const state = after(race, [{ type: 'retried' }, ended('parcel')], stuck);
+    expect(stepState(state, 'done').wonBy).toBe('parcel');
+    expect(stepState(state, 'courier').cut).toBe(true);
+  });
+
+  it('does not have it taken as done by hand', () => {
+    expect(evolve(race, stuck, { type: 'skipped', step: 'parcel', result: '1' })).toBe(stuck);
+    const back = after(
+      race,
+      [{ type: 'retried' }, ended('parcel'), ...done('done'), CANCELLED, ...askUndo('parcel')],
+      stuck,
+    );
+    const lost = after(race, [{ type: 'taken-over', count: 6, bound: 5, now: NOW }], back);
+    expect(evolve(race, lost, { type: 'skipped', step: 'parcel' })).toBe(lost);
+  });
+});
+
 describe('turning back while the saga of a step goes on', () => {
   const graph = sequenceOf(stepOf('order'), subSaga('ship'));
   const turning = after(graph, [...done('order'), ...begun('ship'), CANCELLED]);

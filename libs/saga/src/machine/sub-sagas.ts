@@ -36,11 +36,12 @@ export function childAsked(
   return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
-/** What its saga came to is what the step comes to. */
+/** What its saga came to is what the step comes to; heard while a person is needed, it is for whoever goes on. */
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);
-  if (!awaitsChild(step) || step.child!.id !== event.child) return state;
+  const goesForwardOrBack = state.status === 'running' || state.status === 'compensating';
+  if (!goesForwardOrBack || !awaitsChild(step) || step.child!.id !== event.child) return state;
   if (step.status === 'compensating') return childUndone(graph, state, event);
   const phase = status === 'completed' ? 'ended' : 'failed';
   const ended = withPhase(state, key, { ...step.child!, phase }, step.status);
