@@ -63,7 +63,9 @@ function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-e
   if (status === 'completed') return state;
   if (status === 'compensated') {
     const undone = withPhase(state, key, { ...child!, phase: 'undone' }, 'compensating');
-    return nodeOf(graph, key).compensate === undefined ? compensated(graph, undone, key) : undone;
+    if (nodeOf(graph, key).compensate === undefined) return compensated(graph, undone, key);
+    // What was asked of its saga was no attempt of the step's own compensation.
+    return withStep(undone, key, (step) => ({ ...step, compensationAttempts: 0 }));
   }
   return withStep(state, key, (step) => ({
     ...step,
