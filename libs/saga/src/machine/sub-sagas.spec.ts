@@ -309,6 +309,12 @@ describe('undoing a step whose saga completed', () => {
       planRollback(plain, after(plain, events)).compensations.map(({ key, child }) => child ?? key);
     expect(compensations(toBill)).toEqual(['ship-1', 'order']);
     expect(compensations([...done('order'), ...begun('ship')])).toEqual(['ship-1', 'order']);
+    const asked: SagaEvent = { type: 'child-cancelling', step: 'ship', child: 'ship-1' };
+    expect(compensations([...done('order'), ...begun('ship'), CANCELLED, asked])).toEqual([
+      'ship-1',
+      'order',
+    ]);
+    expect(compensations([...toBill, CANCELLED, ...askUndo('ship')])).toEqual(['ship-1', 'order']);
   });
 });
 
