@@ -58,7 +58,7 @@ export class ChildSagas {
 
   /** Asks the step's saga to turn back; one that only goes forward is left to its end. */
   async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
-    const asked: SagaEvent = { type: 'child-cancelling', step };
+    const asked: SagaEvent = { type: 'child-cancelling', step, child: id };
     try {
       const child = await this.ports.edit({ id }, (saga, graph, now) =>
         cancelEdit(saga, graph, now, { reason }),
@@ -81,7 +81,7 @@ export class ChildSagas {
       );
       if (!child)
         throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);
-      return [{ type: 'child-undoing', step }, ...this.endIfOver(child, step)];
+      return [{ type: 'child-undoing', step, child: id }, ...this.endIfOver(child, step)];
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;
       const failed = { step, error: serializeError(error), retryable: false, now: this.ports.now() };
@@ -95,10 +95,10 @@ export class ChildSagas {
 
   private endOf(child: StoredSaga, step: string): ChildEnded {
     const status = child.state.status as ChildEnded['status'];
-    const now = this.ports.now();
+    const ended = { type: 'child-ended', step, child: child.id, now: this.ports.now() } as const;
     return status === 'completed'
-      ? { type: 'child-ended', step, status, result: resultsText(child.state), now }
-      : { type: 'child-ended', step, status, error: errorOf(child), now };
+      ? { ...ended, status, result: resultsText(child.state) }
+      : { ...ended, status, error: errorOf(child) };
   }
 }
 

@@ -1,7 +1,8 @@
 import { sequenceOf, stepOf } from '../machine/graph-of.contract.js';
-import { INITIAL } from '../machine/saga-state.js';
+import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
-import { SagaRun } from './saga-run.js';
+import { ChildSagas } from './child-sagas.js';
+import { SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
 
 const SAGA: StoredSaga = {
@@ -27,11 +28,7 @@ describe('what a transactional step committed', () => {
     const written: Checkpoint[] = [];
     const [staged, committed] = [gate(), gate()];
     const run = new SagaRun(SAGA, graph, () => 'booked', {
-      attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => 0, random: () => 0, log }),
-      checkpoint: async (checkpoint) => {
-        written.push(checkpoint);
-        return 'saved';
-      },
+      ...portsTo(written),
       store: {
         transact: async (work) => {
           const checkpoint = await work(undefined as never);
@@ -43,12 +40,6 @@ describe('what a transactional step committed', () => {
         edit: async () => undefined,
         isTransient: () => false,
       },
-      reserve: async () => ({ times: [], now: 0 }),
-      now: () => 0,
-      maxPayloadBytes: 1_000,
-      cancellation: async () => undefined,
-      children: undefined as never,
-      log,
     });
     const ended = run.advance();
     await staged.passed;
@@ -63,6 +54,43 @@ describe('what a transactional step committed', () => {
     expect(last.state.status).toBe(graph.steps.size === 1 ? 'completed' : 'running');
   });
 });
+
+describe('what a sub-saga came to', () => {
+  it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
+    const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });
+    const graph = sequenceOf(subSaga, stepOf('bill'));
+    const child = { id: '01920000-0000-7000-8000-000000000002', phase: 'running' } as const;
+    const waiting = { ...PENDING, status: 'waiting', attempts: 1, child } as const;
+    const state = { ...INITIAL, steps: new Map([['ship', waiting]]) };
+    const ended = { ...SAGA, id: child.id, state: { ...INITIAL, status: 'completed' } } as const;
+    const written: Checkpoint[] = [];
+    let storedBefore: unknown;
+    const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
+    const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0 };
+    const children = new ChildSagas({ ...ports, latest: undefined as never });
+    const run = new SagaRun({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
+    expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+    expect(storedBefore).toBe('completed');
+  });
+});
+
+/** A run that nothing is asked of from outside. */
+function portsTo(written: Checkpoint[]): SagaRunPorts {
+  return {
+    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => 0, random: () => 0, log }),
+    checkpoint: async (checkpoint) => {
+      written.push(checkpoint);
+      return 'saved';
+    },
+    store: undefined as never,
+    reserve: async () => ({ times: [], now: 0 }),
+    now: () => 0,
+    maxPayloadBytes: 1_000,
+    cancellation: async () => undefined,
+    children: undefined as never,
+    log,
+  };
+}
 
 function gate(): { open(): void; passed: Promise<void> } {
   let open!: () => void;

@@ -165,12 +165,17 @@ export class SagaRun implements TransactionHost {
   }
 
   async advance(): Promise<RunEnd> {
-    if (this.children) for (const event of await this.children.heard(this.state)) this.apply(event);
+    const heard = this.children ? await this.children.heard(this.state) : [];
+    for (const event of heard) this.apply(event);
     this.decide();
-    // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
+    // What is undone must be known to be turning back, what happens again to do so, and what a sub-saga came to
+    // before anything follows from it, also to whoever takes over.
     const { status, round, rollbackTo } = this.record.saved;
     const isNew =
-      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
+      heard.length > 0 ||
+      status !== this.state.status ||
+      round !== this.state.round ||
+      rollbackTo !== this.state.rollbackTo;
     if (isNew && !isSettled(this.state.status)) await this.saveProgress();
     for (;;) {
       if (this.fenced) return { type: 'fenced' };

@@ -87,8 +87,9 @@ export function isDone(step: StepState): boolean {
 /** Did something happen that has to be undone, as far as anyone knows? */
 export function needsUndo(node: StepNode, step: StepState): boolean {
   if (!canBeUndone(node)) return false;
+  // Its saga, and what an operator did in its stead by the step's own compensation.
   if (node.kind === 'sub-saga')
-    return step.status === 'completed' && (step.child ?? node.compensate) !== undefined;
+    return step.status === 'completed' && (step.child?.phase === 'ended' || node.compensate !== undefined);
   return (
     step.status === 'completed' || (step.status === 'failed' && (step.unknown || node.compensateOnFailure))
   );

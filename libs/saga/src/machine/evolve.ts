@@ -100,9 +100,9 @@ const TRANSITIONS: Transitions = {
 
   'child-started': childStarted,
 
-  'child-cancelling': (_, state, { step }) => childAsked(state, step, 'cancelling'),
+  'child-cancelling': (_, state, event) => childAsked(state, event, 'cancelling'),
 
-  'child-undoing': (_, state, { step }) => childAsked(state, step, 'undoing'),
+  'child-undoing': (_, state, event) => childAsked(state, event, 'undoing'),
 
   'child-ended': childEnded,
 
@@ -223,6 +223,8 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   if (!graph.steps.has(name) && !state.steps.has(key)) return false;
   const step = stepState(state, key);
   if (step.status === 'compensation_failed') return true;
+  // What its saga comes to is not for a person to say.
+  if (awaitsChild(step)) return false;
   if (state.stuckIn === 'running') return !isDone(step) && !stepState(state, name).cut;
   const { rollbackTo } = state;
   const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);

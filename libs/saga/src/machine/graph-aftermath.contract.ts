@@ -2,6 +2,7 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import type { Violation } from './graph-oracle.contract.js';
+import { planRollback } from './plan-rollback.js';
 import { type Play, playGraph } from './play-graph.contract.js';
 import type { RandomGraph } from './random-graph.contract.js';
 import type { SagaEvent } from './saga-event.js';
@@ -12,6 +13,7 @@ export const LASTING = [
   'that ends for good stays as it is, whatever comes late',
   'takes no notice of what does not fit, at any moment',
   'that needs an operator can be brought to its end by one',
+  'is undone as it was planned to be',
 ] as const;
 
 /** More than any operator needs who retries, and then does by hand what failed again. */
@@ -24,10 +26,9 @@ export function aftermath(saga: RandomGraph, play: Play): Violation | undefined 
   const at = play.entries.length;
   const events = play.entries.flatMap((entry) => (entry.type === 'event' ? [entry] : []));
   if (isTerminal(play.end.status)) {
-    const [late] = changing(graph, play.end, [
-      ...events.map(({ event }) => event),
-      ...strayEvents(graph, play.end),
-    ]);
+    // A completed saga may be undone after all.
+    const happened = events.map(({ event }) => event).filter(({ type }) => type !== 'undone');
+    const [late] = changing(graph, play.end, [...happened, ...strayEvents(graph, play.end)]);
     if (late) return { promise: LASTING[0], what: JSON.stringify(late), at };
   }
   const states = events.map(({ after }) => after);
@@ -39,9 +40,47 @@ export function aftermath(saga: RandomGraph, play: Play): Violation | undefined 
       const entry = play.entries.indexOf(events[index]!);
       return { promise: LASTING[1], what: JSON.stringify(stray), at: entry };
     }
+    const unplanned = state && planned(graph, stored(state));
+    if (unplanned !== undefined) {
+      const entry = play.entries.indexOf(events[index]!);
+      return { promise: LASTING[3], what: unplanned, at: entry };
+    }
   }
   const left = isTerminal(play.end.status) ? undefined : brought(saga, play.end);
   return left === undefined ? undefined : { promise: LASTING[2], what: left, at };
+}
+
+/** Turns a saga back where it stands, and lets everything go well: how it differs from its plan, if it does. */
+function planned(graph: SagaGraph, state: SagaState): string | undefined {
+  if (state.status === 'compensated' || state.status === 'aborted') return undefined;
+  const { pivot, compensations } = planRollback(graph, state);
+  if (pivot !== undefined) return undefined;
+  const back: SagaEvent = {
+    type:
+      state.status === 'completed' ? 'undone' : state.stuckIn === 'compensating' ? 'retried' : 'cancelled',
+  };
+  const { entries } = playGraph({ graph, moves: [] }, evolve(graph, state, back));
+  const asked = [...state.steps.values()].flatMap(({ child }) =>
+    child?.phase === 'cancelling' || child?.phase === 'undoing' ? [child.id] : [],
+  );
+  // One that was stuck on its way to a savepoint goes forward from there.
+  const resumed = entries.findIndex((entry) => entry.type === 'event' && entry.event.type === 'resumed');
+  const undone = entries.slice(0, resumed < 0 ? undefined : resumed).flatMap((entry) => {
+    if (entry.type === 'begun') return entry.attempt.kind === 'compensate' ? [entry.attempt.key] : [];
+    const isAsked = entry.type === 'child' && /^was (cancelled|to be undone)$/.test(entry.what);
+    return isAsked ? [entry.child.id] : [];
+  });
+  const plan = compensations.map(({ key, child }) => child ?? key);
+  undone.push(...asked);
+  return plan.sort().join() === undone.sort().join()
+    ? undefined
+    : `[${plan.join()}], and it was [${undone.join()}]`;
+}
+
+/** As it is found by whoever reads it: nothing is under way. */
+function stored(state: SagaState): SagaState {
+  const steps = [...state.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
+  return { ...state, steps: new Map(steps) };
 }
 
 /** Retries all, and what fails again by hand; why it does not help, if it does not. */
@@ -102,8 +141,9 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
     if (status !== 'running') stray.push({ type: 'probe-started', step });
     if (!['completed', 'failed', 'compensating'].includes(status))
       stray.push({ type: 'compensation-started', step });
-    return stray;
+    return [...stray, ...strayOfChildren(state, step)];
   });
+  if (state.status !== 'completed') events.push({ type: 'undone' });
   const { settle } = decide(graph, state, 0);
   const rests = (['completed', 'compensated', 'stuck', 'suspended'] as const).filter(
     (status) => status !== settle,
@@ -111,4 +151,27 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
   events.push(...rests.map((status) => ({ type: 'settled', status }) as const));
   if (settle !== 'resumed') events.push({ type: 'resumed' });
   return events;
+}
+
+/** What was heard of another saga than the one that the step waits for now, or is not waited for. */
+function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[] {
+  const { child, active } = steps.get(step) ?? { active: false };
+  const ends = (['completed', 'compensated', 'aborted'] as const).map((end) => {
+    return { type: 'child-ended', step, child: 'another', status: end, now: 0 } as const;
+  });
+  const stray: SagaEvent[] = [
+    ...ends,
+    { type: 'child-cancelling', step, child: 'another' },
+    { type: 'child-undoing', step, child: 'another' },
+  ];
+  if (!active) stray.push({ type: 'child-started', step, child: 'another' });
+  if (child === undefined) return stray;
+  const { id, phase } = child;
+  const isHeld = status !== 'running' && status !== 'compensating';
+  const goesOn = phase === 'running' || phase === 'cancelling' || phase === 'undoing';
+  if (isHeld || !goesOn) stray.push(...ends.map((end) => ({ ...end, child: id })));
+  if (isHeld && goesOn) stray.push({ type: 'skipped', step, result: '"by hand"' });
+  if (phase !== 'running') stray.push({ type: 'child-cancelling', step, child: id });
+  if (!active) stray.push({ type: 'child-undoing', step, child: id });
+  return stray;
 }

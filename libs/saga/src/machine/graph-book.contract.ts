@@ -18,11 +18,23 @@ export interface Book {
   readonly winners: Map<string, string>;
   /** Steps that completed, in order. */
   completions: string[];
+  /** Over, and well: it may be undone after all. */
+  completed?: boolean;
 }
 
 /** One step, or one item, in one round. */
 export interface Life {
-  phase: 'idle' | 'running' | 'completed' | 'skipped' | 'failed' | 'undoing' | 'undone' | 'not undone';
+  phase:
+    | 'idle'
+    | 'running'
+    /** Its saga goes on. */
+    | 'away'
+    | 'completed'
+    | 'skipped'
+    | 'failed'
+    | 'undoing'
+    | 'undone'
+    | 'not undone';
   active: boolean;
   begun: number;
   failures: number;
@@ -35,7 +47,12 @@ export interface Life {
   result?: string;
   round: number;
   returns: number;
+  /** Of a sub-saga step, once it has started one. */
+  child?: { readonly id: string; readonly is: ChildIs };
 }
+
+/** `over`: it turned back by itself, or was aborted. */
+export type ChildIs = 'going on' | 'cancelled' | 'completed' | 'over' | 'being undone' | 'undone';
 
 export function emptyBook(deadline: number | undefined): Book {
   return {
@@ -143,7 +160,13 @@ export class Rules {
   }
 
   isActive(node: StepNode): boolean {
-    return this.keys(node).some((key) => this.life(key).active);
+    return this.keys(node).some((key) => this.life(key).active || this.isAwaited(key));
+  }
+
+  /** Another saga has to come to its end first. */
+  isAwaited(key: string): boolean {
+    const { phase, child } = this.life(key);
+    return phase === 'away' || (phase === 'undoing' && child?.is === 'being undone');
   }
 
   anyActive(): boolean {
@@ -235,8 +258,9 @@ export class Rules {
   /** B2: undone it is not, and has to be. */
   isLeft(key: string): boolean {
     const { compensate, compensateOnFailure } = this.of.node(key);
-    const { phase, unknown, begun } = this.life(key);
+    const { phase, unknown, begun, child } = this.life(key);
     if (phase === 'undoing' || phase === 'not undone') return true;
+    if (phase === 'completed' && child?.is === 'completed') return true;
     if (compensate === undefined) return false;
     return phase === 'completed' || (phase === 'failed' && (unknown || (compensateOnFailure && begun > 0)));
   }
@@ -245,7 +269,7 @@ export class Rules {
   isClear(node: StepNode): boolean {
     return this.keys(node).every((key) => {
       const { active, phase } = this.life(key);
-      return !active && phase !== 'running' && !this.isLeft(key);
+      return !active && phase !== 'running' && phase !== 'away' && !this.isLeft(key);
     });
   }
 

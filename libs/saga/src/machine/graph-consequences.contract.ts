@@ -172,6 +172,7 @@ export class Consequences {
       book.mode = status;
     } else {
       book.mode = 'over';
+      book.completed = status === 'completed';
     }
     return [book];
   }

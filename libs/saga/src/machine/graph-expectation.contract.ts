@@ -1,3 +1,4 @@
+import type { Action } from './decide.js';
 import type { StepNode } from '../definition/saga-graph.js';
 import { type Book, type Relations, Rules } from './graph-book.contract.js';
 
@@ -140,16 +141,28 @@ class Expecting implements Expectation {
   }
 
   private undo(node: StepNode, isOpen: boolean): void {
+    const kind = this.turnsBack(node.name);
+    if (kind === undefined) return;
     const keys = this.rules
       .keys(node)
-      .filter((key) => this.rules.isLeft(key) && this.rules.phase(key) !== 'not undone');
+      .filter(
+        (key) =>
+          (this.rules.isLeft(key) && this.rules.phase(key) !== 'not undone') || kind === 'cancel-child',
+      );
     if (isOpen) {
-      this.may.push(...keys.map((key) => `compensate ${key}`));
+      this.may.push(...keys.map((key) => `${kind} ${key}`));
       this.openProbe(node);
-    } else this.addGroup('compensate', node, keys);
+    } else this.addGroup(kind, node, keys);
   }
 
-  private addGroup(kind: 'run' | 'compensate' | 'probe', node: StepNode, keys: string[]): void {
+  /** By what a step is turned back: its own saga before itself; what was asked already is waited for. */
+  private turnsBack(name: string): 'compensate' | 'cancel-child' | 'undo-child' | undefined {
+    const { child } = this.rules.life(name);
+    if (this.rules.isAwaited(name)) return child!.is === 'going on' ? 'cancel-child' : undefined;
+    return child?.is === 'completed' ? 'undo-child' : 'compensate';
+  }
+
+  private addGroup(kind: Action['kind'], node: StepNode, keys: string[]): void {
     const lives = keys.map((key) => ({ key, ...this.rules.life(key) })).filter(({ active }) => !active);
     const probes = this.interrupted(node).map((key) => `probe ${key}`);
     const due = lives.filter(({ retryAt }) => retryAt === undefined || retryAt <= this.now);

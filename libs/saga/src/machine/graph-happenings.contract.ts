@@ -1,6 +1,6 @@
 import type { StepNode } from '../definition/saga-graph.js';
-import { Consequences } from './graph-consequences.contract.js';
-import { type Book, copyOf, type Life, type Relations, Rules } from './graph-book.contract.js';
+import { ChildHappenings } from './graph-children.contract.js';
+import { type Book, copyOf, type Relations, Rules } from './graph-book.contract.js';
 import { suspects } from './graph-expectation.contract.js';
 import { doubts, permutations, wait } from './graph-open-questions.contract.js';
 import type { SagaEvent } from './saga-event.js';
@@ -12,7 +12,7 @@ type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
  * `tookEffect`: whether an operator's call was accepted, which depends on more than the rules of the graph.
  */
 export function booksAfter(relations: Relations, book: Book, event: SagaEvent, tookEffect: boolean): Book[] {
-  if (book.mode === 'over') return [book];
+  if (book.mode === 'over' && event.type !== 'undone') return [book];
   const doubtsBefore = doubts(relations, book);
   const books = new Happening(relations, copyOf(book)).of(event, tookEffect);
   return books.flatMap((after) => {
@@ -25,7 +25,7 @@ export function booksAfter(relations: Relations, book: Book, event: SagaEvent, t
   });
 }
 
-class Happening extends Consequences {
+class Happening extends ChildHappenings {
   of(event: SagaEvent, tookEffect: boolean): Book[] {
     const { book, rules } = this;
     switch (event.type) {
@@ -85,17 +85,16 @@ class Happening extends Consequences {
       case 'skipped':
         return this.skippedByHand(event, tookEffect);
       case 'undone':
+        return this.undone();
       case 'child-started':
+        return this.childStarted(event);
       case 'child-cancelling':
+        return this.childCancelled(event);
       case 'child-undoing':
+        return this.childIsUndone(event);
       case 'child-ended':
-        throw new Error(`no ${event.type} in these graphs`);
+        return this.childEnded(event);
     }
-  }
-
-  private isUnderWay(key: string, phase: Life['phase']): boolean {
-    const life = this.rules.life(key);
-    return life.active && life.phase === phase;
   }
 
   private stepCompleted({ step: key, result }: EventOf<'step-completed'>): Book[] {
@@ -212,7 +211,7 @@ class Happening extends Consequences {
     this.change(key, {
       phase: rules.goesForward(node) ? 'idle' : 'failed',
       begun: life.begun + (life.phase === 'running' ? 0 : 1),
-      unknown: life.unknown || !node.transactional,
+      unknown: life.unknown || !(node.transactional || node.kind === 'sub-saga'),
       active: false,
       retryAt: undefined,
     });
@@ -223,6 +222,15 @@ class Happening extends Consequences {
     const life = this.rules.life(key);
     life.active = false;
     return life.phase === 'running' && this.relations.node(key).probe === undefined;
+  }
+
+  /** A saga that completed is undone after all. */
+  private undone(): Book[] {
+    const { book, rules } = this;
+    if (book.mode !== 'over' || !book.completed || rules.pivotPassed()) return [book];
+    book.completed = false;
+    this.turnBack();
+    return [book];
   }
 
   private cancelled(tookEffect: boolean): Book[] {
@@ -256,7 +264,7 @@ class Happening extends Consequences {
       const node = relations.node(key);
       if (step !== undefined && step !== key && step !== node.name) continue;
       const { phase, items } = rules.life(key);
-      if (phase === 'not undone' && node.compensate !== undefined) {
+      if (phase === 'not undone' && (node.compensate !== undefined || node.kind === 'sub-saga')) {
         this.change(key, { phase: 'undoing', undoFailures: 0, retryAt: undefined });
       } else if (forward && phase === 'failed' && rules.goesForward(node)) {
         this.change(key, {
@@ -286,6 +294,8 @@ class Happening extends Consequences {
     const node = this.relations.node(key);
     book.mode = book.resting!;
     book.resting = undefined;
+    // What another saga will say is not for anybody to say before.
+    if (rules.isAwaited(key)) return [];
     const isDone = rules.phase(key) === 'completed' || rules.phase(key) === 'skipped';
     if (rules.goesForward(node) ? isDone : !rules.isLeft(key)) return [];
     if (!rules.goesForward(node)) {

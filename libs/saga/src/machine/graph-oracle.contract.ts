@@ -141,7 +141,7 @@ function unexpected(
 
   const actions = decision.actions.map(({ kind, key }) => `${kind} ${key}`);
   const due = [...expected.must, ...expected.may, ...expected.groups.flatMap(({ keys }) => keys)];
-  const isUndoing = (action: string) => action.startsWith('compensate');
+  const isUndoing = (action: string) => /^(compensate|cancel-child|undo-child) /.test(action);
   const tooMuch = actions.find((action, index) => !due.includes(action) || actions.indexOf(action) !== index);
   if (tooMuch !== undefined) return found(isUndoing(tooMuch) ? RULED[2] : RULED[0], tooMuch);
   const missing = expected.must.find((action) => !actions.includes(action));

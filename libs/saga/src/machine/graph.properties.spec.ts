@@ -55,10 +55,38 @@ describe('the sagas of the promises', () => {
       ),
       returned: count(({ end }) => end.round > 1),
       raced: count(({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ cut }) => cut)),
+      'undone after all': count(({ entries }) => entries.some(isUndone)),
     };
     expect(Object.entries(counts).filter(([, plenty]) => plenty < 10)).toEqual([]);
   });
+
+  it('start others, which come to every end, asked or not', () => {
+    const plays = fc.sample(randomGraphs, { numRuns: 2_000, seed: 3 }).map((saga) => playGraph(saga));
+    const ways = plays.flatMap(({ entries }) => waysOfChildren(entries));
+    const wanted = [
+      ...['began: completed', 'began: compensated', 'began: aborted'],
+      ...['was cancelled: completed', 'was cancelled: compensated', 'was cancelled: aborted'],
+      ...['was to be undone: compensated', 'was to be undone: aborted', 'refused to be undone'],
+    ];
+    expect(wanted.filter((way) => ways.filter((other) => other === way).length < 5)).toEqual([]);
+  });
 });
+
+/** What the sagas that steps started came to, after what was asked of them last. */
+function waysOfChildren(entries: readonly Entry[]): string[] {
+  const asked = new Map<string, string>();
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'child') return [];
+    const { what, child } = entry;
+    if (what === 'ended') return [`${asked.get(child.id)}: ${child.status}`];
+    asked.set(child.id, what);
+    return what === 'was to be undone' && child.status !== 'undoing' ? ['refused to be undone'] : [];
+  });
+}
+
+function isUndone(entry: Entry): boolean {
+  return entry.type === 'event' && entry.event.type === 'undone' && entry.after !== entry.before;
+}
 
 function report(saga: RandomGraph, { entries, end }: Play, { what, at }: Violation, seed: number): string {
   return [
@@ -88,6 +116,7 @@ function describeEntry(entry: Entry): string[] {
     const saga = rollbackTo === undefined ? status : `${status} to ${rollbackTo}`;
     return [`${JSON.stringify(event)} → ${saga}: ${shortOf(entry.after)}`];
   }
+  if (entry.type === 'child') return [`    ${entry.child.id} ${entry.what}: ${entry.child.status}`];
   if (entry.type === 'crashed') return ['crashed'];
   return [];
 }

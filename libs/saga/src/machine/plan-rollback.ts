@@ -1,9 +1,9 @@
-import { canBeUndone, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { decide, isDone, pivotPassed } from './decide.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
-import { isTerminal, type SagaState, stepState } from './saga-state.js';
+import { awaitsChild, isTerminal, type SagaState, stepState } from './saga-state.js';
 
 /** A compensation that turning back would run. */
 export interface PlannedCompensation {
@@ -11,7 +11,10 @@ export interface PlannedCompensation {
   /** The step's name, or the item's key. */
   readonly key: string;
   readonly index?: number;
-  /** Of a sub-saga step: the saga that is cancelled, or undone; the step's own compensation comes after it. */
+  /**
+   * Of a sub-saga step: the saga that is cancelled, or undone, or turns back already; the step's own compensation
+   * comes after it.
+   */
   readonly child?: string;
 }
 
@@ -49,6 +52,12 @@ export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollbac
 function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
   const compensations: PlannedCompensation[] = [];
   let state = given;
+  // Those that were asked before are turning back already.
+  for (const [key, step] of given.steps) {
+    if (!awaitsChild(step) || step.child!.phase === 'running') continue;
+    compensations.push({ node: nodeOf(graph, key), key, child: step.child!.id });
+    state = evolve(graph, state, childIsGone(key, step.child!.id));
+  }
   for (;;) {
     const { actions, settle } = decide(graph, state, Infinity);
     if (settle !== undefined || actions.length === 0) return compensations;
@@ -58,12 +67,13 @@ function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
         state = evolve(graph, state, { type: 'compensation-started', step: key });
         state = evolve(graph, state, { type: 'compensation-completed', step: key });
       } else if (kind === 'cancel-child' || kind === 'undo-child') {
-        compensations.push({ node, key, child: stepState(state, key).child!.id });
+        const child = stepState(state, key).child!.id;
+        compensations.push({ node, key, child });
         if (kind === 'undo-child') {
           state = evolve(graph, state, { type: 'compensation-started', step: key });
-          state = evolve(graph, state, { type: 'child-undoing', step: key });
+          state = evolve(graph, state, { type: 'child-undoing', step: key, child });
         }
-        state = evolve(graph, state, { type: 'child-ended', step: key, status: 'compensated', now: 0 });
+        state = evolve(graph, state, childIsGone(key, child));
       } else {
         state = evolve(graph, state, { type: 'probe-started', step: key });
         state = evolve(graph, state, cannotSay(key));
@@ -75,6 +85,10 @@ function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
 function tookEffect(state: SagaState, node: StepNode): boolean {
   const { status, unknown } = stepState(state, node.name);
   return status === 'completed' || (status !== 'skipped' && unknown);
+}
+
+function childIsGone(step: string, child: string): SagaEvent {
+  return { type: 'child-ended', step, child, status: 'compensated', now: 0 };
 }
 
 function cannotSay(step: string): SagaEvent {

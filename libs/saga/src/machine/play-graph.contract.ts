@@ -1,6 +1,7 @@
 import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
 import { type Action, decide, type Decision } from './decide.js';
 import { evolve } from './evolve.js';
+import { awaitedBy, type ChildEnded, type ChildEntry, PlayedChildren } from './play-children.contract.js';
 import type { Move, RandomGraph } from './random-graph.contract.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from './saga-state.js';
@@ -14,6 +15,8 @@ const PATIENCE = 6_000;
 /** An attempt: of one key in one round, which is what its idempotency key is made of. */
 export interface Attempt extends Action {
   readonly round: number;
+  /** The saga that is asked something. */
+  readonly child?: string;
 }
 
 /** All that an observer with a view of the worker, the store and the world can write down. */
@@ -54,7 +57,14 @@ export type Entry =
       readonly round: number;
       readonly undone: boolean;
     }
+  | ChildEntry
   | { readonly type: 'gave no end'; readonly why: string };
+
+const CHILD_ENDS: Partial<Record<Move['kind'], ChildEnded['status']>> = {
+  'child completes': 'completed',
+  'child turns back': 'compensated',
+  'child is aborted': 'aborted',
+};
 
 export interface Play {
   readonly entries: readonly Entry[];
@@ -81,6 +91,13 @@ class GraphPlayer implements Play {
   private underWay: Attempt[] = [];
   /** Attempts that nobody waits for any more. */
   private dropped: Attempt[] = [];
+  private readonly children: PlayedChildren;
+  /** Of what others are asked: their answer, once it is carried out. */
+  private readonly answers = new Map<Attempt, boolean>();
+  /** To ask another saga to turn back changes nothing here until it is done. */
+  private cancelling: Attempt[] = [];
+  /** What this worker has heard of the sagas that are waited for. */
+  private heard: ChildEnded[] = [];
 
   constructor(saga: RandomGraph, from?: SagaState) {
     this.graph = saga.graph;
@@ -88,6 +105,7 @@ class GraphPlayer implements Play {
     const { timeout } = saga.graph;
     this.start = from ?? { ...INITIAL, deadline: timeout === undefined ? undefined : START + timeout };
     this.state = this.stored = this.start;
+    this.children = new PlayedChildren(this.start, (entry) => this.entries.push(entry));
   }
 
   get end(): SagaState {
@@ -97,7 +115,9 @@ class GraphPlayer implements Play {
   play(): void {
     for (let i = 0; i < PATIENCE; i += 1) {
       if (isSettled(this.state.status)) {
+        this.cancelling = [];
         if (!this.operate()) return;
+        this.look();
         continue;
       }
       const decision = decide(this.graph, this.state, this.now);
@@ -118,7 +138,8 @@ class GraphPlayer implements Play {
     const active = [...this.state.steps].filter(([, s]) => s.active).map(([key]) => key);
     if (active.sort().join() !== known.join()) return `under way ${known.join()}, but ${active.join()}`;
     const idle = !settle && !expired && !delays?.length && !actions.length && wakeAt === undefined;
-    return idle && known.length === 0 ? 'nothing to do, and not at rest' : undefined;
+    const hasToWait = known.length > 0 || this.cancelling.length > 0 || awaitedBy(this.state).length > 0;
+    return idle && !hasToWait ? 'nothing to do, and not at rest' : undefined;
   }
 
   private advance(decision: Decision): void {
@@ -136,21 +157,62 @@ class GraphPlayer implements Play {
 
   /** One move, or progress where it is not possible. */
   private move(decision: Decision, move: Move): void {
-    const attempt = picked(this.underWay, move);
-    const action = picked(decision.actions, move);
+    const attempt = picked([...this.underWay, ...this.cancelling], move);
+    const action = picked(
+      decision.actions.filter(({ key }) => !this.cancelling.some((asked) => asked.key === key)),
+      move,
+    );
     const late = picked(
       this.dropped.filter(({ key }) => !stepState(this.state, key).active),
       move,
     );
+    if (this.moveOthers(move)) return;
     if (move.kind === 'crash') this.crash();
     else if (move.kind === 'interrupt') this.interrupt();
     else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'by hand' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
     else if (move.kind === 'end late' && late) this.endLate(late);
-    else if (move.kind === 'wait' || !(attempt ?? action)) {
-      this.now = Math.max(this.now + 10, decision.wakeAt ?? 0);
-    } else if (action && (move.kind === 'begin' || !attempt)) this.begin(action);
+    else if (!(attempt ?? action)) this.pass(decision, move);
+    else if (move.kind === 'wait') this.now = Math.max(this.now + 10, decision.wakeAt ?? 0);
+    else if (action && (move.kind === 'begin' || !attempt)) this.begin(action, move);
     else if (attempt) this.settle(attempt, move);
+  }
+
+  /** The sagas that steps have started do something, or somebody looks at what they have done. */
+  private moveOthers(move: Move): boolean {
+    const end = CHILD_ENDS[move.kind];
+    const child = picked(this.children.goingOn, move);
+    if (end && child) this.children.end(child, end, move.pick % 7 > 4, this.state);
+    else if (move.kind === 'look') return this.look();
+    else if (move.kind === 'look twice' && this.heard.length > 0) this.apply(picked(this.heard, move)!, true);
+    else return false;
+    return true;
+  }
+
+  /**
+   * Whoever claims the saga looks at all that it waits for, who holds it is told to; what is heard is stored before
+   * anything follows from it. False: nothing is new.
+   */
+  private look(): boolean {
+    const events = this.children.heard(this.state, this.now);
+    this.heard.push(...events);
+    if (events.length > 0) this.checkpoint(...events);
+    return events.length > 0;
+  }
+
+  /** Nothing is under way, and nothing can begin: the saga is given back, until it is due or another has ended. */
+  private pass({ wakeAt }: Decision, move: Move): void {
+    const child = picked(this.children.goingOn, move);
+    if (awaitedBy(this.state).length > 0) this.record();
+    if (this.look()) return;
+    if (wakeAt !== undefined && (child === undefined || move.pick % 2 === 0)) {
+      this.now = Math.max(this.now + 10, wakeAt);
+    } else if (child) {
+      // Once the script is over all of them do as they are asked.
+      const asked = child.status === 'running' ? 'completed' : 'compensated';
+      const end = ([asked, asked, 'completed', 'compensated', 'aborted'] as const)[move.pick % 5]!;
+      this.children.end(child, end, move.pick % 7 > 4, this.state);
+    } else this.now += 10;
   }
 
   /** Applies events and records them; the next move may be a crash in between, which loses them. */
@@ -164,11 +226,11 @@ class GraphPlayer implements Play {
     }
   }
 
-  private begin(action: Action): void {
+  private begin(action: Action, move: Move): void {
     const { kind, node, key, index } = action;
     const round = stepState(this.state, node.name).round;
     if (index === undefined && (kind === 'run' || kind === 'expand') && this.isUnasked(key)) {
-      const answer = this.ask(node, round);
+      const answer = this.askWhen(node, round);
       if (answer === false) return this.checkpoint({ type: 'skipped-by-condition', step: key });
       if (answer === 'throws') return this.failDefinition(node, round);
     }
@@ -180,10 +242,14 @@ class GraphPlayer implements Play {
     const started = {
       run: 'step-started',
       compensate: 'compensation-started',
+      'undo-child': 'compensation-started',
       probe: 'probe-started',
     } as const;
-    const attempt = { ...action, round };
-    this.apply({ type: started[kind as keyof typeof started], step: key });
+    const attempt: Attempt = { ...action, round, child: stepState(before, key).child?.id };
+    // What is asked of others may be done long before anybody hears of it.
+    if (isAsking(attempt) && move.pick % 2 === 0) this.ask(attempt);
+    if (kind === 'cancel-child') return void this.cancelling.push(attempt);
+    this.apply({ type: started[kind], step: key });
     this.entries.push({ type: 'begun', attempt, before, after: this.state });
     this.underWay.push(attempt);
     if (kind === 'run' && !node.idempotent) this.record();
@@ -195,7 +261,7 @@ class GraphPlayer implements Play {
     return status === 'pending' || (status === 'waiting' && failures === 0);
   }
 
-  private ask(node: StepNode, round: number): boolean | 'throws' {
+  private askWhen(node: StepNode, round: number): boolean | 'throws' {
     try {
       return node.when?.({ round } as never) ?? true;
     } catch {
@@ -213,16 +279,16 @@ class GraphPlayer implements Play {
 
   private settle(attempt: Attempt, move: Move): void {
     this.underWay = this.underWay.filter((other) => other !== attempt);
-    const goesWell = move.kind === 'succeed' || move.kind === 'begin';
-    // What a transaction did is known: it is committed with its checkpoint, or it is gone.
-    const { kind, node } = attempt;
-    const timedOut = move.kind === 'timeout' && kind !== 'compensate' && !node.transactional;
+    const { kind } = attempt;
+    if (isAsking(attempt)) return this.settleAsked(attempt);
+    const goesWell = move.kind === 'succeed' || move.kind === 'begin' || isOfOthers(move);
+    const timedOut = move.kind === 'timeout' && kind !== 'compensate' && !leavesNothing(attempt);
     // Of an attempt with a probe: what became of it is asked at once, as part of the attempt.
     const found =
       timedOut && attempt.node.probe ? (['done', 'not done', 'unknown'] as const)[move.pick % 3] : '';
     if (goesWell || found === 'done') {
       const event = this.success(attempt);
-      this.learn(attempt, 'done', event);
+      this.learn(attempt, event.type === 'child-started' ? 'none' : 'done', event);
       this.apply(event);
     } else {
       const unknown = timedOut && found !== 'not done';
@@ -232,22 +298,42 @@ class GraphPlayer implements Play {
     this.checkpoint();
   }
 
+  /** Another saga is asked something: at once, or when the attempt comes to its end. */
+  private ask(attempt: Attempt): boolean {
+    const { kind, child } = attempt;
+    if (kind === 'cancel-child') this.children.cancel(child!, this.state);
+    const answer = kind === 'cancel-child' || this.children.undo(child!, this.state);
+    this.answers.set(attempt, answer);
+    return answer;
+  }
+
+  private settleAsked(attempt: Attempt): void {
+    this.cancelling = this.cancelling.filter((other) => other !== attempt);
+    const isDone = this.answers.get(attempt) ?? this.ask(attempt);
+    if (attempt.kind === 'undo-child') this.learn(attempt, 'none');
+    const refused = { kind: 'reject', pick: 0, random: 0 } as const;
+    this.apply(isDone ? this.success(attempt) : this.failure(attempt, refused, false));
+    this.checkpoint();
+  }
+
   private learn(attempt: Attempt, effect: 'done' | 'maybe' | 'none', event?: SagaEvent): void {
     const result = event?.type === 'step-completed' ? event.result : undefined;
     this.entries.push({ type: 'took effect', attempt, effect, result });
   }
 
-  private success({ kind, key }: Attempt): SagaEvent {
-    return kind === 'compensate'
-      ? { type: 'compensation-completed', step: key }
-      : { type: 'step-completed', step: key, result: `"${key} ${this.entries.length}"`, now: this.now };
+  private success({ kind, node, key: step, child }: Attempt): SagaEvent {
+    if (kind === 'compensate') return { type: 'compensation-completed', step };
+    if (kind === 'cancel-child') return { type: 'child-cancelling', step, child: child! };
+    if (kind === 'undo-child') return { type: 'child-undoing', step, child: child! };
+    if (node.kind === 'sub-saga') return { type: 'child-started', step, child: this.children.make(step) };
+    return { type: 'step-completed', step, result: `"${step} ${this.entries.length}"`, now: this.now };
   }
 
   private failure({ kind, key }: Attempt, move: Move, unknown: boolean): SagaEvent {
     const retryable = move.kind !== 'reject';
     const error = { name: 'Error', message: move.kind };
     const failed = { step: key, error, retryable, now: this.now, random: move.random };
-    if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
+    if (kind === 'compensate' || kind === 'undo-child') return { type: 'compensation-failed', ...failed };
     const what = unknown ? 'timeout' : retryable ? 'error' : 'rejected';
     return { type: 'step-failed', kind: what, unknown, ...failed };
   }
@@ -264,6 +350,7 @@ class GraphPlayer implements Play {
     this.entries.push({ type: 'crashed' });
     this.takeovers += 1;
     this.apply({ type: 'taken-over', count: this.takeovers, bound: BOUND, now: this.now });
+    this.look();
     if (this.state.status === 'stuck') this.record();
   }
 
@@ -272,14 +359,17 @@ class GraphPlayer implements Play {
     this.letGo();
     this.apply({ type: 'interrupted', now: this.now });
     this.record();
+    this.look();
   }
 
   private letGo(): void {
     for (const attempt of this.underWay) {
-      if (!attempt.node.transactional) this.learn(attempt, 'maybe');
+      if (!isAsking(attempt) && !leavesNothing(attempt)) this.learn(attempt, 'maybe');
     }
     this.dropped.push(...this.underWay);
     this.underWay = [];
+    this.cancelling = [];
+    this.heard = [];
   }
 
   private edit(event: SagaEvent): void {
@@ -290,11 +380,12 @@ class GraphPlayer implements Play {
 
   /** An operator's move on a saga at rest; false: nobody comes. */
   private operate(): boolean {
-    if (isTerminal(this.state.status)) return false;
     for (let move = this.script.shift(); move; move = this.script.shift()) {
       const before = this.state;
       const key = picked(this.keys(), move);
-      if (move.kind === 'retry') this.edit({ type: 'retried' });
+      if (isTerminal(before.status)) {
+        if (move.kind === 'undo') this.edit({ type: 'undone' });
+      } else if (move.kind === 'retry') this.edit({ type: 'retried' });
       else if (move.kind === 'retry one' && key !== undefined) this.edit({ type: 'retried', step: key });
       else if (move.kind === 'skip one' && key !== undefined) this.skip(key);
       else if (move.kind === 'cancel') this.edit({ type: 'cancelled' });
@@ -339,10 +430,24 @@ class GraphPlayer implements Play {
     this.takeovers = 0;
     const steps = [...this.state.steps].map(([name, step]) => [name, { ...step, active: false }] as const);
     this.stored = { ...this.state, steps: new Map(steps) };
+    this.children.store(this.stored);
     this.entries.push({ type: 'recorded' });
   }
 }
 
 function picked<T>(from: readonly T[], { pick }: Move): T | undefined {
   return from[pick % from.length];
+}
+
+function isAsking({ kind }: Attempt): boolean {
+  return kind === 'cancel-child' || kind === 'undo-child';
+}
+
+/** A transaction is committed with its checkpoint, or it is gone; a saga is stored with it, or never was. */
+function leavesNothing({ kind, node }: Attempt): boolean {
+  return node.transactional || (node.kind === 'sub-saga' && kind === 'run');
+}
+
+function isOfOthers({ kind }: Move): boolean {
+  return kind in CHILD_ENDS || kind === 'look' || kind === 'look twice' || kind === 'undo';
 }

@@ -20,6 +20,12 @@ export const MOVES = [
   'retry',
   'retry one',
   'skip one',
+  'child completes',
+  'child turns back',
+  'child is aborted',
+  'look',
+  'look twice',
+  'undo',
 ] as const;
 
 export interface Move {
@@ -62,6 +68,7 @@ const step = fc.record({
   delay: rarely<number | undefined>(8, undefined, fc.constantFrom(50, 1_000)),
   savepoint: rarely<number | undefined>(5, undefined, fc.integer({ min: 2, max: 3 })),
   pivot: rarely(14, false, fc.constant(true)),
+  isSubSaga: rarely(7, false, fc.constant(true)),
 });
 
 function modes(): fc.Arbitrary<'plain' | 'at most once' | 'transactional'> {
@@ -93,11 +100,16 @@ const graphs = fc
   })
   .map(({ steps, ...saga }): SagaGraph => ({ ...graphOf(...steps.map(toNode)), ...saga }));
 
-function toNode(random: RandomStep, index: number): UnlinkedStep {
+/** Whose method only gives the input of another saga. */
+const SUB_SAGA = { mode: 'plain', probe: false, compensateOnFailure: false, items: undefined } as const;
+
+function toNode(given: RandomStep, index: number): UnlinkedStep {
+  const random = given.isSubSaga ? { ...given, ...SUB_SAGA, compensated: given.mode !== 'plain' } : given;
   const name = `s${index}`;
   const after = random.after.map((back) => index - 1 - back).filter((target) => target >= 0);
   const names = [...new Set(after)].map((target) => `s${target}`);
   return stepOf(name, {
+    kind: random.isSubSaga ? 'sub-saga' : 'step',
     after: names,
     join: names.length > 1 ? random.join : 'all',
     compensate: random.compensated ? `undo ${name}` : undefined,
@@ -148,6 +160,12 @@ const ROUGH: Record<Move['kind'], number> = {
   retry: 4,
   'retry one': 3,
   'skip one': 3,
+  'child completes': 10,
+  'child turns back': 4,
+  'child is aborted': 3,
+  look: 8,
+  'look twice': 2,
+  undo: 1,
 };
 const CALM: Record<Move['kind'], number> = {
   ...ROUGH,
@@ -160,6 +178,8 @@ const CALM: Record<Move['kind'], number> = {
   interrupt: 2,
   cancel: 0.2,
   abort: 0.05,
+  'child completes': 30,
+  look: 20,
 };
 
 function script(weights: Record<Move['kind'], number>): fc.Arbitrary<Move[]> {
@@ -190,6 +210,7 @@ function describeNode(node: StepNode): string {
   const { retry, compensationRetry, after } = node;
   return [
     `${node.name}: after [${after.join(' ')}]`,
+    node.kind === 'sub-saga' && 'sub-saga',
     node.join === 'any' && 'join any',
     node.when && `when ${node.when.toString()}`,
     node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,

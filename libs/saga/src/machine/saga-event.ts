@@ -37,13 +37,17 @@ export type SagaEvent =
   /** A sub-saga step's method gave the input, and the saga with this id is stored together with this event. */
   | { readonly type: 'child-started'; readonly step: string; readonly child: string }
   /** The step's saga was asked to turn back. */
-  | { readonly type: 'child-cancelling'; readonly step: string }
+  | { readonly type: 'child-cancelling'; readonly step: string; readonly child: string }
   /** The step's saga, which had completed, was asked to undo itself. */
-  | { readonly type: 'child-undoing'; readonly step: string }
-  /** The step's saga has come to its end; `result`: what its steps came to, as JSON text. */
+  | { readonly type: 'child-undoing'; readonly step: string; readonly child: string }
+  /**
+   * The step's saga has come to its end; `result`: what its steps came to, as JSON text. `child` says which: the
+   * step may have started another since.
+   */
   | {
       readonly type: 'child-ended';
       readonly step: string;
+      readonly child: string;
       readonly status: 'completed' | 'compensated' | 'aborted';
       readonly result?: string;
       readonly error?: SerializedError;

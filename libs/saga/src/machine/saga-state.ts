@@ -19,10 +19,13 @@ export type StepStatus =
   | 'compensated'
   | 'compensation_failed';
 
-/** The saga that a sub-saga step started: what the step last heard of it, or asked it. */
+/**
+ * The saga that a sub-saga step started: what the step last heard of it, or asked it. `ended`: it completed;
+ * `failed`: it turned back, or was aborted.
+ */
 export interface ChildState {
   readonly id: string;
-  readonly phase: 'running' | 'cancelling' | 'ended' | 'undoing' | 'undone';
+  readonly phase: 'running' | 'cancelling' | 'ended' | 'failed' | 'undoing' | 'undone';
 }
 
 /** All that has happened to one step. Everything but `active` is stored. */

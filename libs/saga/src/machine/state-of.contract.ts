@@ -43,7 +43,7 @@ function stepOf(text: string): [string, StepState] {
 /** The steps of a state in the same short form. */
 export function shortOf(state: SagaState): string {
   return [...state.steps]
-    .map(([name, { status, active, unknown, retryAt }]) =>
+    .map(([name, { status, active, unknown, retryAt, child }]) =>
       [
         name,
         '=',
@@ -51,6 +51,7 @@ export function shortOf(state: SagaState): string {
         active ? '!' : '',
         unknown ? '?' : '',
         retryAt === undefined ? '' : `@${retryAt}`,
+        child === undefined ? '' : `[${child.id} ${child.phase}]`,
       ].join(''),
     )
     .join(' ');

@@ -47,9 +47,11 @@ const ended = (
   step: string,
   status: 'completed' | 'compensated' | 'aborted' = 'completed',
   result?: string,
+  child = `${step}-1`,
 ): SagaEvent => ({
   type: 'child-ended',
   step,
+  child,
   status,
   result,
   error: status === 'completed' ? undefined : { name: 'Error', message: 'sold out' },
@@ -57,7 +59,7 @@ const ended = (
 });
 const askUndo = (step: string): SagaEvent[] => [
   { type: 'compensation-started', step },
-  { type: 'child-undoing', step },
+  { type: 'child-undoing', step, child: `${step}-1` },
 ];
 const CANCELLED: SagaEvent = { type: 'cancelled', reason: 'by hand' };
 
@@ -123,6 +125,18 @@ describe('a sub-saga step going forward', () => {
     });
   });
 
+  it('hears nothing late of the saga that it started before', () => {
+    const retrying = sequenceOf(stepOf('order', { savepoint: { attempts: 2 } }), subSaga('ship'));
+    const first = [...done('order'), ...begun('ship'), ended('ship', 'compensated')];
+    const second = after(retrying, [...first, { type: 'resumed' }, ...begun('ship', 'ship-2')]);
+    expect(evolve(retrying, second, ended('ship', 'compensated'))).toBe(second);
+    expect(evolve(retrying, second, ended('ship', 'completed', '1'))).toBe(second);
+    const asked: SagaEvent = { type: 'child-cancelling', step: 'ship', child: 'ship-1' };
+    expect(evolve(retrying, second, asked)).toBe(second);
+    const state = after(retrying, [ended('ship', 'completed', '2', 'ship-2')], second);
+    expect(stepState(state, 'ship').result).toBe('2');
+  });
+
   it('leaves nothing behind when its worker is lost before its saga was stored', () => {
     const lost = after(graph, [
       ...done('order'),
@@ -145,13 +159,40 @@ describe('a sub-saga step going forward', () => {
   });
 });
 
+describe('a saga that lost too many workers while it waits for another', () => {
+  const race = graphOf(
+    subSaga('parcel'),
+    stepOf('courier'),
+    stepOf('done', { after: ['parcel', 'courier'], join: 'any' }),
+  );
+  const stuck = after(race, [...begun('parcel'), { type: 'taken-over', count: 6, bound: 5, now: NOW }]);
+
+  it('hears of its end when it goes on, so that what follows from it does', () => {
+    expect(evolve(race, stuck, ended('parcel'))).toBe(stuck);
+    const state = after(race, [{ type: 'retried' }, ended('parcel')], stuck);
+    expect(stepState(state, 'done').wonBy).toBe('parcel');
+    expect(stepState(state, 'courier').cut).toBe(true);
+  });
+
+  it('does not have it taken as done by hand', () => {
+    expect(evolve(race, stuck, { type: 'skipped', step: 'parcel', result: '1' })).toBe(stuck);
+    const back = after(
+      race,
+      [{ type: 'retried' }, ended('parcel'), ...done('done'), CANCELLED, ...askUndo('parcel')],
+      stuck,
+    );
+    const lost = after(race, [{ type: 'taken-over', count: 6, bound: 5, now: NOW }], back);
+    expect(evolve(race, lost, { type: 'skipped', step: 'parcel' })).toBe(lost);
+  });
+});
+
 describe('turning back while the saga of a step goes on', () => {
   const graph = sequenceOf(stepOf('order'), subSaga('ship'));
   const turning = after(graph, [...done('order'), ...begun('ship'), CANCELLED]);
 
   it('cancels it, once, and undoes what came before only when it has ended', () => {
     expect(next(graph, turning)).toBe('cancel-child ship');
-    const asked = after(graph, [{ type: 'child-cancelling', step: 'ship' }], turning);
+    const asked = after(graph, [{ type: 'child-cancelling', step: 'ship', child: 'ship-1' }], turning);
     expect(next(graph, asked)).toBe('');
     expect(next(graph, after(graph, [ended('ship', 'compensated')], asked))).toBe('compensate order');
   });
@@ -213,14 +254,9 @@ describe('undoing a step whose saga completed', () => {
     expect(next(both, asked)).toBe('');
     const undone = after(both, [ended('ship', 'compensated')], asked);
     expect(next(both, undone)).toBe('compensate ship');
-    const over = after(
-      both,
-      [
-        { type: 'compensation-started', step: 'ship' },
-        { type: 'compensation-completed', step: 'ship' },
-      ],
-      undone,
-    );
+    const compensating = after(both, [{ type: 'compensation-started', step: 'ship' }], undone);
+    expect(stepState(compensating, 'ship').compensationAttempts).toBe(1);
+    const over = after(both, [{ type: 'compensation-completed', step: 'ship' }], compensating);
     expect(next(both, over)).toBe('settle compensated');
   });
 
@@ -234,6 +270,29 @@ describe('undoing a step whose saga completed', () => {
     expect(stepState(state, 'ship').status).toBe('compensation_failed');
     expect(next(plain, state)).toBe('settle stuck');
   });
+
+  it.each(['compensated', 'aborted'] as const)(
+    'undoes what an operator did in the stead of a saga that was %s by its own compensation alone',
+    (status) => {
+      const byHand = (compensate?: string) => {
+        const graph: SagaGraph = {
+          ...sequenceOf(stepOf('order'), subSaga('ship', { compensate }), stepOf('bill')),
+          onFailure: 'suspend',
+        };
+        const standing = after(graph, [
+          ...done('order'),
+          ...begun('ship'),
+          ended('ship', status),
+          { type: 'settled', status: 'suspended' },
+          { type: 'skipped', step: 'ship', result: '"by hand"' },
+          CANCELLED,
+        ]);
+        return next(graph, standing);
+      };
+      expect(byHand('tellCustomer')).toBe('compensate ship');
+      expect(byHand()).toBe('compensate order');
+    },
+  );
 
   it('asks again when the worker was lost between asking and recording it', () => {
     const turning = after(plain, [
@@ -250,6 +309,12 @@ describe('undoing a step whose saga completed', () => {
       planRollback(plain, after(plain, events)).compensations.map(({ key, child }) => child ?? key);
     expect(compensations(toBill)).toEqual(['ship-1', 'order']);
     expect(compensations([...done('order'), ...begun('ship')])).toEqual(['ship-1', 'order']);
+    const asked: SagaEvent = { type: 'child-cancelling', step: 'ship', child: 'ship-1' };
+    expect(compensations([...done('order'), ...begun('ship'), CANCELLED, asked])).toEqual([
+      'ship-1',
+      'order',
+    ]);
+    expect(compensations([...toBill, CANCELLED, ...askUndo('ship')])).toEqual(['ship-1', 'order']);
   });
 });
 

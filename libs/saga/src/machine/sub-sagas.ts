@@ -22,22 +22,29 @@ export function childStarted(
 }
 
 /** The saga of a step was asked to turn back, or to undo itself; it takes its time. */
-export function childAsked(state: SagaState, key: string, phase: 'cancelling' | 'undoing'): SagaState {
+export function childAsked(
+  state: SagaState,
+  { step: key, child }: EventOf<'child-cancelling' | 'child-undoing'>,
+  phase: 'cancelling' | 'undoing',
+): SagaState {
   const step = stepState(state, key);
+  if (step.child?.id !== child) return state;
   const fits =
     phase === 'cancelling'
-      ? awaitsChild(step) && step.child!.phase === 'running'
-      : isUnderWay(state, key, 'compensating') && step.child?.phase === 'ended';
-  return fits ? withPhase(state, key, { ...step.child!, phase }, step.status) : state;
+      ? awaitsChild(step) && step.child.phase === 'running'
+      : isUnderWay(state, key, 'compensating') && step.child.phase === 'ended';
+  return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
-/** What its saga came to is what the step comes to. */
+/** What its saga came to is what the step comes to; heard while a person is needed, it is for whoever goes on. */
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);
-  if (!awaitsChild(step)) return state;
+  const goesForwardOrBack = state.status === 'running' || state.status === 'compensating';
+  if (!goesForwardOrBack || !awaitsChild(step) || step.child!.id !== event.child) return state;
   if (step.status === 'compensating') return childUndone(graph, state, event);
-  const ended = withPhase(state, key, { ...step.child!, phase: 'ended' }, step.status);
+  const phase = status === 'completed' ? 'ended' : 'failed';
+  const ended = withPhase(state, key, { ...step.child!, phase }, step.status);
   if (status === 'completed') return completed(graph, ended, key, event.result);
   const error = errorOf(event);
   const failed = withStep(ended, key, (s) => ({
@@ -56,7 +63,9 @@ function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-e
   if (status === 'completed') return state;
   if (status === 'compensated') {
     const undone = withPhase(state, key, { ...child!, phase: 'undone' }, 'compensating');
-    return nodeOf(graph, key).compensate === undefined ? compensated(graph, undone, key) : undone;
+    if (nodeOf(graph, key).compensate === undefined) return compensated(graph, undone, key);
+    // What was asked of its saga was no attempt of the step's own compensation.
+    return withStep(undone, key, (step) => ({ ...step, compensationAttempts: 0 }));
   }
   return withStep(state, key, (step) => ({
     ...step,

@@ -1,6 +1,8 @@
 import type { StepNode } from '../definition/saga-graph.js';
+import { ChildWitness, FAMILIAL } from './children-oracle.contract.js';
 import { Relations } from './graph-book.contract.js';
 import type { Violation } from './graph-oracle.contract.js';
+import type { ChildEntry } from './play-children.contract.js';
 import type { Attempt, Entry, Play } from './play-graph.contract.js';
 import type { RandomGraph } from './random-graph.contract.js';
 import { type SagaState, stepState } from './saga-state.js';
@@ -16,6 +18,8 @@ interface Truth {
   begun: number;
   /** An operator asked for it again, whatever it did. */
   answeredFor: boolean;
+  /** An operator says that it is done. */
+  byHand: boolean;
 }
 
 /** By what the world saw of it, whatever the machine believed. */
@@ -32,6 +36,7 @@ export const WORLDLY = [
   'completed: all that is needed stands, once, and nothing else does',
   'compensated: nothing stands that can be undone',
   'says why it turned back',
+  ...FAMILIAL,
 ] as const;
 
 export function witness({ graph }: RandomGraph, play: Play): Violation | undefined {
@@ -46,15 +51,18 @@ class Witness {
   private underWay: Attempt[] = [];
   /** Effects as they were when the saga was last recorded. */
   private recorded = new Map<string, Pick<Truth, 'effect' | 'result'>>();
+  private readonly children: ChildWitness;
 
   constructor(
     private readonly relations: Relations,
     private readonly play: Play,
-  ) {}
+  ) {
+    this.children = new ChildWitness(relations);
+  }
 
   violation(): Violation | undefined {
     for (const [at, entry] of this.play.entries.entries()) {
-      const wrong = this.read(entry);
+      const wrong = this.children.read(entry) ?? this.read(entry);
       if (wrong) return { promise: wrong[0], what: wrong[1], at };
     }
     const wrong = this.inTheEnd(this.play.end);
@@ -67,6 +75,7 @@ class Witness {
     if (entry.type === 'was done by hand') this.byHand(entry);
     if (entry.type === 'recorded') this.record();
     if (entry.type === 'crashed') this.forget();
+    if (entry.type === 'child') this.childEnded(entry);
     if (entry.type !== 'event') return undefined;
     const { event, before, after, late } = entry;
     if (late && before !== after) return [WORLDLY[0], JSON.stringify(event)];
@@ -78,6 +87,10 @@ class Witness {
         const known = stepState(before, key);
         if (attempts > known.attempts || (unknown && !known.unknown)) this.suspected.add(`${key}~${round}`);
       }
+    }
+    if (event.type === 'settled' && before !== after) {
+      const wrong = this.inTheEnd(after);
+      if (wrong) return wrong;
     }
     if (event.type === 'retried') for (const truth of this.truths.values()) truth.answeredFor = true;
     if (after.status === 'compensating' && after.failure === undefined)
@@ -96,6 +109,12 @@ class Witness {
   private forget(): void {
     for (const [id, truth] of this.truths) {
       const known = this.recorded.get(id) ?? { effect: 'none', result: undefined };
+      // What another saga came to stays so; of the step's own compensation nobody knows.
+      if (truth.node.kind === 'sub-saga') {
+        if (truth.effect === 'undone' && known.effect !== 'undone' && truth.node.compensate)
+          truth.effect = 'done';
+        continue;
+      }
       if (truth.effect === 'done' && known.effect !== 'done' && !truth.node.transactional) {
         Object.assign(truth, { effect: 'maybe', result: undefined });
       } else if (truth.effect !== 'maybe') {
@@ -109,7 +128,7 @@ class Witness {
     let truth = this.truths.get(id);
     if (!truth) {
       const node = this.relations.node(key);
-      truth = { node, key, round, effect: 'none', begun: 0, answeredFor: false };
+      truth = { node, key, round, effect: 'none', begun: 0, answeredFor: false, byHand: false };
       this.truths.set(id, truth);
     }
     return truth;
@@ -126,9 +145,10 @@ class Witness {
     const { attempts, compensationAttempts } = stepState(after, key);
     const number = kind === 'compensate' ? compensationAttempts : attempts;
     const numbered = `${kind} ${key} in round ${round}: ${number}`;
-    if (kind !== 'probe' && this.numbers.has(numbered)) return [WORLDLY[8], numbered];
+    const isCalled = kind !== 'probe' && kind !== 'undo-child';
+    if (isCalled && this.numbers.has(numbered)) return [WORLDLY[8], numbered];
     this.numbers.add(numbered);
-    if (kind === 'compensate') return this.undoing(attempt, truth, after);
+    if (kind === 'compensate' || kind === 'undo-child') return this.undoing(attempt, truth, after);
     truth.begun += 1;
     if (truth.effect === 'done' || truth.effect === 'undone') return [WORLDLY[1], text];
     if (kind === 'run' && !node.idempotent && truth.effect === 'maybe' && !truth.answeredFor)
@@ -138,18 +158,20 @@ class Witness {
   }
 
   private undoing(
-    { node, key, round }: Attempt,
+    { kind, node, key, round }: Attempt,
     truth: Truth,
     after: SagaState,
   ): [string, string] | undefined {
     const { effect, begun, result } = truth;
     const text = `${key} in round ${round}, which is ${effect}`;
-    const suspect = this.suspected.has(`${key}~${round}`) && !node.transactional;
-    const possible = effect === 'done' || effect === 'maybe' || suspect;
+    const suspect = this.suspected.has(`${key}~${round}`) && !node.transactional && node.kind !== 'sub-saga';
+    // To ask another saga again changes nothing.
+    const isAskedAgain = kind === 'undo-child' && effect === 'undone';
+    const possible = effect === 'done' || effect === 'maybe' || suspect || isAskedAgain;
     const asked = node.compensateOnFailure && (begun > 0 || this.suspected.has(`${key}~${round}`));
-    if (node.compensate === undefined || !(possible || asked) || (effect === 'undone' && !suspect))
+    if (!canBeUndone(truth) || !(possible || asked) || (effect === 'undone' && !suspect && !isAskedAgain))
       return [WORLDLY[5], text];
-    const expected = effect === 'done' ? result : undefined;
+    const expected = effect === 'done' || isAskedAgain ? result : undefined;
     const given = stepState(after, key).result;
     if (given !== expected) return [WORLDLY[7], `${text}: ${given}, not ${expected}`];
     const ahead = [...this.relations.descendants(node.name)].find((name) => this.isAhead(name, node, after));
@@ -165,7 +187,8 @@ class Witness {
     if (isLoser && !this.reachesThroughCut(undone.name, name, state)) return false;
     const round = stepState(state, name).round;
     const standing = this.all(node).some((one) => one.round === round && this.stands(one));
-    return standing || this.underWay.some((attempt) => attempt.node === node);
+    const isUnderWay = this.underWay.some((attempt) => attempt.node === node);
+    return standing || isUnderWay || this.children.isGoingOn(name);
   }
 
   private reachesThroughCut(from: string, to: string, state: SagaState): boolean {
@@ -176,7 +199,7 @@ class Witness {
   private ended({ attempt, effect, result }: Extract<Entry, { type: 'took effect' }>): void {
     this.underWay = this.underWay.filter((other) => other.key !== attempt.key);
     const truth = this.truth(attempt.key, attempt.round);
-    if (attempt.kind === 'compensate') {
+    if (attempt.kind === 'compensate' || attempt.kind === 'undo-child') {
       if (effect === 'done') truth.effect = 'undone';
       return;
     }
@@ -187,18 +210,27 @@ class Witness {
     else if (attempt.kind === 'probe') truth.effect = 'none';
   }
 
+  /** A step comes to what its saga comes to; one without a compensation of its own is undone with it. */
+  private childEnded({ what, child: { step, round, status, result } }: ChildEntry): void {
+    if (what !== 'ended') return;
+    const truth = this.truth(step, round);
+    if (status === 'completed') Object.assign(truth, { effect: 'done', result, byHand: false });
+    if (status === 'compensated' && truth.effect === 'done' && truth.node.compensate === undefined)
+      truth.effect = 'undone';
+  }
+
   private byHand({ key, round, undone }: Extract<Entry, { type: 'was done by hand' }>): void {
     const truth = this.truth(key, round);
     if (undone) truth.effect = 'undone';
-    else Object.assign(truth, { effect: 'done', result: '"by hand"' });
+    else Object.assign(truth, { effect: 'done', result: '"by hand"', byHand: true });
   }
 
   private all(node: StepNode): Truth[] {
     return [...this.truths.values()].filter((one) => one.node === node);
   }
 
-  private stands({ effect, node }: Truth): boolean {
-    return node.compensate !== undefined && (effect === 'done' || effect === 'maybe');
+  private stands(truth: Truth): boolean {
+    return canBeUndone(truth) && (truth.effect === 'done' || truth.effect === 'maybe');
   }
 
   private inTheEnd(end: SagaState): [string, string] | undefined {
@@ -223,4 +255,9 @@ class Witness {
     }
     return undefined;
   }
+}
+
+/** By its compensation; a saga that a step started by its own. */
+function canBeUndone({ node, byHand }: Truth): boolean {
+  return node.compensate !== undefined || (node.kind === 'sub-saga' && !byHand);
 }
