@@ -276,8 +276,7 @@ export class SagaRun implements TransactionHost {
       this.fence();
       ended(undefined);
     });
-    if (kind !== 'compensate' && this.cancelAsked)
-      this.abort('cancelled', 'The saga is being cancelled', 'run');
+    if (kind === 'run' && this.cancelAsked) this.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   async stage(event: SagaEvent): Promise<Staged> {
@@ -418,18 +417,21 @@ export class SagaRun implements TransactionHost {
       .map(([name]) => name);
   }
 
-  /** What is under way going forward and not wanted any more: the saga turns back, or another branch was faster. */
+  /**
+   * What is under way going forward and not wanted any more: the saga turns back, or another branch was faster.
+   * Not probes: what they find out is what has to be undone.
+   */
   private abortObsolete(): void {
     for (const attempt of this.attempts) {
       const { kind, node } = attempt.action;
-      if (kind !== 'compensate' && !goesOn(this.graph, this.state, node.name))
+      if (kind === 'run' && !goesOn(this.graph, this.state, node.name))
         attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));
     }
   }
 
   private abort(trigger: StepAbortedError['trigger'], message: string, only?: 'run'): void {
     for (const attempt of this.attempts) {
-      if (only === undefined || attempt.action.kind !== 'compensate')
+      if (only === undefined || attempt.action.kind === only)
         attempt.abort(new StepAbortedError(message, trigger));
     }
   }
