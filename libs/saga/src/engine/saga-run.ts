@@ -50,6 +50,9 @@ const STARTED = {
   probe: 'probe-started',
 } as const;
 
+/** Who takes over derives these: what was due may have begun. A delay is recorded, since nothing is due before it. */
+const UNRECORDED: SagaEvent['type'][] = [...Object.values(STARTED), 'permitted'];
+
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /**
@@ -72,6 +75,8 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
+  /** Nothing begins before it is recorded. */
+  private hasNews = false;
   /** What happened since the last checkpoint. */
   private unsaved: SagaEvent[] = [];
   /** Events since the state of the transaction under way was staged. */
@@ -101,10 +106,16 @@ export class SagaRun implements TransactionHost {
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     for (const event of events) this.apply(event);
+    // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
+    const { status, round, rollbackTo } = this.saved;
+    this.hasNews =
+      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
   }
 
   private apply(event: SagaEvent): void {
-    this.state = evolve(this.graph, this.state, event);
+    const before = this.state;
+    this.state = evolve(this.graph, before, event);
+    if (this.state !== before && !UNRECORDED.includes(event.type)) this.hasNews = true;
     this.unsaved.push(event);
     this.sinceStaged?.push(event);
     if (event.type === 'cancelled') this.cancelSeen = this.cancelAsked = true;
@@ -147,12 +158,6 @@ export class SagaRun implements TransactionHost {
   }
 
   async advance(): Promise<RunEnd> {
-    this.decide();
-    // What is undone must be known to be turning back, and what happens again to do so, also to whoever takes over.
-    const { status, round, rollbackTo } = this.saved;
-    const isNew =
-      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
-    if (isNew && !isSettled(this.state.status)) await this.saveProgress();
     for (;;) {
       if (this.fenced) return { type: 'fenced' };
       const decision = this.decide();
@@ -161,12 +166,15 @@ export class SagaRun implements TransactionHost {
         if (end) return end;
         continue;
       }
+      if (this.hasNews) {
+        await this.saveProgress();
+        continue;
+      }
       const asked = !this.draining && (await this.beginAll(decision.actions));
       if (this.fenced) return { type: 'fenced' };
-      // What is to begin by its rate limit, now or later, is another decision.
-      if (asked && this.inbox.isEmpty) continue;
+      // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
+      if ((asked || this.hasNews) && this.inbox.isEmpty) continue;
       await this.collect(decision.wakeAt);
-      if (!this.fenced && !this.isOver(this.decide())) await this.saveProgress();
     }
   }
 
@@ -296,6 +304,7 @@ export class SagaRun implements TransactionHost {
     this.sinceStaged = undefined;
     this.state = this.saved = candidate;
     this.unsaved = [];
+    this.hasNews = false;
     for (const event of meanwhile) this.apply(event);
     this.abortObsolete();
   }
@@ -328,7 +337,8 @@ export class SagaRun implements TransactionHost {
   }
 
   private async saveProgress(): Promise<void> {
-    if (this.state !== this.saved) await this.save(() => this.checkpointOf(this.state, this.decide()));
+    // A transactional step may have recorded it, while this waited for its turn.
+    await this.save(() => (this.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
   }
 
   /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
@@ -341,6 +351,7 @@ export class SagaRun implements TransactionHost {
       if (result === 'saved') {
         this.state = this.saved = checkpoint.state;
         this.unsaved = [];
+        this.hasNews = false;
         this.elapsed.clear();
       }
       return result;
