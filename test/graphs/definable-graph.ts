@@ -24,10 +24,10 @@ const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
 
 /**
  * A random graph as a class may have it, and as it can be followed step by step: without a deadline, which passes
- * when it will, and with nothing that fails or completes by itself where delays could be faster or slower.
+ * when it will, and without races between what happens by itself and what waits for its time.
  */
 export function definable(graph: SagaGraph): SagaGraph {
-  let steps: StepNode[] = withoutOwnEnds([...graph.steps.values()]).map((node) => ({
+  let steps: StepNode[] = withoutRaces([...graph.steps.values()]).map((node) => ({
     ...node,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
@@ -46,8 +46,19 @@ export function definable(graph: SagaGraph): SagaGraph {
   }
 }
 
-function withoutOwnEnds(steps: StepNode[]): StepNode[] {
-  if (steps.every(({ delay }) => delay === undefined)) return steps;
+/**
+ * Where a step may fail or complete without a call (its `when` throws, it has no items), nothing may wait for a
+ * time that would be over before, or after.
+ */
+function withoutRaces(steps: StepNode[]): StepNode[] {
+  const delayed = steps.some(({ delay }) => delay !== undefined);
+  const endsByItself = steps.some(
+    (node) =>
+      (node.when && answersOf(node).includes('throw')) || (node.forEach && countsOf(node).includes(0)),
+  );
+  if (!endsByItself) return steps;
+  if (!delayed && steps.length % 2 === 0)
+    return steps.map((node) => ({ ...node, retry: { ...node.retry, attempts: 1 } }));
   return steps.map((node) => ({
     ...node,
     when: node.when && scripted(answersOf(node).map((answer) => answer === true)),

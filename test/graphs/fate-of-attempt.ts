@@ -27,7 +27,9 @@ export function fateOf(attempt: Attempt, move: Move, isUnwanted: boolean, value:
   }
   if (goesWell) return { ...done(attempt, value), ending: { type: 'return', value } };
   const what = move.kind === 'timeout' ? 'unknown' : move.kind === 'reject' ? 'rejected' : 'error';
-  const ending: Ending = { type: 'throw', what };
+  // Nobody knows whether it took effect, and so it may. What a probe says of it is true.
+  const effect = what === 'unknown' && node.probe === undefined && move.pick % 2 === 0;
+  const ending: Ending = { type: 'throw', what, effect };
   const isUnknown = what === 'unknown' || (what === 'error' && isUnwanted);
   if (!isUnknown || node.transactional) return { ...failed(attempt, move, false), ending };
   if (node.probe === undefined) return { ...failed(attempt, move, true), ending };
@@ -73,5 +75,6 @@ function notUndone({ key }: Attempt, move: Move): Fate {
     ...{ step: key, retryable, now, random: move.random },
     error: { name: 'Error', message: move.kind },
   });
-  return { ending: { type: 'throw', what: retryable ? 'error' : 'rejected' }, effect: 'none', event };
+  const ending: Ending = { type: 'throw', what: retryable ? 'error' : 'rejected', effect: false };
+  return { ending, effect: 'none', event };
 }

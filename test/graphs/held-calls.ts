@@ -10,7 +10,12 @@ import type { CallKind, Perform } from '../chaos/programs/planned-saga.js';
 /** How a call is to end. */
 export type Ending =
   | { readonly type: 'return'; readonly value?: unknown }
-  | { readonly type: 'throw'; readonly what: 'error' | 'rejected' | 'unknown' };
+  | {
+      readonly type: 'throw';
+      readonly what: 'error' | 'rejected' | 'unknown';
+      /** It takes effect before it throws. */
+      readonly effect: boolean;
+    };
 
 /** A method of a saga that was called, and is held until it is told how to end. */
 export interface Call {

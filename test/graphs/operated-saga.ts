@@ -88,7 +88,9 @@ export class OperatedSaga extends PlayedSaga {
 
   private takesEffect(event: SagaEvent): boolean {
     const takes = evolve(this.graph, this.state, event) !== this.state;
-    this.checkpoint(event);
+    // What changes nothing is not written either.
+    if (takes) this.checkpoint(event);
+    else this.apply(event);
     return takes;
   }
 
@@ -102,17 +104,16 @@ export class OperatedSaga extends PlayedSaga {
     if (!this.preview || this.state.status !== 'compensated') return undefined;
     const { planned, underWay, at } = this.preview;
     const since = this.entries.slice(at);
-    // What gave up before is undone only when a person asks for it.
-    if (since.some((entry) => entry.type === 'event' && ['retried', 'skipped'].includes(entry.event.type)))
-      return undefined;
+    // What gave up before is undone only when a person asks for it, and a worker that is lost leaves more to undo.
+    const others: SagaEvent['type'][] = ['retried', 'skipped', 'taken-over', 'interrupted'];
+    if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
     const ran = since.flatMap((entry) => {
       if (entry.type !== 'begun' || entry.attempt.kind !== 'compensate') return [];
       const { key } = entry.attempt;
       return [`${key} of ${stepState(entry.after, key).result}`];
     });
-    const others = (list: readonly string[]) =>
-      list.filter((one) => !underWay.has(one.split(' ')[0]!)).sort();
-    const [should, did] = [others(planned).join(), others([...new Set(ran)]).join()];
+    const known = (list: readonly string[]) => list.filter((one) => !underWay.has(one.split(' ')[0]!)).sort();
+    const [should, did] = [known(planned).join(), known([...new Set(ran)]).join()];
     return should === did ? undefined : `said to undo ${should}; undid ${did}`;
   }
 }

@@ -23,7 +23,7 @@ export const MAX_TAKEOVERS = 5;
 
 const PROGRESS: Move = { kind: 'succeed', pick: 0, random: 0.5 };
 
-interface Held {
+export interface Held {
   readonly attempt: Attempt;
   readonly call: Call;
 }
@@ -65,8 +65,8 @@ export class PlayedSaga implements Play {
   }
 
   /** The calls that are held. */
-  get held(): readonly Call[] {
-    return this.underWay.map(({ call }) => call);
+  get held(): readonly Held[] {
+    return this.underWay;
   }
 
   /** Its graph and what has happened, for people. */
@@ -159,6 +159,8 @@ export class PlayedSaga implements Play {
   private began(held: Held): void {
     const { attempt } = held;
     const before = this.state;
+    // What has begun was due.
+    this.now = Math.max(this.now, stepState(before, attempt.key).retryAt ?? 0);
     this.apply({ type: STARTED[attempt.kind as keyof typeof STARTED], step: attempt.key });
     if (this.state === before) throw new Error(`${attempt.kind} ${attempt.key} must not begin`);
     this.entries.push({ type: 'begun', attempt, before, after: this.state });
@@ -259,7 +261,7 @@ export class PlayedSaga implements Play {
     this.record();
   }
 
-  private apply(event: SagaEvent): void {
+  protected apply(event: SagaEvent): void {
     const before = this.state;
     this.state = evolve(this.graph, before, event);
     this.entries.push({ type: 'event', event, before, after: this.state, late: false });

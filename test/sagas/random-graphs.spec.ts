@@ -9,6 +9,7 @@ import { definable, planOf } from '../graphs/definable-graph.js';
 import { HeldCalls } from '../graphs/held-calls.js';
 import { OperatedSaga } from '../graphs/operated-saga.js';
 import { MAX_TAKEOVERS } from '../graphs/played-saga.js';
+import { sideBySide } from '../graphs/side-by-side.js';
 import { verdictOn } from '../graphs/verdict.js';
 import { type TestApp, TestApps } from '../support/test-app.js';
 
@@ -54,12 +55,12 @@ describe(`${RUNS} sagas of random graphs in real applications (GRAPH_SEED=${SEED
           );
         }),
       );
-      await all(played, (one, n) => one.play((n * 7) % 16));
+      await sideBySide(played, (one, n) => one.play((n * 7) % 16));
       await app.close();
       for (const one of played) one.interrupted();
       app = await start(cast);
-      await all(played, (one) => one.play());
-      await all(played, (one) => one.endLate());
+      await sideBySide(played, (one) => one.play());
+      await sideBySide(played, (one) => one.endLate());
       expect(played.flatMap((one, n) => verdictOn(cast[n]!.saga, one, SEED) ?? [])).toEqual([]);
       const outcomes = await Promise.all(played.map(({ id }) => app.sagas.wait(id)));
       expect(outcomes.map(({ status }) => status)).toEqual(played.map(({ end }) => end.status));
@@ -85,16 +86,4 @@ function start(cast: readonly Cast[]): Promise<TestApp> {
 async function stored({ nest }: TestApp, id: string) {
   const { engine } = await nest.get(SagaRuntime, { strict: false }).ready();
   return (await engine.load({ id }))!.state;
-}
-
-/** All of them side by side; the first that goes wrong says how. */
-async function all(
-  played: readonly OperatedSaga[],
-  act: (saga: OperatedSaga, n: number) => Promise<void>,
-): Promise<void> {
-  const results = await Promise.allSettled(played.map(act));
-  const wrong = results.flatMap((result, n) =>
-    result.status === 'rejected' ? [`saga ${n}: ${String(result.reason)}\n${played[n]!.story()}`] : [],
-  );
-  expect(wrong).toEqual([]);
 }
