@@ -5,10 +5,20 @@ import { follow, type Followed } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import type { SagaState } from '../machine/saga-state.js';
 
+/** Who takes over derives these: what was due may have begun. A delay is recorded, since nothing is due before it. */
+const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
+  'step-started',
+  'compensation-started',
+  'probe-started',
+  'permitted',
+]);
+
 /** What has happened to a saga while a worker holds it, and how much of that is stored. */
 export class RunRecord {
   state: SagaState;
   saved: SagaState;
+  /** Something has happened that is to be recorded before anything follows from it. */
+  hasNews = false;
   /** What happened since the last checkpoint. */
   private unsaved: SagaEvent[] = [];
   /** Events since the state of the transaction under way was staged. */
@@ -29,8 +39,18 @@ export class RunRecord {
     return this.state === this.saved;
   }
 
+  /** What happened so far was before this run: who takes over derives it anew, but for a turn that the saga took. */
+  begin(): void {
+    // What is undone must be known to be turning back, and what happens again to do so.
+    const { status, round, rollbackTo } = this.saved;
+    this.hasNews =
+      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
+  }
+
   apply(event: SagaEvent): void {
-    this.state = evolve(this.graph, this.state, event);
+    const before = this.state;
+    this.state = evolve(this.graph, before, event);
+    if (this.state !== before && !UNRECORDED.has(event.type)) this.hasNews = true;
     this.unsaved.push(event);
     this.sinceStaged?.push(event);
   }
@@ -50,6 +70,7 @@ export class RunRecord {
   saveAs(state: SagaState): void {
     this.state = this.saved = state;
     this.unsaved = [];
+    this.hasNews = false;
   }
 
   /** A transaction is about to store what this event leads to; what happens meanwhile comes after it. */

@@ -1,4 +1,4 @@
-import { sequenceOf, stepOf } from '../machine/graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
@@ -91,6 +91,81 @@ function portsTo(written: Checkpoint[]): SagaRunPorts {
     log,
   };
 }
+test('a step begins once what it waited for is recorded, whenever its delay is over', async () => {
+  const graph = sequenceOf(stepOf('first'), stepOf('next', { delay: 10 }));
+  const early: string[] = [];
+  // The delay of 10 ms is over between any two looks at the clock.
+  for (let pace = 1; pace <= 20; pace += 1) {
+    let [now, recorded] = [0, 'nothing'];
+    const invoke = (method: string) => {
+      if (method === 'next' && recorded !== 'completed')
+        early.push(`at a pace of ${pace} ms: first is recorded as ${recorded}`);
+    };
+    const run = new SagaRun(SAGA, graph, invoke, {
+      attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => now, random: () => 0, log }),
+      checkpoint: async ({ state }) => {
+        recorded = state.steps.get('first')?.status ?? 'nothing';
+        return 'saved';
+      },
+      store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+      reserve: async () => ({ times: [], now: 0 }),
+      now: () => (now += pace),
+      maxPayloadBytes: 1_000,
+      cancellation: async () => undefined,
+      children: undefined as never,
+      log,
+    });
+    await run.advance();
+    expect(recorded).toBe('completed');
+  }
+  expect(early).toEqual([]);
+});
+
+test('a delay is recorded before it is over: whoever takes over knows that the step may have begun', async () => {
+  const graph = graphOf(stepOf('other'), stepOf('delayed', { delay: 5 }));
+  const begun = gate();
+  let recorded: string | undefined;
+  let known: string | undefined;
+  const invoke = async (method: string) => {
+    if (method === 'other') return begun.passed;
+    known = recorded;
+    begun.open();
+  };
+  const run = new SagaRun(SAGA, graph, invoke, {
+    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: Date.now, random: () => 0, log }),
+    checkpoint: async ({ state }) => {
+      recorded = state.steps.get('delayed')?.status;
+      return 'saved';
+    },
+    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    reserve: async () => ({ times: [], now: 0 }),
+    now: Date.now,
+    maxPayloadBytes: 1_000,
+    cancellation: async () => undefined,
+    children: undefined as never,
+    log,
+  });
+  expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+  expect(known).toBe('waiting');
+});
+
+test('a cancellation that is found as the start of an at-most-once step is recorded is heeded at once', async () => {
+  const graph = sequenceOf(stepOf('book', { idempotent: false }));
+  const called: string[] = [];
+  const run = new SagaRun(SAGA, graph, (method) => void called.push(method), {
+    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => 0, random: () => 0, log }),
+    checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
+    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    reserve: async () => ({ times: [], now: 0 }),
+    now: () => 0,
+    maxPayloadBytes: 1_000,
+    cancellation: async () => ({ reason: 'by hand' }),
+    children: undefined as never,
+    log,
+  });
+  expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'compensated' } });
+  expect(called).toEqual([]);
+});
 
 function gate(): { open(): void; passed: Promise<void> } {
   let open!: () => void;

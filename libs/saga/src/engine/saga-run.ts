@@ -108,6 +108,7 @@ export class SagaRun implements TransactionHost {
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     for (const event of events) this.apply(event);
+    this.record.begin();
   }
 
   private get state(): SagaState {
@@ -165,18 +166,7 @@ export class SagaRun implements TransactionHost {
   }
 
   async advance(): Promise<RunEnd> {
-    const heard = this.children ? await this.children.heard(this.state) : [];
-    for (const event of heard) this.apply(event);
-    this.decide();
-    // What is undone must be known to be turning back, what happens again to do so, and what a sub-saga came to
-    // before anything follows from it, also to whoever takes over.
-    const { status, round, rollbackTo } = this.record.saved;
-    const isNew =
-      heard.length > 0 ||
-      status !== this.state.status ||
-      round !== this.state.round ||
-      rollbackTo !== this.state.rollbackTo;
-    if (isNew && !isSettled(this.state.status)) await this.saveProgress();
+    if (this.children) for (const event of await this.children.heard(this.state)) this.apply(event);
     for (;;) {
       if (this.fenced) return { type: 'fenced' };
       const decision = this.decide();
@@ -185,12 +175,15 @@ export class SagaRun implements TransactionHost {
         if (end) return end;
         continue;
       }
+      if (this.record.hasNews) {
+        await this.saveProgress();
+        continue;
+      }
       const asked = !this.draining && (await this.beginAll(decision.actions));
       if (this.fenced) return { type: 'fenced' };
-      // What is to begin by its rate limit, now or later, is another decision.
-      if (asked && this.inbox.isEmpty) continue;
+      // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
+      if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
       await this.collect(decision.wakeAt);
-      if (!this.fenced && !this.isOver(this.decide())) await this.saveProgress();
     }
   }
 
@@ -312,8 +305,7 @@ export class SagaRun implements TransactionHost {
       this.fence();
       ended([]);
     });
-    if (kind !== 'compensate' && this.cancelAsked)
-      this.abort('cancelled', 'The saga is being cancelled', 'run');
+    if (kind === 'run' && this.cancelAsked) this.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   async stage(event: SagaEvent): Promise<Staged> {
@@ -360,7 +352,8 @@ export class SagaRun implements TransactionHost {
   }
 
   private async saveProgress(): Promise<void> {
-    if (!this.record.isSaved) await this.save(() => this.checkpointOf(this.state, this.decide()));
+    // A transactional step may have recorded it, while this waited for its turn.
+    await this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
   }
 
   /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
@@ -436,18 +429,21 @@ export class SagaRun implements TransactionHost {
     };
   }
 
-  /** What is under way going forward and not wanted any more: the saga turns back, or another branch was faster. */
+  /**
+   * What is under way going forward and not wanted any more: the saga turns back, or another branch was faster.
+   * Not probes: what they find out is what has to be undone.
+   */
   private abortObsolete(): void {
     for (const attempt of this.attempts) {
       const { kind, node } = attempt.action;
-      if (kind !== 'compensate' && !goesOn(this.graph, this.state, node.name))
+      if (kind === 'run' && !goesOn(this.graph, this.state, node.name))
         attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));
     }
   }
 
   private abort(trigger: StepAbortedError['trigger'], message: string, only?: 'run'): void {
     for (const attempt of this.attempts) {
-      if (only === undefined || attempt.action.kind !== 'compensate')
+      if (only === undefined || attempt.action.kind === only)
         attempt.abort(new StepAbortedError(message, trigger));
     }
   }

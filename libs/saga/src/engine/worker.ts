@@ -1,4 +1,5 @@
-import { sagaLabel } from '../definition/saga-graph.js';
+import { nodeOf, type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { isLostAttempt } from '../machine/decide.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
@@ -255,7 +256,7 @@ export class Worker {
   private run(saga: StoredSaga): void {
     const bound = this.ports.bindings.of(saga)!;
     const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts);
-    run.begin(this.before(saga));
+    run.begin(this.before(saga, bound.graph));
     if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
@@ -287,11 +288,12 @@ export class Worker {
   }
 
   /** What happened to a saga before it was claimed. */
-  private before(saga: StoredSaga): SagaEvent[] {
+  private before(saga: StoredSaga, graph: SagaGraph): SagaEvent[] {
     const events: SagaEvent[] = [];
-    // Of a fan-out, its items are what runs.
-    const interrupted = [...saga.state.steps.values()].some(
-      (step) => step.status === 'running' && step.items === undefined,
+    // Of a fan-out, its items are what runs. What a probe is to be asked about was interrupted in good order.
+    const interrupted = [...saga.state.steps].some(
+      ([key, step]) =>
+        step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
     );
     if (saga.takeovers > 0 || interrupted) {
       const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.clock.now()];

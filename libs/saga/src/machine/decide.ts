@@ -198,7 +198,7 @@ function planItems(plan: Plan, state: SagaState, node: StepNode, items: readonly
 }
 
 /** An at-most-once step whose start is recorded and whose worker was lost, and that can be asked about. */
-function isLostAttempt(node: StepNode, step: StepState): boolean {
+export function isLostAttempt(node: StepNode, step: StepState): boolean {
   return step.status === 'running' && !step.active && !node.idempotent && node.probe !== undefined;
 }
 

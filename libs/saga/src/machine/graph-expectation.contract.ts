@@ -33,6 +33,7 @@ class Expecting implements Expectation {
   readonly settle: string[] = [];
   settleIsOpen = false;
   expired = false;
+  private watchesDeadline = false;
   private readonly rules: Rules;
 
   constructor(
@@ -54,7 +55,8 @@ class Expecting implements Expectation {
     const { rules, of, book } = this;
     if (book.deadline !== undefined && !rules.pivotPassed()) {
       this.expired = book.deadline <= this.now;
-      if (!this.expired && !rules.isHalted() && !rules.isAllDone()) this.wakes.push(book.deadline);
+      this.watchesDeadline = !this.expired && !rules.isHalted() && !rules.isAllDone();
+      if (this.watchesDeadline) this.wakes.push(book.deadline);
     }
     const halted = rules.isHalted();
     for (const node of of.nodes) {
@@ -178,8 +180,9 @@ class Expecting implements Expectation {
 
   private hasNothing(): boolean {
     const isFull = this.groups.every(({ keys }) => keys.length === 0);
-    const wakes = this.wakes.filter((at) => at !== this.book.deadline);
-    return this.must.length + this.delays.length + wakes.length === 0 && isFull && !this.expired;
+    // Something may well be due at the very moment of the deadline.
+    const waiting = this.wakes.length - Number(this.watchesDeadline);
+    return this.must.length + this.delays.length + waiting === 0 && isFull && !this.expired;
   }
 
   private someGaveUp(): boolean {

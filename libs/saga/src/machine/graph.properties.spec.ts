@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { aftermath, LASTING } from './graph-aftermath.contract.js';
 import { judge, RULED, type Violation } from './graph-oracle.contract.js';
+import { describeEntry } from './describe-play.contract.js';
 import { type Entry, type Play, playGraph } from './play-graph.contract.js';
 import { describeGraph, type RandomGraph, randomGraphs } from './random-graph.contract.js';
 import { witness, WORLDLY } from './world-oracle.contract.js';
-import { shortOf } from './state-of.contract.js';
 
 /** More of them: GRAPH_RUNS=100000; others: GRAPH_SEED, with the seed of a message the same again. */
 const RUNS = Number(process.env.GRAPH_RUNS ?? 3_000);
@@ -98,25 +98,4 @@ function report(saga: RandomGraph, { entries, end }: Play, { what, at }: Violati
     `in the end: ${end.status}`,
     `seed ${seed}`,
   ].join('\n');
-}
-
-function describeEntry(entry: Entry): string[] {
-  if (entry.type === 'decision') {
-    const { actions, settle, delays, wakeAt, expired } = entry.decision;
-    const words = actions.map(({ kind, key }) => `${kind} ${key}`);
-    for (const { name } of delays ?? []) words.push(`delay ${name}`);
-    if (settle) words.push(`settle ${settle}`);
-    if (expired) words.push('expired');
-    if (wakeAt !== undefined) words.push(`wake ${wakeAt}`);
-    return [`  ${entry.now} decides: ${words.join(', ') || 'wait'}`];
-  }
-  if (entry.type === 'event') {
-    const { error: _error, random: _random, ...event } = entry.event as unknown as Record<string, unknown>;
-    const { status, rollbackTo } = entry.after;
-    const saga = rollbackTo === undefined ? status : `${status} to ${rollbackTo}`;
-    return [`${JSON.stringify(event)} → ${saga}: ${shortOf(entry.after)}`];
-  }
-  if (entry.type === 'child') return [`    ${entry.child.id} ${entry.what}: ${entry.child.status}`];
-  if (entry.type === 'crashed') return ['crashed'];
-  return [];
 }

@@ -279,3 +279,18 @@ describe('a worker lost before the deadline, and found after it', () => {
     ]);
   });
 });
+
+test('what is lost with a worker fails in the order of the graph, whatever the order of its rows', () => {
+  const once = { idempotent: false } as const;
+  const graph = graphOf(stepOf('a', once), stepOf('b', once));
+  const begun = ['a', 'b'].reduce(
+    (state, step) => evolve(graph, state, { type: 'step-started', step }),
+    INITIAL,
+  );
+  const rows = [...begun.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
+  for (const order of [rows, rows.toReversed()]) {
+    const lost = { type: 'taken-over', count: 1, bound: 3, now: 0 } as const;
+    const { status, failure } = evolve(graph, { ...begun, steps: new Map(order) }, lost);
+    expect({ status, step: failure?.step }).toEqual({ status: 'compensating', step: 'a' });
+  }
+});

@@ -1,5 +1,5 @@
 import type { SerializedError } from '../definition/saga-failure.js';
-import { leavesNothing, nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/saga-graph.js';
 import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
@@ -43,8 +43,8 @@ export function takenOver(
 
 /** The worker lets go of what is under way. */
 export function interrupted(graph: SagaGraph, state: SagaState, now: number): SagaState {
-  return [...state.steps].reduce(
-    (next, [key, step]) => (step.active ? attemptLost(graph, next, key, now) : next),
+  return keysOf(graph, state).reduce(
+    (next, key) => (stepState(state, key).active ? attemptLost(graph, next, key, now) : next),
     state,
   );
 }
@@ -54,14 +54,23 @@ export function interrupted(graph: SagaGraph, state: SagaState, now: number): Sa
  * last: they turn the saga back, which must find what the others may have done.
  */
 function suspectsOf(graph: SagaGraph, state: SagaState, now: number): string[] {
-  const recorded = [...state.steps]
-    .filter(([, step]) => step.status === 'running' && step.items === undefined)
-    .map(([key]) => key);
+  const recorded = keysOf(graph, state).filter((key) => {
+    const { status, items } = stepState(state, key);
+    return status === 'running' && items === undefined;
+  });
   const due = dueWhenLost(graph, state, now)
     .filter(({ kind }) => kind === 'run' || kind === 'compensate')
     .map(({ key }) => key);
   const idempotent = (key: string) => Number(nodeOf(graph, key).idempotent);
   return [...new Set([...recorded, ...due])].sort((a, b) => idempotent(b) - idempotent(a));
+}
+
+/** Steps and items in the order of the graph: what becomes of a saga must not depend on the order of its rows. */
+function keysOf(graph: SagaGraph, { steps }: SagaState): string[] {
+  return [...graph.steps.keys()].flatMap((name) => {
+    const { items = [] } = steps.get(name) ?? {};
+    return [name, ...items.map((_, index) => itemKey(name, index))];
+  });
 }
 
 /** An attempt that nobody will hear of again. Those recorded or under way were counted as they began. */

@@ -42,8 +42,18 @@ export interface RandomGraph {
   readonly moves: readonly Move[];
 }
 
-/** What a predicate says and how many items there are, round by round; the last stands for all later rounds. */
-type Answer = boolean | 'throw';
+/** What a predicate says, round by round; the last stands for all later rounds. */
+export type Answer = boolean | 'throw';
+
+/** A `when` as data, so that a class can be made that says the same. */
+export interface Scripted {
+  readonly answers: readonly Answer[];
+}
+
+/** A `forEach` as data: how many items there are, round by round. */
+export interface Listing {
+  readonly counts: readonly number[];
+}
 
 const rarely = <T>(weight: number, often: T, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(often) }, { weight: 1, arbitrary: rare });
@@ -130,19 +140,19 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
 }
 
 /** Depends on the round alone, as a predicate has to on its context. */
-function scripted(answers: readonly Answer[]): NonNullable<StepNode['when']> {
+export function scripted(answers: readonly Answer[]): NonNullable<StepNode['when']> & Scripted {
   const predicate: NonNullable<StepNode['when']> = ({ round }) => {
     const answer = answers[Math.min(round, answers.length) - 1]!;
     if (answer === 'throw') throw new Error('the predicate throws');
     return answer;
   };
-  return Object.assign(predicate, { toString: () => answers.join('/') });
+  return Object.assign(predicate, { answers, toString: () => answers.join('/') });
 }
 
-function listing(counts: readonly number[]): NonNullable<StepNode['forEach']> {
+export function listing(counts: readonly number[]): NonNullable<StepNode['forEach']> & Listing {
   const items: NonNullable<StepNode['forEach']> = ({ round }) =>
     Array.from({ length: counts[Math.min(round, counts.length) - 1]! }, (_, index) => `item ${index}`);
-  return Object.assign(items, { toString: () => counts.join('/') });
+  return Object.assign(items, { counts, toString: () => counts.join('/') });
 }
 
 const ROUGH: Record<Move['kind'], number> = {

@@ -16,6 +16,8 @@ interface Truth {
   effect: 'none' | 'maybe' | 'done' | 'undone';
   result?: string;
   begun: number;
+  /** Nobody knew what it had done when it was last begun. */
+  inDoubt: boolean;
   /** An operator asked for it again, whatever it did. */
   answeredFor: boolean;
   /** An operator says that it is done. */
@@ -128,7 +130,12 @@ class Witness {
     let truth = this.truths.get(id);
     if (!truth) {
       const node = this.relations.node(key);
-      truth = { node, key, round, effect: 'none', begun: 0, answeredFor: false, byHand: false };
+      truth = {
+        ...{ node, key, round, effect: 'none', begun: 0 },
+        inDoubt: false,
+        answeredFor: false,
+        byHand: false,
+      };
       this.truths.set(id, truth);
     }
     return truth;
@@ -150,6 +157,7 @@ class Witness {
     this.numbers.add(numbered);
     if (kind === 'compensate' || kind === 'undo-child') return this.undoing(attempt, truth, after);
     truth.begun += 1;
+    if (kind === 'run') truth.inDoubt = truth.effect === 'maybe';
     if (truth.effect === 'done' || truth.effect === 'undone') return [WORLDLY[1], text];
     if (kind === 'run' && !node.idempotent && truth.effect === 'maybe' && !truth.answeredFor)
       return [WORLDLY[3], text];
@@ -206,8 +214,9 @@ class Witness {
     truth.begun += attempt.kind === 'run' && effect === 'none' && truth.begun === 0 ? 1 : 0;
     if (effect === 'done') Object.assign(truth, { effect, result });
     else if (effect === 'maybe') truth.effect = 'maybe';
-    // That it did not happen after all is known of the one attempt that an at-most-once step has.
-    else if (attempt.kind === 'probe') truth.effect = 'none';
+    // That it did not happen after all is known of the one attempt that an at-most-once step has; if an operator
+    // had it tried again, nothing new is known of the attempt before.
+    else if (attempt.kind === 'probe' && !truth.inDoubt) truth.effect = 'none';
   }
 
   /** A step comes to what its saga comes to; one without a compensation of its own is undone with it. */

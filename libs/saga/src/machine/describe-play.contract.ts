@@ -1,0 +1,24 @@
+import type { Entry } from './play-graph.contract.js';
+import { shortOf } from './state-of.contract.js';
+
+/** What happened, line by line, for people. */
+export function describeEntry(entry: Entry): string[] {
+  if (entry.type === 'decision') {
+    const { actions, settle, delays, wakeAt, expired } = entry.decision;
+    const words = actions.map(({ kind, key }) => `${kind} ${key}`);
+    for (const { name } of delays ?? []) words.push(`delay ${name}`);
+    if (settle) words.push(`settle ${settle}`);
+    if (expired) words.push('expired');
+    if (wakeAt !== undefined) words.push(`wake ${wakeAt}`);
+    return [`  ${entry.now} decides: ${words.join(', ') || 'wait'}`];
+  }
+  if (entry.type === 'event') {
+    const { error: _error, random: _random, ...event } = entry.event as unknown as Record<string, unknown>;
+    const { status, rollbackTo } = entry.after;
+    const saga = rollbackTo === undefined ? status : `${status} to ${rollbackTo}`;
+    return [`${JSON.stringify(event)} → ${saga}: ${shortOf(entry.after)}`];
+  }
+  if (entry.type === 'child') return [`    ${entry.child.id} ${entry.what}: ${entry.child.status}`];
+  if (entry.type === 'crashed') return ['crashed'];
+  return [];
+}

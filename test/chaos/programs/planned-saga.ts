@@ -1,0 +1,94 @@
+import type { Type } from '@nestjs/common';
+import type { SagaOptions, StepContext } from 'nestjs-durable-saga';
+
+/** A saga as plain data: what a random graph is handed to other processes as. */
+export interface SagaPlan {
+  readonly name: string;
+  readonly onFailure: 'compensate' | 'suspend';
+  readonly steps: readonly PlannedStep[];
+}
+
+export interface PlannedStep {
+  readonly name: string;
+  readonly after: readonly string[];
+  readonly join: 'all' | 'any';
+  readonly attempts: number;
+  readonly compensationAttempts: number;
+  readonly compensated: boolean;
+  readonly compensateOnFailure: boolean;
+  readonly transactional: boolean;
+  readonly idempotent: boolean;
+  readonly probed: boolean;
+  /** Of `when`, round by round; the last stands for all later rounds. */
+  readonly answers?: readonly (boolean | 'throw')[];
+  /** Of `forEach`: how many items, round by round. */
+  readonly counts?: readonly number[];
+  readonly concurrency: number;
+  readonly delayed: boolean;
+  readonly savepoint?: { readonly attempts: number };
+  readonly pivot: boolean;
+}
+
+export type CallKind = 'run' | 'compensate' | 'probe';
+
+/** What the methods of planned sagas do, all of them. */
+export type Perform = (kind: CallKind, ctx: StepContext) => Promise<unknown>;
+
+/** `@Saga` and `@Step` of the package that the application uses. */
+export interface Decorators {
+  Saga(options: SagaOptions): (target: Type) => void;
+  Step(options: object): (target: never, key: string, descriptor: never) => void;
+}
+
+/** Waits are as short as they can be: whoever follows a saga waits for what happens, not for a time. */
+const WAIT = 1;
+
+/** A class with these steps, decorated as one written by hand would be. */
+export function plannedSaga(plan: SagaPlan, perform: Perform, { Saga, Step }: Decorators): Type {
+  class PlannedSaga {
+    undo(ctx: StepContext): Promise<unknown> {
+      return perform('compensate', ctx);
+    }
+    ask(ctx: StepContext): Promise<unknown> {
+      return perform('probe', ctx);
+    }
+  }
+  for (const step of plan.steps) {
+    const method = (ctx: StepContext) => perform('run', ctx);
+    Object.defineProperty(PlannedSaga.prototype, step.name, { value: method });
+    Step(optionsOf(step))(PlannedSaga.prototype as never, step.name, undefined as never);
+  }
+  Saga({ name: plan.name, onFailure: plan.onFailure })(PlannedSaga);
+  return PlannedSaga;
+}
+
+function optionsOf(step: PlannedStep): object {
+  const { answers, counts } = step;
+  const at = <T>(list: readonly T[], round: number): T => list[Math.min(round, list.length) - 1]!;
+  const retry = { delay: WAIT, factor: 1, jitter: 0 };
+  return {
+    after: step.after,
+    ...(step.after.length > 1 && { join: step.join }),
+    ...(step.compensated && { compensate: 'undo', compensateOnFailure: step.compensateOnFailure }),
+    ...(step.probed && { probe: 'ask' }),
+    ...(answers && {
+      when: ({ round }: StepContext) => {
+        const answer = at(answers, round);
+        if (answer === 'throw') throw new Error('the predicate throws');
+        return answer;
+      },
+    }),
+    ...(counts && {
+      forEach: ({ round }: StepContext) =>
+        Array.from({ length: at(counts, round) }, (_, index) => `item ${index}`),
+      concurrency: step.concurrency,
+    }),
+    ...(step.delayed && { delay: WAIT }),
+    savepoint: step.savepoint,
+    pivot: step.pivot,
+    transactional: step.transactional,
+    idempotent: step.idempotent,
+    retry: { ...retry, attempts: step.attempts },
+    compensationRetry: { ...retry, attempts: step.compensationAttempts },
+  };
+}

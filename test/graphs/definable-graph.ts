@@ -1,0 +1,104 @@
+import { analyzeGraph } from '../../libs/saga/src/definition/analyze-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
+import { graphOf } from '../../libs/saga/src/machine/graph-of.contract.js';
+import {
+  type Answer,
+  type Listing,
+  listing,
+  type Scripted,
+  scripted,
+} from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { PlannedStep, SagaPlan } from '../chaos/programs/planned-saga.js';
+
+/** What a definition refuses is taken out of a random graph, the least first. */
+const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
+  (node) => (node.savepoint ? { ...node, savepoint: undefined } : undefined),
+  (node) => (node.pivot ? { ...node, pivot: false } : undefined),
+  (node) =>
+    node.compensate === undefined
+      ? undefined
+      : { ...node, compensate: undefined, compensateOnFailure: false },
+  (node) => (node.join === 'any' ? { ...node, join: 'all' } : undefined),
+  (node) => ({ ...node, after: [], join: 'all' }),
+];
+
+/**
+ * A random graph as a class may have it, and as it can be followed step by step: without a deadline, which passes
+ * when it will, without races between what happens by itself and what waits for its time, and with plain steps in the
+ * place of sub-sagas, which end when they will.
+ */
+export function definable(graph: SagaGraph): SagaGraph {
+  let steps: StepNode[] = withoutRaces([...graph.steps.values()]).map((node) => ({
+    ...node,
+    kind: 'step',
+    child: undefined,
+    compensate: node.compensate && 'undo',
+    probe: node.probe && 'ask',
+  }));
+  for (;;) {
+    const made = { ...graphOf(...steps), onFailure: graph.onFailure };
+    const [finding] = analyzeGraph(made);
+    if (!finding) return made;
+    const at = steps.findIndex(({ name }) => name === finding.step);
+    const mended = MENDS.map((mend) => mend(steps[at]!)).filter((node) => node !== undefined);
+    const isMended = (node: StepNode) =>
+      !analyzeGraph(graphOf(...steps.with(at, node))).some(
+        ({ step, problem }) => step === finding.step && problem === finding.problem,
+      );
+    steps = steps.with(at, mended.find(isMended) ?? mended.at(-1)!);
+  }
+}
+
+/**
+ * Where a step may fail or complete without a call (its `when` throws, it has no items), nothing may wait for a
+ * time that would be over before, or after.
+ */
+function withoutRaces(steps: StepNode[]): StepNode[] {
+  const delayed = steps.some(({ delay }) => delay !== undefined);
+  const endsByItself = steps.some(
+    (node) =>
+      (node.when && answersOf(node).includes('throw')) || (node.forEach && countsOf(node).includes(0)),
+  );
+  if (!endsByItself) return steps;
+  if (!delayed && steps.length % 2 === 0)
+    return steps.map((node) => ({ ...node, retry: { ...node.retry, attempts: 1 } }));
+  return steps.map((node) => ({
+    ...node,
+    when: node.when && scripted(answersOf(node).map((answer) => answer === true)),
+    forEach: node.forEach && listing(countsOf(node).map((count) => Math.max(1, count))),
+  }));
+}
+
+/** The same as plain data, from which a class can be made in any process. */
+export function planOf(name: string, graph: SagaGraph): SagaPlan {
+  return { name, onFailure: graph.onFailure, steps: [...graph.steps.values()].map(toPlanned) };
+}
+
+function toPlanned(node: StepNode): PlannedStep {
+  return {
+    name: node.name,
+    after: node.after,
+    join: node.join,
+    attempts: node.retry.attempts,
+    compensationAttempts: node.compensationRetry.attempts,
+    compensated: node.compensate !== undefined,
+    compensateOnFailure: node.compensateOnFailure,
+    transactional: node.transactional,
+    idempotent: node.idempotent,
+    probed: node.probe !== undefined,
+    answers: node.when && answersOf(node),
+    counts: node.forEach && countsOf(node),
+    concurrency: node.concurrency,
+    delayed: node.delay !== undefined,
+    savepoint: node.savepoint,
+    pivot: node.pivot,
+  };
+}
+
+function answersOf({ when }: StepNode): readonly Answer[] {
+  return (when as unknown as Scripted).answers;
+}
+
+function countsOf({ forEach }: StepNode): readonly number[] {
+  return (forEach as unknown as Listing).counts;
+}

@@ -1,0 +1,80 @@
+import type { ProbeAnswer } from '../../libs/saga/src/index.js';
+import type { Attempt } from '../../libs/saga/src/machine/play-graph.contract.js';
+import type { Move } from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { Ending } from './held-calls.js';
+
+/** How an attempt ends: what its method does, and what that means. */
+export interface Fate {
+  readonly ending: Ending;
+  /** What its probe, which is asked right away, answers. */
+  readonly found?: ProbeAnswer;
+  readonly effect: 'done' | 'maybe' | 'none';
+  readonly event: (now: number) => SagaEvent;
+}
+
+/** Failures are for the others: what is not possible for an attempt gives way to progress. */
+const GOES_WELL: Move['kind'][] = ['begin', 'succeed', 'wait', 'crash', 'interrupt', 'cancel', 'abort'];
+
+/** @param isUnwanted its signal has aborted: nobody can say what it did before it broke off */
+export function fateOf(attempt: Attempt, move: Move, isUnwanted: boolean, value: string): Fate {
+  const { kind, node } = attempt;
+  const goesWell = GOES_WELL.includes(move.kind);
+  if (kind === 'compensate') return goesWell ? undone(attempt) : notUndone(attempt, move);
+  if (kind === 'probe') {
+    const found = goesWell ? { done: value } : move.kind === 'timeout' ? 'unknown' : 'not-done';
+    return { ...fateFound(attempt, move, value, found), ending: { type: 'return', value: found } };
+  }
+  if (goesWell) return { ...done(attempt, value), ending: { type: 'return', value } };
+  const what = move.kind === 'timeout' ? 'unknown' : move.kind === 'reject' ? 'rejected' : 'error';
+  // Nobody knows whether it took effect, and so it may. What a probe says of it is true.
+  const effect = what === 'unknown' && node.probe === undefined && move.pick % 2 === 0;
+  const ending: Ending = { type: 'throw', what, effect };
+  const isUnknown = what === 'unknown' || (what === 'error' && isUnwanted);
+  if (!isUnknown || node.transactional) return { ...failed(attempt, move, false), ending };
+  if (node.probe === undefined) return { ...failed(attempt, move, true), ending };
+  const found = ([{ done: value }, 'not-done', 'unknown'] as const)[move.pick % 3]!;
+  return { ...fateFound(attempt, move, value, found), ending, found };
+}
+
+function fateFound(attempt: Attempt, move: Move, value: string, found: ProbeAnswer): Omit<Fate, 'ending'> {
+  if (typeof found === 'object') return done(attempt, value);
+  return failed(attempt, { ...move, kind: 'fail' }, found === 'unknown');
+}
+
+function done({ key }: Attempt, value: string): Omit<Fate, 'ending'> {
+  const event = (now: number): SagaEvent => {
+    return { type: 'step-completed', step: key, result: JSON.stringify(value), now };
+  };
+  return { effect: 'done', event };
+}
+
+function failed({ key }: Attempt, move: Move, unknown: boolean): Omit<Fate, 'ending'> {
+  const retryable = move.kind !== 'reject';
+  const kind = retryable ? 'error' : 'rejected';
+  const event = (now: number): SagaEvent => ({
+    type: 'step-failed',
+    ...{ step: key, kind, unknown, retryable, now, random: move.random },
+    error: { name: 'Error', message: move.kind },
+  });
+  return { effect: unknown ? 'maybe' : 'none', event };
+}
+
+function undone({ key }: Attempt): Fate {
+  return {
+    ending: { type: 'return' },
+    effect: 'done',
+    event: () => ({ type: 'compensation-completed', step: key }),
+  };
+}
+
+function notUndone({ key }: Attempt, move: Move): Fate {
+  const retryable = move.kind !== 'reject';
+  const event = (now: number): SagaEvent => ({
+    type: 'compensation-failed',
+    ...{ step: key, retryable, now, random: move.random },
+    error: { name: 'Error', message: move.kind },
+  });
+  const ending: Ending = { type: 'throw', what: retryable ? 'error' : 'rejected', effect: false };
+  return { ending, effect: 'none', event };
+}

@@ -1,0 +1,134 @@
+import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/src/index.js';
+import { itemKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import type { Move, RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import type { CallQueue } from './held-calls.js';
+import { PlayedSaga } from './played-saga.js';
+
+/** What was said before a cancellation that it would undo, but for what was under way. */
+interface Preview {
+  readonly planned: readonly string[];
+  readonly underWay: ReadonlySet<string>;
+  /** Where in the play the cancellation is. */
+  readonly at: number;
+}
+
+/** A saga that is played, with an operator who acts on it by the SagaService. */
+export class OperatedSaga extends PlayedSaga {
+  private preview: Preview | undefined;
+
+  constructor(
+    saga: RandomGraph,
+    id: string,
+    calls: CallQueue,
+    load: () => Promise<SagaState>,
+    /** Of the application that runs now. */
+    private readonly sagas: () => SagaService,
+  ) {
+    super(saga, id, calls, load);
+  }
+
+  protected override async move(move: Move): Promise<void> {
+    if (move.kind === 'cancel' && !this.preview) return this.cancel();
+    if (move.kind === 'abort' && !this.preview) return this.abort();
+    // What was previewed is to be undone, not to be given up.
+    const goesWell = this.preview && this.picked(move).attempt.kind === 'compensate';
+    await super.move(goesWell ? { ...move, kind: 'succeed' } : move);
+  }
+
+  protected override async operate(): Promise<boolean> {
+    if (isTerminal(this.state.status)) return false;
+    const { waitingFor } = await this.sagas().get(this.id);
+    const steps = waitingFor?.kind === 'person' ? waitingFor.steps : [];
+    for (let move = this.script.shift(); move; move = this.script.shift()) {
+      const step = steps[move.pick % steps.length];
+      if (move.kind === 'cancel') return this.cancel().then(() => true);
+      if (move.kind === 'abort') return this.abort().then(() => true);
+      if (move.kind === 'retry') return this.retry().then(() => true);
+      if (move.kind === 'retry one' && step !== undefined) return this.retry(step).then(() => true);
+      if (move.kind === 'skip one' && step !== undefined) return this.skip(step).then(() => true);
+    }
+    return false;
+  }
+
+  private async cancel(): Promise<void> {
+    const { status, rollbackTo } = this.state;
+    const preview = await this.previewed();
+    const refusal = await codeOf(this.sagas().cancel(this.id, { reason: 'by hand' }));
+    const isOnItsWay = status === 'compensating' && rollbackTo === undefined;
+    const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'by hand' });
+    const expected = isAccepted || isOnItsWay ? undefined : 'SAGA_STATE';
+    if (refusal !== expected) throw new Error(`cancel() of a ${status} saga: ${refusal}, not ${expected}`);
+    if (isAccepted) this.preview = preview;
+  }
+
+  private async abort(): Promise<void> {
+    await this.sagas().abort(this.id);
+    this.checkpoint({ type: 'aborted' });
+    this.cutShort = this.keysUnderWay();
+    this.letGo();
+  }
+
+  private async retry(step?: string): Promise<void> {
+    await this.sagas().retry(this.id, { step });
+    if (!this.takesEffect({ type: 'retried', step })) throw new Error(`retry of ${step} is accepted`);
+  }
+
+  private async skip(key: string): Promise<void> {
+    await this.sagas().skip(this.id, key, { result: 'by hand' });
+    const isAccepted = this.takesEffect({ type: 'skipped', step: key, result: '"by hand"' });
+    if (!isAccepted) throw new Error(`skip of ${key} is accepted`);
+    const undone = stepState(this.state, key).status === 'compensated';
+    const { round } = stepState(this.state, key.replace(/\[.*/, ''));
+    // Before it is recorded, as it is known by then.
+    this.entries.splice(-1, 0, { type: 'was done by hand', key, round, undone });
+  }
+
+  private takesEffect(event: SagaEvent): boolean {
+    const takes = evolve(this.graph, this.state, event) !== this.state;
+    // What changes nothing is not written either.
+    if (takes) this.checkpoint(event);
+    else this.apply(event);
+    return takes;
+  }
+
+  private async previewed(): Promise<Preview> {
+    const plan = await this.sagas().previewRollback(this.id);
+    return { planned: plan.compensations.map(told), underWay: this.keysUnderWay(), at: this.entries.length };
+  }
+
+  /** In what the compensations after a cancellation were not those that had been said before. */
+  unlikePreview(): string | undefined {
+    if (!this.preview || this.state.status !== 'compensated') return undefined;
+    const { planned, underWay, at } = this.preview;
+    const since = this.entries.slice(at);
+    // What gave up before is undone only when a person asks for it, and a worker that is lost leaves more to undo.
+    const others: SagaEvent['type'][] = ['retried', 'skipped', 'taken-over', 'interrupted'];
+    if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
+    const ran = since.flatMap((entry) => {
+      if (entry.type !== 'begun' || entry.attempt.kind !== 'compensate') return [];
+      const { key } = entry.attempt;
+      return [`${key} of ${stepState(entry.after, key).result}`];
+    });
+    const known = (list: readonly string[]) => list.filter((one) => !underWay.has(one.split(' ')[0]!)).sort();
+    const [should, did] = [known(planned).join(), known([...new Set(ran)]).join()];
+    return should === did ? undefined : `said to undo ${should}; undid ${did}`;
+  }
+}
+
+function told({ step, index, result }: RollbackPlan['compensations'][number]): string {
+  return `${index === undefined ? step : itemKey(step, index)} of ${JSON.stringify(result)}`;
+}
+
+/** The code of the refusal; undefined: it was accepted. */
+async function codeOf(call: Promise<void>): Promise<string | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof SagaError) return error.code;
+    throw error;
+  }
+}

@@ -1,0 +1,280 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import { decodeResults } from '../../libs/saga/src/engine/decode-results.js';
+import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
+import { describeEntry } from '../../libs/saga/src/machine/describe-play.contract.js';
+import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import { goesOn } from '../../libs/saga/src/machine/failures.js';
+import type { Attempt, Entry, Play } from '../../libs/saga/src/machine/play-graph.contract.js';
+import {
+  describeGraph,
+  type Move,
+  type RandomGraph,
+} from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import { INITIAL, isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { answerOf, itemsThatMayBegin, STARTED } from './begin-as-told.js';
+import { fateOf } from './fate-of-attempt.js';
+import { becomes, type Call, type CallQueue } from './held-calls.js';
+import { differenceOf } from './told-state.js';
+
+/** Takeovers without progress after which a saga is stuck. */
+export const MAX_TAKEOVERS = 5;
+
+const PROGRESS: Move = { kind: 'succeed', pick: 0, random: 0.5 };
+
+export interface Held {
+  readonly attempt: Attempt;
+  readonly call: Call;
+}
+
+/**
+ * A saga that really runs, and the pure machine beside it, step by step: each call of a method is held until it is
+ * told how to end, and after each end exactly those calls are waited for that the machine says come next, with the
+ * keys, rounds, attempts and results that it says; then what is stored is what the machine says. What happened is
+ * written down as a play, for the oracles that know nothing of the machine.
+ */
+export class PlayedSaga implements Play {
+  readonly entries: Entry[] = [];
+  readonly start = INITIAL;
+  protected readonly graph: SagaGraph;
+  protected state: SagaState = INITIAL;
+  /** As of the last checkpoint. */
+  protected stored: SagaState = INITIAL;
+  protected readonly script: Move[];
+  protected underWay: Held[] = [];
+  /** Calls that nobody waits for any more. */
+  protected dropped: Call[] = [];
+  /** What was under way when the saga was ended from outside: nobody recorded that it had begun. */
+  protected cutShort: ReadonlySet<string> = new Set();
+  private now = 1_000;
+  private takeovers = 0;
+
+  constructor(
+    saga: RandomGraph,
+    readonly id: string,
+    private readonly calls: CallQueue,
+    private readonly load: () => Promise<SagaState>,
+  ) {
+    this.graph = saga.graph;
+    this.script = [...saga.moves];
+  }
+
+  get end(): SagaState {
+    return this.state;
+  }
+
+  /** The calls that are held. */
+  get held(): readonly Held[] {
+    return this.underWay;
+  }
+
+  /** Its graph and what has happened, for people. */
+  story(at = Infinity): string {
+    const entries = this.entries.slice(0, at + 1).flatMap(describeEntry);
+    return [...describeGraph(this.graph), '', ...entries, `it is ${this.state.status}`].join('\n');
+  }
+
+  /** Until it is at rest for good, or so many moves have been made and all that follows from them is there. */
+  async play(moves = Infinity): Promise<void> {
+    for (let made = 0; ; made += 1) {
+      await this.follow();
+      if (isSettled(this.state.status)) {
+        if (!(await this.operate())) return;
+      } else {
+        if (made >= moves) return;
+        await this.move(this.script.shift() ?? PROGRESS);
+      }
+    }
+  }
+
+  /** The worker gives the saga back while calls are under way, and another goes on. */
+  interrupted(): void {
+    if (isSettled(this.state.status)) return;
+    this.letGo();
+    this.checkpoint({ type: 'interrupted', now: this.now });
+  }
+
+  /** The worker is gone; what it did after the last checkpoint nobody knows, and another takes over. */
+  crashed(): void {
+    if (isSettled(this.state.status)) return;
+    this.letGo();
+    this.state = this.stored;
+    this.entries.push({ type: 'crashed' });
+    this.takeovers += 1;
+    this.apply({ type: 'taken-over', count: this.takeovers, bound: MAX_TAKEOVERS, now: this.now });
+    const { status, round, rollbackTo } = this.stored;
+    const { state } = this;
+    if (status !== state.status || round !== state.round || rollbackTo !== state.rollbackTo) this.record();
+  }
+
+  /** What follows from what has happened: the machine says it, and it has to happen. */
+  private async follow(): Promise<void> {
+    while (!isSettled(this.state.status)) {
+      const decision = decide(this.graph, this.state, this.now);
+      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now });
+      const { settle, delays = [], actions, wakeAt } = decision;
+      if (settle === 'resumed') this.checkpoint({ type: 'resumed' });
+      else if (settle) this.checkpoint({ type: 'settled', status: settle });
+      else if (delays.length > 0) {
+        this.checkpoint(
+          ...delays.map(({ name, delay }): SagaEvent => {
+            return { type: 'delayed', step: name, until: this.now + delay! };
+          }),
+        );
+      } else if (actions.length > 0) await this.begin(actions);
+      else if (wakeAt !== undefined) this.now = wakeAt;
+      else break;
+    }
+    await becomes(async () => this.wrongWith(await this.load()));
+  }
+
+  private wrongWith(stored: SagaState): string | undefined {
+    if (this.calls.left.length > 0) return `nobody asked for these calls: ${this.calls.left.join(', ')}`;
+    return differenceOf(stored, this.stored, new Set([...this.keysUnderWay(), ...this.cutShort]));
+  }
+
+  private async begin(actions: readonly Action[]): Promise<void> {
+    const asked = actions.map((action) => ({ action, answer: answerOf(action, this.state) }));
+    const begun: Held[] = [];
+    const ready = asked.filter(({ answer }) => answer === undefined).map(({ action }) => action);
+    // Which of a fan-out's items go first depends on what is due first.
+    const items = new Map(ready.map(({ node }) => [node, itemsThatMayBegin(this.graph, this.state, node)]));
+    for (const action of ready) {
+      const others = action.index === undefined ? [action] : items.get(action.node)!;
+      const isOne = ({ kind, key }: Call) => others.some((one) => one.kind === kind && one.key === key);
+      const call = await this.calls.take(isOne, others.map(({ kind, key }) => `${kind} ${key}`).join(' or '));
+      const { round } = stepState(this.state, action.node.name);
+      const chosen = others.find(({ kind, key }) => kind === call.kind && key === call.key)!;
+      begun.push({ attempt: { ...chosen, node: action.node, round }, call });
+    }
+    // In an order that is the same each time, so that a seed gives the same play again.
+    begun.sort((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
+    for (const held of begun) this.began(held);
+    for (const { call, attempt } of begun) this.check(call, attempt);
+    if (begun.some(({ attempt: { kind, node } }) => kind === 'run' && !node.idempotent)) this.record();
+    for (const { action, answer } of asked) if (answer) this.answered(action, answer(this.now));
+  }
+
+  private began(held: Held): void {
+    const { attempt } = held;
+    const before = this.state;
+    // What has begun was due.
+    this.now = Math.max(this.now, stepState(before, attempt.key).retryAt ?? 0);
+    this.apply({ type: STARTED[attempt.kind as keyof typeof STARTED], step: attempt.key });
+    if (this.state === before) throw new Error(`${attempt.kind} ${attempt.key} must not begin`);
+    this.entries.push({ type: 'begun', attempt, before, after: this.state });
+    this.underWay.push(held);
+  }
+
+  private answered({ node, key }: Action, events: readonly SagaEvent[]): void {
+    const { round } = stepState(this.state, key);
+    const failed = events.some(({ type }) => type === 'step-failed');
+    const attempt: Attempt = { kind: 'run', node, key, round };
+    if (failed) this.entries.push({ type: 'took effect', attempt, effect: 'none' });
+    this.checkpoint(...events);
+  }
+
+  /** What the method is told. */
+  private check(call: Call, { kind, key, round }: Attempt): void {
+    const step = stepState(this.state, key);
+    const isUndoing = kind === 'compensate';
+    const again = round > 1 ? `~${round}` : '';
+    const should: Partial<Call> = {
+      round,
+      attempt: isUndoing ? step.compensationAttempts : step.attempts,
+      idempotencyKey: `${this.id}:${key}${again}${isUndoing ? ':compensate' : ''}`,
+      result: isUndoing && step.result !== undefined ? JSON.parse(step.result) : undefined,
+      results: decodeResults(this.state),
+    };
+    for (const [what, value] of Object.entries(should)) {
+      const told = call[what as keyof Call];
+      if (!isDeepStrictEqual(asStored(told), asStored(value)))
+        throw new Error(
+          `${kind} ${key}~${round} is told the ${what} ${JSON.stringify(told)}, should be ${JSON.stringify(value)}`,
+        );
+    }
+  }
+
+  protected keysUnderWay(): ReadonlySet<string> {
+    return new Set(this.underWay.map(({ attempt }) => attempt.key));
+  }
+
+  protected async move(move: Move): Promise<void> {
+    await this.endOne(this.picked(move), move);
+  }
+
+  protected picked({ pick }: Move): Held {
+    const sorted = this.underWay.toSorted((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
+    return sorted[pick % sorted.length]!;
+  }
+
+  /** One of the calls ends, as the move says. */
+  private async endOne(held: Held, move: Move): Promise<void> {
+    const { attempt, call } = held;
+    const { kind, node, key } = attempt;
+    const isUnwanted = kind === 'run' && !goesOn(this.graph, this.state, node.name);
+    if (isUnwanted) await becomes(() => (call.aborted ? undefined : `${key} is not told to stop`));
+    else if (call.aborted) throw new Error(`${kind} ${key} is told to stop, and is wanted`);
+    this.underWay = this.underWay.filter((other) => other !== held);
+    const value = `${key} ${this.entries.length}`;
+    const fate = fateOf(attempt, move, isUnwanted, value);
+    call.end(fate.ending);
+    if (fate.found) {
+      const isProbe = (other: Call) => other.kind === 'probe' && other.key === key;
+      const probe = await this.calls.take(isProbe, `probe ${key}, right after it`);
+      // It is told what the attempt was told.
+      const { results, attempt: number, idempotencyKey } = call;
+      const same = isDeepStrictEqual(
+        [probe.results, probe.attempt, probe.idempotencyKey],
+        [results, number, idempotencyKey],
+      );
+      if (!same) throw new Error(`the probe of ${key} is told something else than its attempt`);
+      probe.end({ type: 'return', value: fate.found });
+    }
+    const result = fate.effect === 'done' && kind !== 'compensate' ? JSON.stringify(value) : undefined;
+    this.entries.push({ type: 'took effect', attempt, effect: fate.effect, result });
+    this.checkpoint(fate.event(this.now));
+  }
+
+  /** A move on a saga that needs a person; false: nobody comes. */
+  protected async operate(): Promise<boolean> {
+    return false;
+  }
+
+  /** For sagas whose calls nobody waits for any more: they end, and change nothing. */
+  async endLate(): Promise<void> {
+    for (const call of this.dropped.splice(0)) call.end({ type: 'return', value: 'late' });
+    await this.follow();
+  }
+
+  protected letGo(): void {
+    for (const { attempt, call } of this.underWay) {
+      this.dropped.push(call);
+      if (!attempt.node.transactional) this.entries.push({ type: 'took effect', attempt, effect: 'maybe' });
+    }
+    this.underWay = [];
+  }
+
+  protected checkpoint(...events: SagaEvent[]): void {
+    for (const event of events) this.apply(event);
+    this.record();
+  }
+
+  protected apply(event: SagaEvent): void {
+    const before = this.state;
+    this.state = evolve(this.graph, before, event);
+    this.entries.push({ type: 'event', event, before, after: this.state, late: false });
+  }
+
+  private record(): void {
+    this.takeovers = 0;
+    const steps = [...this.state.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
+    this.stored = { ...this.state, steps: new Map(steps) };
+    this.entries.push({ type: 'recorded' });
+  }
+}
+
+function asStored(value: unknown): unknown {
+  return JSON.parse(JSON.stringify({ value }));
+}
