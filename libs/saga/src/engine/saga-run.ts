@@ -101,18 +101,14 @@ export class SagaRun implements TransactionHost {
     return this.fenced;
   }
 
-  get current(): SagaState {
-    return this.state;
+  get state(): SagaState {
+    return this.record.state;
   }
 
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     for (const event of events) this.apply(event);
     this.record.begin();
-  }
-
-  private get state(): SagaState {
-    return this.record.state;
   }
 
   private apply(event: SagaEvent): void {

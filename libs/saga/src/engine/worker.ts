@@ -305,7 +305,7 @@ export class Worker {
 
   /** One that may need what the class does not have is not run. */
   private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
-    const needs = unmetNeeds(bound, run.current);
+    const needs = unmetNeeds(bound, run.state);
     if (needs.length === 0) return;
     run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.clock.now() }]);
     const problems = needs.map(({ problem }) => problem).join('; ');
