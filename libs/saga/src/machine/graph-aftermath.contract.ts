@@ -18,7 +18,7 @@ export const LASTING = [
 
 /** More than any operator needs who retries, and then does by hand what failed again. */
 const CALLS = 60;
-/** Moments of a play at which what does not fit is tried. */
+/** Moments of a play at which what does not fit is tried, beside the first at which it needs a person. */
 const MOMENTS = 4;
 
 export function aftermath(saga: RandomGraph, play: Play): Violation | undefined {
@@ -32,8 +32,9 @@ export function aftermath(saga: RandomGraph, play: Play): Violation | undefined 
     if (late) return { promise: LASTING[0], what: JSON.stringify(late), at };
   }
   const states = events.map(({ after }) => after);
-  for (let moment = 1; moment <= MOMENTS; moment += 1) {
-    const index = Math.floor((states.length * moment) / MOMENTS) - 1;
+  const held = states.findIndex(({ status }) => status === 'stuck' || status === 'suspended');
+  for (let moment = 0; moment <= MOMENTS; moment += 1) {
+    const index = moment === 0 ? held : Math.floor((states.length * moment) / MOMENTS) - 1;
     const state = states[index];
     const [stray] = state ? changing(graph, state, strayEvents(graph, state)) : [];
     if (stray) {
@@ -170,6 +171,7 @@ function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[
   const isHeld = status !== 'running' && status !== 'compensating';
   const goesOn = phase === 'running' || phase === 'cancelling' || phase === 'undoing';
   if (isHeld || !goesOn) stray.push(...ends.map((end) => ({ ...end, child: id })));
+  if (goesOn) stray.push({ type: 'step-started', step }, { type: 'skipped-by-condition', step });
   if (isHeld && goesOn) stray.push({ type: 'skipped', step, result: '"by hand"' });
   if (phase !== 'running') stray.push({ type: 'child-cancelling', step, child: id });
   if (!active) stray.push({ type: 'child-undoing', step, child: id });

@@ -294,3 +294,25 @@ test('what is lost with a worker fails in the order of the graph, whatever the o
     expect({ status, step: failure?.step }).toEqual({ status: 'compensating', step: 'a' });
   }
 });
+
+describe('an operator who tries again a saga that lost too many workers', () => {
+  it('leaves the items of a branch that lost to be undone', () => {
+    const graph = graphOf(
+      stepOf('parcels', { forEach: () => ['1'], idempotent: false }),
+      stepOf('courier'),
+      stepOf('done', { after: ['parcels', 'courier'], join: 'any' }),
+    );
+    const events: SagaEvent[] = [
+      { type: 'expanded', step: 'parcels', items: ['1'] },
+      { type: 'step-started', step: 'parcels[0]' },
+      { type: 'taken-over', count: 4, bound: 3, now: 0 },
+      { type: 'retried' },
+    ];
+    const state = events.reduce<SagaState>((before, event) => evolve(graph, before, event), INITIAL);
+    expect(stepState(state, 'parcels').cut).toBe(true);
+    expect(decide(graph, state, 0).actions.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'run courier',
+      'compensate parcels[0]',
+    ]);
+  });
+});

@@ -37,9 +37,10 @@ export class PlayedChildren {
     for (const step of from.steps.keys()) this.adopt(from, step);
   }
 
-  /** Those that have not ended. */
+  /** Those that have not ended; the ones that were asked to first. */
   get goingOn(): ChildSaga[] {
-    return [...this.sagas.values()].filter(({ status }) => isGoingOn(status));
+    const goingOn = [...this.sagas.values()].filter(({ status }) => isGoingOn(status));
+    return goingOn.sort((a, b) => Number(a.status === 'running') - Number(b.status === 'running'));
   }
 
   /** The id of one that is new; it is there once a state that knows of it is stored. */

@@ -167,7 +167,7 @@ class GraphPlayer implements Play {
       move,
     );
     if (this.moveOthers(move)) return;
-    if (move.kind === 'crash') this.crash();
+    if (move.kind === 'crash') this.crashes(move);
     else if (move.kind === 'interrupt') this.interrupt();
     else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'by hand' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
@@ -341,6 +341,12 @@ class GraphPlayer implements Play {
   private endLate(late: Attempt): void {
     // It did end, and nobody hears of it: the world knows no more than before.
     this.apply(this.success(late), true);
+  }
+
+  /** Now and then it takes down whoever takes over as well, until it is stuck. */
+  private crashes({ pick }: Move): void {
+    const times = pick % 12 === 0 ? BOUND + 1 : 1;
+    for (let i = 0; i < times && !isSettled(this.state.status); i += 1) this.crash();
   }
 
   /** The worker is gone with all that it did not record; another takes over. */
