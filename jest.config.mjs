@@ -22,6 +22,6 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/start-postgres.mjs',
   globalTeardown: '<rootDir>/test/support/stop-postgres.mjs',
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   maxWorkers: 2,
 };

@@ -29,7 +29,7 @@ describe('several processes do the same at the same moment', () => {
     workers = await Promise.all(starting);
     const { rows } = await databases.sagas.query('SELECT name FROM saga.migration');
     expect(rows).toHaveLength(1);
-  }, 120_000);
+  }, 240_000);
 
   test(`that start the same ${ORDERS} sagas: each is started once, and all are given the same ids`, async () => {
     for (const worker of workers) worker.send({ type: 'start-orders', count: ORDERS });
@@ -42,7 +42,7 @@ describe('several processes do the same at the same moment', () => {
     await eventually(completed, (n) => n === ORDERS);
     const { wrong } = await checkOrders(databases.sagas, databases.participants);
     expect(wrong).toEqual([]);
-  }, 120_000);
+  }, 240_000);
 
   const count = async (sql: string, values: unknown[] = []): Promise<number> =>
     (await databases.sagas.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${sql}`, values)).rows[0]!.n;

@@ -41,7 +41,7 @@ describe('the packed tarball, installed in a project of its own', () => {
       }),
     );
     await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
-  }, 240_000);
+  }, 600_000);
 
   afterAll(async () => {
     await database.drop();

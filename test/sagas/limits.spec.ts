@@ -92,7 +92,7 @@ describe('a semantic lock', () => {
 
   test('counts the timeout from when it is had', async () => {
     const gate = new Gate();
-    @Saga({ name: 'slow', timeout: '2s', lockKey: () => 'k' })
+    @Saga({ name: 'slow', timeout: '1h', lockKey: () => 'k' })
     class Slow {
       @Step() async work(ctx: StepContext<number>) {
         if (ctx.input === 1) await gate.opened;
@@ -104,13 +104,14 @@ describe('a semantic lock', () => {
     await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'lock');
     const [before] = await apps.sql('SELECT deadline_at FROM saga.instance WHERE id = $1', [second.id]);
     expect(before).toEqual({ deadline_at: null });
+    const [{ now }] = (await apps.sql('SELECT now()')) as [{ now: Date }];
     gate.open();
     await second.outcome();
-    const [after] = await apps.sql<{ given: number }>(
-      `SELECT extract(epoch FROM deadline_at - finished_at)::float8 AS given FROM saga.instance WHERE id = $1`,
+    const [after] = await apps.sql<{ deadline_at: Date }>(
+      'SELECT deadline_at FROM saga.instance WHERE id = $1',
       [second.id],
     );
-    expect(after!.given).toBeGreaterThan(1);
+    expect(after!.deadline_at.getTime()).toBeGreaterThanOrEqual(now.getTime() + 3_600_000);
   });
 
   test.each<[string, () => unknown]>([
@@ -179,17 +180,17 @@ describe('a semantic lock', () => {
         return started;
       }),
     );
-    const ended = await Promise.all(handles.flat().map((saga) => saga.outcome({ timeout: '60s' })));
+    const ended = await Promise.all(handles.flat().map((saga) => saga.outcome()));
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['completed', 'compensated']));
     expect(overlaps).toEqual([]);
     for (const numbers of order.values()) expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
-  }, 90_000);
+  });
 });
 
 describe('a rate limit', () => {
   // Lateness only makes it longer: how exactly the times are given out is tested where time is the database's alone.
-  const span = (begun: number[]): number => Math.max(...begun) - Math.min(...begun);
+  const took = (since: number, begun: number[]): number => Math.max(...begun) - since;
 
   test('is kept by the attempts of all sagas in all applications, and all of them get their turn', async () => {
     const begun: number[] = [];
@@ -203,24 +204,26 @@ describe('a rate limit', () => {
       @Step() after() {}
     }
     const three = await Promise.all([1, 2, 3].map(() => apps.start({ sagas: [Limited] })));
+    const since = Date.now();
     const handles = await Promise.all(
       Array.from({ length: 60 }, (_, n) => three[n % 3]!.sagas.start(Limited, n)),
     );
-    const ended = await Promise.all(handles.map((saga) => saga.outcome({ timeout: '60s' })));
+    const ended = await Promise.all(handles.map((saga) => saga.outcome()));
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['completed']));
     expect(begun).toHaveLength(72);
-    expect(span(begun)).toBeGreaterThanOrEqual(7 * 300);
-  }, 90_000);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(7 * 300);
+  });
 
   test('makes a step wait without a lease, and is not asked again when its time has come', async () => {
     const begun: number[] = [];
     @Saga({ name: 'limited' })
     class Limited {
-      @Step({ rateLimit: { count: 1, per: 1_500 } }) call() {
+      @Step({ rateLimit: { count: 1, per: '6s' } }) call() {
         begun.push(Date.now());
       }
     }
     const { sagas } = await apps.start({ sagas: [Limited] });
+    const since = Date.now();
     await (await sagas.start(Limited, 1)).outcome();
     const second = await sagas.start(Limited, 2);
     await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'delay');
@@ -234,7 +237,7 @@ describe('a rate limit', () => {
     const given = await apps.sql(times);
     await second.outcome();
     expect(await apps.sql(times)).toEqual(given);
-    expect(begun[1]! - begun[0]!).toBeGreaterThanOrEqual(1_000);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(6_000);
     const [row] = await apps.sql(`SELECT progress FROM saga.step WHERE saga_id = $1`, [second.id]);
     expect(row).toEqual({ progress: null });
   });
@@ -263,10 +266,11 @@ describe('a rate limit', () => {
       }
     }
     const { sagas } = await apps.start({ sagas: [Many] });
+    const since = Date.now();
     const { outcome } = await sagas.start(Many, {});
     expect((await outcome()).status).toBe('compensated');
     expect(begun).toHaveLength(7);
-    expect(span(begun)).toBeGreaterThanOrEqual(400);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(2 * 400);
     expect(undone).toBe(7);
     expect(await apps.sql(`SELECT step FROM saga.rate_limit WHERE saga = 'many'`)).toEqual([
       { step: 'call' },

@@ -1,5 +1,5 @@
 import { Saga, SagaTimeoutError, SagaValidationError, Step } from '../../libs/saga/src/index.js';
-import { until, within } from '../support/gate.js';
+import { until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
 import { TestApps } from '../support/test-app.js';
 
@@ -13,7 +13,7 @@ describe('waiting', () => {
     await expect(order.outcome({ timeout: 20 })).rejects.toThrow(SagaTimeoutError);
     await expect(sagas.wait(order.id, { timeout: '20ms' })).rejects.toMatchObject({ code: 'SAGA_TIMEOUT' });
     scene.charge.open('charged');
-    expect((await order.outcome({ timeout: '10s' })).status).toBe('completed');
+    expect((await order.outcome()).status).toBe('completed');
   });
 
   test('in another process is told by an announcement, and holds no connection', async () => {
@@ -24,6 +24,7 @@ describe('waiting', () => {
       options: { worker: false },
       dataSource: { poolSize: 1 },
     });
+    web.stopPolling();
     const order = await sagas.start(scene.saga, {});
     await scene.charging.opened;
     const outcomes = Array.from({ length: 20 }, () => web.sagas.wait(order.id));
@@ -31,7 +32,7 @@ describe('waiting', () => {
     // The only connection of its pool is free.
     expect((await web.sagas.get(order.id)).status).toBe('running');
     scene.charge.open('charged');
-    const results = await within(2_000, Promise.all(outcomes));
+    const results = await Promise.all(outcomes);
     expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['completed']));
     expect(results[0]?.results).toEqual({ reserve: 'reserved', charge: 'charged', ship: 'shipped' });
   });
@@ -41,11 +42,12 @@ describe('waiting', () => {
     class Quick {
       @Step() act() {}
     }
-    await apps.start({ sagas: [Quick] });
+    const worker = await apps.start({ sagas: [Quick] });
     const web = await apps.start({ sagas: [Quick], options: { worker: false } });
+    for (const app of [worker, web]) app.stopPolling();
     for (let round = 0; round < 30; round += 1) {
       const { outcome } = await web.sagas.start(Quick, {});
-      expect((await within(1_000, outcome())).status).toBe('completed');
+      expect((await outcome()).status).toBe('completed');
     }
   });
 
@@ -81,7 +83,7 @@ describe('a look at a saga', () => {
     });
     const { at } = retrying.waitingFor as { at: Date };
     expect(at).toEqual(retrying.steps[0]?.retryAt);
-    expect(at.getTime() - Date.now()).toBeGreaterThan(3_590_000);
+    expect(at.getTime()).toBeGreaterThanOrEqual(retrying.createdAt.getTime() + 3_600_000);
   });
 
   test('finds sagas by name, status, correlation id, tags and time, a page at a time', async () => {

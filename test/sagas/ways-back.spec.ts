@@ -20,16 +20,20 @@ test('a delay is waited for without a worker, and shown', async () => {
     @Step() order(ctx: StepContext) {
       return this.note(ctx);
     }
-    @Step({ delay: '300ms' }) remind(ctx: StepContext) {
+    @Step({ delay: '1h' }) remind(ctx: StepContext) {
       return this.note(ctx);
     }
   }
   const { sagas } = await apps.start({ sagas: [Order] });
   const { id, outcome } = await sagas.start(Order, {});
-  await until(async () => (await sagas.get(id)).lockedBy === undefined);
+  await until(async () => (await sagas.get(id)).waitingFor?.kind === 'delay');
   const waiting = await sagas.get(id);
   expect(waiting).toMatchObject({ status: 'running', waitingFor: { kind: 'delay', step: 'remind' } });
+  expect(waiting.lockedBy).toBeUndefined();
   expect(journal).toEqual(['order']);
+  // The hour is over.
+  await apps.sql(`UPDATE saga.step SET retry_at = now() WHERE name = 'remind'`);
+  await apps.sql(`UPDATE saga.instance SET due_at = now(), rank_at = now()`);
   expect((await outcome()).status).toBe('completed');
   const [row] = await apps.sql<{ waited: number }>(
     `SELECT extract(epoch FROM b.started_at - a.updated_at)::float8 AS waited FROM saga.step a, saga.step b
@@ -168,7 +172,7 @@ describe('a probe', () => {
 });
 
 test('a saga that takes longer than its timeout is told to stop, and turns back', async () => {
-  @Saga({ name: 'order', timeout: '200ms' })
+  @Saga({ name: 'order', timeout: '4s' })
   class Order extends Journalled {
     @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
       return this.note(ctx);

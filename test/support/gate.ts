@@ -17,15 +17,6 @@ export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable
   }
 }
 
-/** Rejects, and so fails the test, when the promise has not settled in time. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Nothing happened within ${ms} ms`)), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
 /** What takes time: a slow step, or the pause between two looks. Never a test that hopes. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

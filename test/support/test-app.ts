@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
+import { SagaPoller } from '../../libs/saga/src/nest/saga.poller.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export interface TestAppOptions {
@@ -23,6 +24,8 @@ export interface TestApp {
   readonly nest: INestApplicationContext;
   readonly sagas: SagaService;
   readonly dataSource: DataSource;
+  /** From now on it learns of things by announcements and its own timers, or never. */
+  stopPolling(): void;
   close(): Promise<void>;
 }
 
@@ -57,6 +60,7 @@ export class TestApps {
       nest,
       sagas: nest.get(SagaService, { strict: false }),
       dataSource: nest.get(DataSource, { strict: false }),
+      stopPolling: () => nest.get(SagaPoller, { strict: false }).stop(),
       close: async () => {
         this.apps = this.apps.filter((other) => other !== app);
         await nest.close();

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
 import { Saga, Step, type StepContext } from 'nestjs-durable-saga';
 import { Participants } from './participants.js';
 import { report } from './report.js';
@@ -9,25 +9,25 @@ export class HeldSaga {
   constructor(private readonly participants: Participants) {}
 
   @Step()
-  first(ctx: StepContext<{ holdMs: number }>): Promise<{ receipt: string }> {
+  first(ctx: StepContext<{ hold: boolean }>): Promise<{ receipt: string }> {
     return this.participants.apply({ ...pick(ctx), compensation: false });
   }
 
-  /** The first process to come here holds on to it; the others do it at once. */
+  /** The first process to come here holds on to it until it is told to stop; the others do it at once. */
   @Step()
-  async second(ctx: StepContext<{ holdMs: number }>): Promise<{ by: number; attempt: number }> {
+  async second(ctx: StepContext<{ hold: boolean }>): Promise<{ by: number; attempt: number }> {
     ctx.signal.addEventListener('abort', () =>
       report({ type: 'aborted', reason: String(ctx.signal.reason) }),
     );
     report({ type: 'in-step', pid: process.pid });
-    if (ctx.attempt === 1) await sleep(ctx.input.holdMs);
+    if (ctx.input.hold && ctx.attempt === 1) await once(ctx.signal, 'abort');
     await this.participants.apply({ ...pick(ctx), compensation: false });
     report({ type: 'step-returned', pid: process.pid });
     return { by: process.pid, attempt: ctx.attempt };
   }
 
   @Step()
-  third(ctx: StepContext<{ holdMs: number }>): Promise<{ receipt: string }> {
+  third(ctx: StepContext<{ hold: boolean }>): Promise<{ receipt: string }> {
     return this.participants.apply({ ...pick(ctx), compensation: false });
   }
 }

@@ -89,7 +89,7 @@ function scene(): Scene {
         },
         {
           workerId: `worker-${engines.length + 1}`,
-          worker: { concurrency: 10, shutdownTimeout: 100, maxTakeovers: 3 },
+          worker: { concurrency: 10, shutdownTimeout: 30_000, maxTakeovers: 3 },
           lease: 30_000,
           maxPayloadBytes: 2 ** 20,
           ...options,
