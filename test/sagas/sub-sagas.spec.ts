@@ -365,16 +365,23 @@ test('another round after a savepoint starts another saga', async () => {
 });
 
 test('a deadline that passes meanwhile cancels the other saga', async () => {
-  @Saga({ name: 'order', timeout: '300ms' })
+  @Saga({ name: 'order', timeout: '1h' })
   class Order {
     @SubSaga(() => ShipmentSaga) ship(_ctx: StepContext<object>): Parcel {
       return { address: 'home' };
     }
   }
   gate = new Gate();
-  const { sagas } = await apps.start({ sagas: [Order, ShipmentSaga], options: NO_POLL });
+  const { sagas } = await apps.start({ sagas: [Order, ShipmentSaga] });
   const { id, outcome } = await sagas.start(Order, {});
-  await until(async () => (await status(sagas, id)) === 'compensating');
+  await until(() => journal.includes('pack'));
+  await until(async () => (await sagas.get(id)).lockedBy === undefined);
+  // The hour is over.
+  await apps.sql(
+    'UPDATE saga.instance SET deadline_at = now(), due_at = now(), rank_at = now() WHERE id = $1',
+    [id],
+  );
+  await until(() => aborted.includes('pack'));
   gate.open();
   expect(await outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
   expect(await status(sagas, await childOf(sagas, id))).toBe('compensated');
