@@ -19,14 +19,14 @@ type Wrong = [string, string] | undefined;
 /** Knows the sagas that the steps of one saga started as they really are. */
 export class ChildWitness {
   private readonly sagas = new Map<string, ChildSaga>();
-  /** Those that completed, and were to be undone, but that a person dealt with. */
+  /** Those that a person answers for: he says that their step is undone, whatever they were asked before. */
   private readonly byHand = new Set<string>();
 
   constructor(private readonly relations: Relations) {}
 
   /** Of this step, in whatever round. */
   isGoingOn(step: string): boolean {
-    return this.of(step).some(isGoingOn);
+    return this.of(step).some((child) => this.isLeft(child));
   }
 
   read(entry: Entry): Wrong {
@@ -44,12 +44,16 @@ export class ChildWitness {
       : undefined;
   }
 
+  private isLeft(child: ChildSaga): boolean {
+    return isGoingOn(child) && !this.byHand.has(child.id);
+  }
+
   private of(step: string): ChildSaga[] {
     return [...this.sagas.values()].filter((child) => child.step === step);
   }
 
   private atRest(how: string, isConcerned: (step: string) => boolean): Wrong {
-    const left = [...this.sagas.values()].find((child) => isGoingOn(child) && isConcerned(child.step));
+    const left = [...this.sagas.values()].find((child) => this.isLeft(child) && isConcerned(child.step));
     return left && [FAMILIAL[0], `${how}, and ${textOf(left)}`];
   }
 
