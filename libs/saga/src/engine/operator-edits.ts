@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import { decide, pivotPassed } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
@@ -72,7 +72,11 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
 export function gaveUp({ state }: StoredSaga, graph: SagaGraph | undefined): string[] {
   const resumed = state.stuckIn ?? 'running';
   const failed = [...state.steps]
-    .filter(([, step]) => step.status === 'compensation_failed' || (resumed === 'running' && isFailed(step)))
+    .filter(
+      ([key, step]) =>
+        step.status === 'compensation_failed' ||
+        (resumed === 'running' && isFailed(step) && !stepState(state, stepOfKey(key)).cut),
+    )
     .map(([key]) => key);
   if (failed.length > 0 || !graph) return failed;
   // It lost its workers: what it would go on with.
@@ -80,8 +84,8 @@ export function gaveUp({ state }: StoredSaga, graph: SagaGraph | undefined): str
 }
 
 /** Of a fan-out its items count, unless it failed before it had any. */
-function isFailed({ status, cut, items }: StepState): boolean {
-  return status === 'failed' && !cut && items === undefined;
+function isFailed({ status, items }: StepState): boolean {
+  return status === 'failed' && items === undefined;
 }
 
 function isHeld({ state: { status } }: StoredSaga): boolean {

@@ -221,8 +221,9 @@ function isHeld({ status }: SagaState): boolean {
 }
 
 /** Gives back the budget of what gave up. Suspects of a crash loop are pending; they only get their budget back. */
-function tryAgain(graph: SagaGraph, { stuckIn }: SagaState, step: StepState, key: string): StepState {
-  if (stuckIn === 'running' && step.status === 'failed' && !step.cut) {
+function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
+  const isLost = stepState(state, stepOfKey(key)).cut;
+  if (state.stuckIn === 'running' && step.status === 'failed' && !isLost) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: 'pending', failures: 0, retryAt: undefined };

@@ -294,3 +294,34 @@ test('what is lost with a worker fails in the order of the graph, whatever the o
     expect({ status, step: failure?.step }).toEqual({ status: 'compensating', step: 'a' });
   }
 });
+
+test('a retry leaves the items of a fan-out that lost a join any to be undone', () => {
+  const graph = graphOf(
+    stepOf('many', { forEach: () => ['a'] }),
+    stepOf('other'),
+    stepOf('either', { after: ['many', 'other'], join: 'any' }),
+  );
+  const item = 'many[0]';
+  const failed = {
+    type: 'step-failed',
+    step: item,
+    kind: 'timeout',
+    unknown: true,
+    retryable: false,
+    error: { name: 'Error', message: 'late' },
+    now: 0,
+    random: 0,
+  } as const;
+  const lost: SagaEvent[] = [
+    { type: 'expanded', step: 'many', items: ['"a"'] },
+    { type: 'step-started', step: item },
+    failed,
+  ];
+  const state = lost.reduce((before, event) => evolve(graph, before, event), INITIAL);
+  // Held up by something else, which an operator has tried again.
+  const retried = evolve(graph, { ...state, status: 'stuck', stuckIn: 'running' }, { type: 'retried' });
+  expect(stepState(retried, item)).toMatchObject({ status: 'failed', unknown: true });
+  expect(decide(graph, retried, 0).actions.map(({ kind, key }) => `${kind} ${key}`)).toContain(
+    `compensate ${item}`,
+  );
+});
