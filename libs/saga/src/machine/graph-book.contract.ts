@@ -190,8 +190,11 @@ export class Rules {
 
   /** F7: an edge that nothing comes through any more. */
   isDead(from: string, to: StepNode): boolean {
+    if (this.isCut(to.name)) return true;
+    // What is returned behind decides nothing before it is gone through again.
+    if (this.book.mode === 'returning' && this.isInRegion(to.name)) return false;
     const winner = this.book.winners.get(to.name);
-    return this.isCut(to.name) || (to.join === 'any' && winner !== undefined && winner !== from);
+    return to.join === 'any' && winner !== undefined && winner !== from;
   }
 
   /** F7: whom nothing needs any more, given those that are cut. */

@@ -316,3 +316,48 @@ describe('an operator who tries again a saga that lost too many workers', () => 
     ]);
   });
 });
+
+test('a join any that is being gone back behind is not won before it is gone through again', () => {
+  const graph = graphOf(
+    stepOf('save', { savepoint: { attempts: 2 } }),
+    stepOf('beside'),
+    stepOf('needed'),
+    stepOf('fails', { after: ['save'] }),
+    stepOf('follows', { after: ['fails', 'needed'] }),
+    stepOf('either', { after: ['follows', 'beside'], join: 'any' }),
+    stepOf('last', { after: ['save', 'either', 'fails'] }),
+  );
+  const failed = {
+    type: 'step-failed',
+    step: 'fails',
+    kind: 'timeout',
+    unknown: true,
+    retryable: false,
+    error: { name: 'Error', message: 'late' },
+    now: 0,
+    random: 0,
+  } as const;
+  const events: SagaEvent[] = [
+    ...['save', 'needed'].flatMap((step): SagaEvent[] => [
+      { type: 'step-started', step },
+      { type: 'step-completed', step },
+    ]),
+    { type: 'step-started', step: 'beside' },
+    { type: 'step-started', step: 'fails' },
+    failed,
+    { type: 'step-completed', step: 'beside' },
+  ];
+  const back = events.reduce((before, event) => evolve(graph, before, event), INITIAL);
+  expect(back).toMatchObject({ status: 'compensating', rollbackTo: 'save' });
+  const actions = (state: SagaState) =>
+    decide(graph, state, 0).actions.map(({ kind, key }) => `${kind} ${key}`);
+  expect(actions(back)).toEqual(['compensate fails']);
+  const again = (
+    [
+      { type: 'compensation-started', step: 'fails' },
+      { type: 'compensation-completed', step: 'fails' },
+      { type: 'resumed' },
+    ] as const
+  ).reduce<SagaState>((before, event) => evolve(graph, before, event), back);
+  expect(actions(again).toSorted()).toEqual(['compensate needed', 'run either', 'run fails']);
+});

@@ -1,6 +1,6 @@
 import { itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { isRace } from './decide.js';
-import { relationsOf } from './graph-relations.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
 import { giveUpWaiting, withStep } from './step-changes.js';
 
@@ -48,10 +48,16 @@ function neverBegins(node: StepNode, isLost: (name: string) => boolean): boolean
 
 /** Cuts every step that nothing needs any more, backward from the joins that are decided. */
 export function cutLosers(graph: SagaGraph, state: SagaState): SagaState {
+  const { rollbackTo } = state;
+  const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   let next = state;
   for (const node of [...graph.steps.values()].reverse()) {
     if (stepState(next, node.name).cut || node.dependents.length === 0) continue;
-    const needed = node.dependents.some((name) => needs(next, graph.steps.get(name)!, node.name));
+    const needed = node.dependents.some(
+      // What is gone back behind is gone through again, or undone with all the rest: that is decided then.
+      (name) =>
+        (region?.has(name) && !stepState(next, name).cut) || needs(next, graph.steps.get(name)!, node.name),
+    );
     if (!needed) next = cut(next, node.name);
   }
   return next;
