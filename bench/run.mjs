@@ -45,7 +45,7 @@ if (engines.length === 0)
 
 const METRICS = [
   ['throughput', ({ n, warm = 300 }) => [`--n=${quick ? Math.max(1_000, n / 4) : n}`, `--warm=${warm}`]],
-  ['latency', () => [`--n=${quick ? 100 : 300}`]],
+  ['latency', () => [`--n=${quick ? 100 : 300}`, `--warm=${quick ? 300 : 1_500}`]],
   ['idle', () => [`--secs=${quick ? 5 : 10}`]],
 ];
 

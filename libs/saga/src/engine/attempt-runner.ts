@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../errors/saga-errors.js';
 import { leavesNothing } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
+import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { Invoker } from './invoker.js';
 import { encodePayload } from './payload.js';
@@ -13,6 +14,7 @@ export interface AttemptRunnerOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly log: EngineLog;
+  readonly clock: Clock;
 }
 
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
@@ -132,7 +134,8 @@ export class AttemptRunner {
     const { timeout } = attempt.action.node;
     if (timeout === undefined) return call();
     return new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const { clock } = this.options;
+      const timer = clock.after(timeout, () => {
         attempt.abort(
           new StepAbortedError(
             `Step '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
@@ -140,10 +143,10 @@ export class AttemptRunner {
           ),
         );
         reject(new AttemptTimedOut());
-      }, timeout);
+      });
       call()
         .then(resolve, reject)
-        .finally(() => clearTimeout(timer));
+        .finally(() => clock.cancel(timer));
     });
   }
 

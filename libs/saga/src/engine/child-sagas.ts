@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid';
 import type { SerializedError } from '../definition/saga-failure.js';
 import { type SagaGraph, sagaLabel, type StepNode } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
@@ -20,6 +19,8 @@ export interface ChildSagasPorts {
     change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
   ) => Promise<StoredSaga | undefined>;
   readonly now: () => number;
+  /** A UUID. */
+  readonly newId: () => string;
 }
 
 /** A step that waits for another saga. */
@@ -41,7 +42,7 @@ export class ChildSagas {
    */
   make(node: StepNode, { id, priority, tags }: StoredSaga, input: string | undefined): Child {
     const graph = this.ports.latest(node.child!());
-    const given = { id: uuidv7(), fresh: true, priority, tags };
+    const given = { id: this.ports.newId(), fresh: true, priority, tags };
     return { ...newSagaOf(graph, input, given), leased: false, parent: { id, step: node.name } };
   }
 

@@ -1,4 +1,5 @@
 import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { systemClock } from './clock.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 
 class Transient extends Error {}
@@ -35,6 +36,8 @@ class Statements {
 
 function writerTo(statements: Statements, given: Partial<GroupWriterOptions<number, string>> = {}) {
   return new GroupWriter<number, string>({
+    clock: systemClock,
+    random: Math.random,
     write: statements.write,
     isTransient: (error) => error instanceof Transient,
     lanes: 1,

@@ -1,4 +1,6 @@
 import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { type Clock, sleep, type Timer } from './clock.js';
+import { transientWait } from './transient-wait.js';
 
 export interface GroupWriterOptions<Item, Result> {
   /** Writes a batch in one statement: all of it or nothing. Results in the order of the items. */
@@ -13,6 +15,8 @@ export interface GroupWriterOptions<Item, Result> {
   /** Milliseconds for which an item is tried again after transient errors; past it SagaUnavailableError. */
   readonly patience: number;
   readonly onTransientError?: (error: unknown, retryIn: number) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
 }
 
 interface Pending<Item, Result> {
@@ -24,8 +28,6 @@ interface Pending<Item, Result> {
 
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
 const LANE_PATIENCE = 100;
-const BACKOFF_FIRST = 20;
-const BACKOFF_LONGEST = 2_000;
 
 /**
  * Group commit: what is written while a statement is in flight goes into the next one, so that a busy process
@@ -36,14 +38,14 @@ export class GroupWriter<Item, Result> {
   private queue: Pending<Item, Result>[] = [];
   private busy = 0;
   private closed = false;
-  private watch: NodeJS.Timeout | undefined;
+  private watch: Timer | undefined;
   private idle: (() => void)[] = [];
 
   constructor(private readonly options: GroupWriterOptions<Item, Result>) {}
 
   write(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.queue.push({ item, since: performance.now(), resolve, reject });
+      this.queue.push({ item, since: this.options.clock.monotonic(), resolve, reject });
       // Items that arrive in the same turn of the event loop share a statement.
       if (this.queue.length === 1) queueMicrotask(() => this.openLanes());
       else if (this.queue.length % this.options.itemsPerLane === 0) this.openLanes();
@@ -73,14 +75,14 @@ export class GroupWriter<Item, Result> {
   /** A statement may hang (a half-open connection), or be in backoff: then the next ones go another way. */
   private watchLanes(): void {
     if (this.busy === 0 || this.watch !== undefined) return;
-    this.watch = setTimeout(() => {
+    this.watch = this.options.clock.after(LANE_PATIENCE, () => {
       this.watch = undefined;
       const oldest = this.queue[0];
       if (!oldest) return;
-      if (performance.now() - oldest.since >= LANE_PATIENCE && this.busy < this.options.lanes)
+      if (this.options.clock.monotonic() - oldest.since >= LANE_PATIENCE && this.busy < this.options.lanes)
         void this.runLane();
       else this.watchLanes();
-    }, LANE_PATIENCE);
+    });
     this.watch.unref();
   }
 
@@ -111,7 +113,7 @@ export class GroupWriter<Item, Result> {
       await this.flush(batch.slice(0, half));
       return this.flush(batch.slice(half));
     }
-    const deadline = performance.now() - (this.closed ? 0 : this.options.patience);
+    const deadline = this.options.clock.monotonic() - (this.closed ? 0 : this.options.patience);
     const left = batch.filter(({ since, reject }) => {
       if (since > deadline) return true;
       reject(
@@ -123,9 +125,9 @@ export class GroupWriter<Item, Result> {
       return false;
     });
     if (left.length === 0) return;
-    const wait = Math.min(BACKOFF_LONGEST, BACKOFF_FIRST * 2 ** attempt) * (0.5 + Math.random() / 2);
+    const wait = transientWait(attempt, this.options.random());
     this.options.onTransientError?.(error, wait);
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await sleep(this.options.clock, wait);
     return this.flush(left, attempt + 1);
   }
 }

@@ -1,8 +1,9 @@
+import { systemClock } from './clock.js';
 import { Inbox } from './inbox.js';
 
 describe('the reader of an inbox', () => {
   test('takes all that is there at once, in order', async () => {
-    const inbox = new Inbox<number>();
+    const inbox = new Inbox<number>(systemClock);
     expect(inbox.isEmpty).toBe(true);
     inbox.put(1);
     inbox.put(2);
@@ -12,7 +13,7 @@ describe('the reader of an inbox', () => {
   });
 
   test('waits for the first message', async () => {
-    const inbox = new Inbox<number>();
+    const inbox = new Inbox<number>(systemClock);
     const taken = inbox.take();
     inbox.put(1);
     inbox.put(2);
@@ -23,7 +24,7 @@ describe('the reader of an inbox', () => {
   });
 
   test('waits no longer than it says', async () => {
-    const inbox = new Inbox<number>();
+    const inbox = new Inbox<number>(systemClock);
     expect(await inbox.take(1)).toEqual([]);
     expect(await inbox.take(-5)).toEqual([]);
     inbox.put(1);

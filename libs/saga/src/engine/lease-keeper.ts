@@ -1,3 +1,4 @@
+import { type Clock, sleep, type Timer } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { SagaRun } from './saga-run.js';
 import type { Lease, SagaStore } from './saga-store.js';
@@ -9,13 +10,14 @@ const RENEWALS_PER_LEASE = 3;
 
 export interface LeaseKeeperPorts {
   readonly store: Pick<SagaStore, 'renew' | 'load' | 'isTransient'>;
-  readonly clock: StoreClock;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
   readonly log: EngineLog;
 }
 
 /** Keeps the leases of the runs of one worker: one statement for all that are old enough, none when idle. */
 export class LeaseKeeper {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
 
   constructor(
     private readonly runs: ReadonlyMap<string, SagaRun>,
@@ -24,19 +26,22 @@ export class LeaseKeeper {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.renewOld(), this.lease.duration / RENEWALS_PER_LEASE / 2);
+    this.timer = this.ports.clock.after(this.lease.duration / RENEWALS_PER_LEASE / 2, () => {
+      this.start();
+      void this.renewOld();
+    });
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.ports.clock.cancel(this.timer);
   }
 
   /** Extends the leases, and brings the runs what was asked of them meanwhile. */
   async renew(runs: readonly SagaRun[]): Promise<void> {
-    const sentAt = performance.now();
+    const sentAt = this.ports.clock.monotonic();
     try {
       const { lost, cancelled, now } = await this.ports.store.renew(runs, this.lease);
-      this.ports.clock.observe(now);
+      this.ports.storeClock.observe(now);
       for (const run of runs) run.leasedAt = sentAt;
       const byId = new Map(runs.map((run) => [run.id, run]));
       for (const id of lost) byId.get(id)?.fence();
@@ -54,13 +59,13 @@ export class LeaseKeeper {
         return saga?.epoch === run.epoch ? saga.cancelRequested : undefined;
       } catch (error) {
         if (!this.ports.store.isTransient(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await sleep(this.ports.clock, wait);
       }
     }
   }
 
   private async renewOld(): Promise<void> {
-    const now = performance.now();
+    const now = this.ports.clock.monotonic();
     const old = [...this.runs.values()].filter(
       (run) => now - run.leasedAt >= this.lease.duration / RENEWALS_PER_LEASE,
     );

@@ -1,5 +1,6 @@
 import { SagaTimeoutError, SagaUnavailableError } from '../errors/saga-errors.js';
 import { INITIAL, type SagaState } from '../machine/saga-state.js';
+import { systemClock } from './clock.js';
 import { OutcomeWaiters } from './outcome-waiters.js';
 import type { StoredSaga } from './saga-store.js';
 
@@ -16,6 +17,7 @@ class Scene {
   readonly waiters = new OutcomeWaiters({
     runsHere: (id) => this.runningHere.has(id),
     patience: 0,
+    clock: systemClock,
     store: {
       watch: async (ids) => {
         this.looks.push([...ids].sort());

@@ -1,5 +1,6 @@
 import { SagaTimeoutError } from '../errors/saga-errors.js';
 import type { SagaState } from '../machine/saga-state.js';
+import type { Clock, Timer } from './clock.js';
 import type { SagaStore } from './saga-store.js';
 
 /** What a settled saga came to. */
@@ -22,6 +23,7 @@ export interface OutcomeWaitersOptions {
    * be marked. 0 in a process that runs none.
    */
   readonly patience: number;
+  readonly clock: Clock;
 }
 
 /**
@@ -43,9 +45,9 @@ export class OutcomeWaiters {
 
   wait(id: string, timeout?: number): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const end = (): void => {
-        clearTimeout(timer);
+        this.options.clock.cancel(timer);
         const waiters = this.waiters.get(id);
         waiters?.delete(waiter);
         if (waiters?.size === 0) this.waiters.delete(id);
@@ -55,9 +57,9 @@ export class OutcomeWaiters {
         reject: (error: Error) => (end(), reject(error)),
       };
       if (timeout !== undefined) {
-        timer = setTimeout(() => {
+        timer = this.options.clock.after(timeout, () => {
           waiter.reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
-        }, timeout);
+        });
       }
       const waiters = this.waiters.get(id) ?? new Set();
       this.waiters.set(id, waiters.add(waiter));
@@ -87,7 +89,7 @@ export class OutcomeWaiters {
     for (const id of ids) this.unwatched.add(id);
     if (this.looking || this.unwatched.size === 0) return;
     this.looking = true;
-    setTimeout(() => void this.lookNow(), this.options.patience);
+    this.options.clock.after(this.options.patience, () => void this.lookNow());
   }
 
   /** One query for all who came meanwhile. When it fails, the next poll asks again. */

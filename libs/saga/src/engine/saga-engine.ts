@@ -1,6 +1,8 @@
 import type { EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { type Clock, sleep, systemClock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import { GroupWriter } from './group-writer.js';
 import { ChildSagas } from './child-sagas.js';
@@ -42,7 +44,12 @@ export interface EngineOptions {
   /** Milliseconds. */
   readonly lease: number;
   readonly maxPayloadBytes: number;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** 0 to 1; default: Math.random. */
   readonly random?: () => number;
+  /** Makes the ids of sub-sagas; default: UUIDv7. */
+  readonly newId?: () => string;
 }
 
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
@@ -58,7 +65,8 @@ const CALL_PATIENCE = 30_000;
  */
 export class SagaEngine {
   readonly waiters: OutcomeWaiters;
-  private readonly clock = new StoreClock();
+  private readonly clock: Clock;
+  private readonly storeClock: StoreClock;
   private readonly starts: GroupWriter<NewSaga, StartResult>;
   private readonly checkpoints: GroupWriter<Checkpoint, CheckpointResult>;
   /** Those that concern other sagas. */
@@ -80,7 +88,12 @@ export class SagaEngine {
     readonly bindings = new SagaBindings(sagas, async () => []),
   ) {
     this.lease = { worker: options.workerId, duration: options.lease };
+    const { clock = systemClock, random = Math.random, newId = uuidv7 } = options;
+    this.clock = clock;
+    this.storeClock = new StoreClock(clock);
     const shared = {
+      clock,
+      random,
       isTransient: (error: unknown) => store.isTransient(error),
       onTransientError: (error: unknown) => this.outageBegan(error),
       lanes: 4,
@@ -108,12 +121,15 @@ export class SagaEngine {
       store,
       runsHere: (id) => this.worker?.holds(id) ?? false,
       patience: options.worker ? WATCH_PATIENCE : 0,
+      clock,
     });
     this.worker =
       options.worker &&
       new Worker(sagas, { ...options, ...options.worker }, this.lease, {
         store,
-        clock: this.clock,
+        clock,
+        storeClock: this.storeClock,
+        random,
         log,
         bindings,
         load: (claimed) => this.persistently(() => bindings.load(claimed)),
@@ -123,7 +139,8 @@ export class SagaEngine {
           latest: (type) => definitions.latest(type),
           ended: (ids) => this.persistently(() => store.ended(ids)),
           edit: (target, change) => this.edit(target, change),
-          now: () => this.clock.now(),
+          now: () => this.storeClock.now(),
+          newId,
         }),
         onSettled: (saga) => this.waiters.settled(saga),
         onLeft: (id) => this.waiters.left(id),
@@ -156,14 +173,14 @@ export class SagaEngine {
       if (leased) this.worker!.unreserve();
       throw error;
     }
-    if (result.created) this.clock.observe(result.now);
+    if (result.created) this.storeClock.observe(result.now);
     if (leased) {
       this.worker!.runReserved(
         result.created && result.leased ? toStored(sent, this.lease, result.now) : undefined,
       );
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))
-        this.worker.expect(saga.startAt ?? this.clock.now() + (saga.delay ?? 0));
+        this.worker.expect(saga.startAt ?? this.storeClock.now() + (saga.delay ?? 0));
       // Also of one that is due later: who hears of it learns when.
       else this.announceDue();
     }
@@ -213,7 +230,7 @@ export class SagaEngine {
 
   /** The database's time, as well as this process knows it. */
   now(): number {
-    return this.clock.now();
+    return this.storeClock.now();
   }
 
   async stop(): Promise<void> {
@@ -250,19 +267,19 @@ export class SagaEngine {
 
   /** Tries again after transient database errors, for as long as a caller may be kept waiting. */
   private async persistently<T>(call: () => Promise<T>): Promise<T> {
-    const until = performance.now() + CALL_PATIENCE;
+    const until = this.clock.monotonic() + CALL_PATIENCE;
     for (let wait = 20; ; wait = Math.min(2_000, wait * 2)) {
       try {
         return await this.reached(call());
       } catch (error) {
         if (!this.store.isTransient(error)) throw error;
-        if (performance.now() > until) {
+        if (this.clock.monotonic() > until) {
           throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
             cause: error,
           });
         }
         this.outageBegan(error);
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await sleep(this.clock, wait);
       }
     }
   }

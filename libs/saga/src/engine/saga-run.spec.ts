@@ -1,7 +1,9 @@
+import { v7 as uuidv7 } from 'uuid';
 import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
+import { systemClock } from './clock.js';
 import { SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
 
@@ -18,6 +20,7 @@ const SAGA: StoredSaga = {
   stepTimes: new Map(),
 };
 
+const CHANCE = { clock: systemClock, random: () => 0 };
 const log = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe('what a transactional step committed', () => {
@@ -66,7 +69,7 @@ describe('what a sub-saga came to', () => {
     const written: Checkpoint[] = [];
     let storedBefore: unknown;
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
-    const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0 };
+    const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
     const children = new ChildSagas({ ...ports, latest: undefined as never });
     const run = new SagaRun({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
     expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
@@ -77,7 +80,7 @@ describe('what a sub-saga came to', () => {
 /** A run that nothing is asked of from outside. */
 function portsTo(written: Checkpoint[]): SagaRunPorts {
   return {
-    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => 0, random: () => 0, log }),
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async (checkpoint) => {
       written.push(checkpoint);
       return 'saved';
@@ -88,6 +91,7 @@ function portsTo(written: Checkpoint[]): SagaRunPorts {
     maxPayloadBytes: 1_000,
     cancellation: async () => undefined,
     children: undefined as never,
+    ...CHANCE,
     log,
   };
 }
@@ -102,7 +106,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
         early.push(`at a pace of ${pace} ms: first is recorded as ${recorded}`);
     };
     const run = new SagaRun(SAGA, graph, invoke, {
-      attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => now, random: () => 0, log }),
+      attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => now, log }),
       checkpoint: async ({ state }) => {
         recorded = state.steps.get('first')?.status ?? 'nothing';
         return 'saved';
@@ -113,6 +117,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       maxPayloadBytes: 1_000,
       cancellation: async () => undefined,
       children: undefined as never,
+      ...CHANCE,
       log,
     });
     await run.advance();
@@ -132,7 +137,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     begun.open();
   };
   const run = new SagaRun(SAGA, graph, invoke, {
-    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: Date.now, random: () => 0, log }),
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
     checkpoint: async ({ state }) => {
       recorded = state.steps.get('delayed')?.status;
       return 'saved';
@@ -143,6 +148,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     maxPayloadBytes: 1_000,
     cancellation: async () => undefined,
     children: undefined as never,
+    ...CHANCE,
     log,
   });
   expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
@@ -153,7 +159,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];
   const run = new SagaRun(SAGA, graph, (method) => void called.push(method), {
-    attempts: new AttemptRunner({ maxPayloadBytes: 1_000, now: () => 0, random: () => 0, log }),
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
     store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
     reserve: async () => ({ times: [], now: 0 }),
@@ -161,6 +167,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
     maxPayloadBytes: 1_000,
     cancellation: async () => ({ reason: 'by hand' }),
     children: undefined as never,
+    ...CHANCE,
     log,
   });
   expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'compensated' } });

@@ -9,6 +9,7 @@ import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
+import type { Clock } from './clock.js';
 import { describeStep } from './describe-step.js';
 import type { EngineLog } from './engine-log.js';
 import { Inbox } from './inbox.js';
@@ -34,7 +35,10 @@ export interface SagaRunPorts {
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
+  /** The store's time. */
   readonly now: () => number;
+  readonly clock: Clock;
+  readonly random: () => number;
   readonly maxPayloadBytes: number;
   /** Why a cancellation was asked for; undefined: the lease is lost. */
   readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
@@ -62,11 +66,10 @@ type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } 
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
 export class SagaRun implements TransactionHost {
-  readonly startedAt = performance.now();
   /** Monotonic time at which the lease was last extended. */
-  leasedAt = performance.now();
+  leasedAt: number;
   private readonly record: RunRecord;
-  private readonly inbox = new Inbox<RunMessage>();
+  private readonly inbox: Inbox<RunMessage>;
   private readonly attempts = new Set<StepAttempt>();
   private readonly elapsed = new Map<string, number>();
   private cancelAsked = false;
@@ -85,6 +88,8 @@ export class SagaRun implements TransactionHost {
     private readonly invoke: Invoker,
     private readonly ports: SagaRunPorts,
   ) {
+    this.leasedAt = ports.clock.monotonic();
+    this.inbox = new Inbox(ports.clock);
     this.record = new RunRecord(graph, saga.state, ports.now);
     if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
   }
@@ -241,7 +246,7 @@ export class SagaRun implements TransactionHost {
     } else {
       for (const event of started) this.apply(event);
     }
-    for (const action of begun) this.beginAttempt(new StepAttempt(action, this.saga, this.state));
+    for (const action of begun) this.beginAttempt(this.attempt(action));
   }
 
   /** Asks the rate limits when these may begin. */
@@ -266,7 +271,7 @@ export class SagaRun implements TransactionHost {
   private answersFirst(action: Action): boolean {
     if (!action.node.when && !action.node.forEach) return false;
     const { maxPayloadBytes } = this.ports;
-    const attempt = new StepAttempt(action, this.saga, this.state);
+    const attempt = this.attempt(action);
     const events = askFirst(attempt, this.state, { maxPayloadBytes, now: this.ports.now() });
     for (const event of events ?? []) this.inbox.put({ event });
     return events !== undefined;
@@ -285,6 +290,10 @@ export class SagaRun implements TransactionHost {
       ? attemptInTransaction(attempt, this.invoke, this, this.ports)
       : this.ports.attempts.run(attempt, this.invoke));
     return event ? [event] : [];
+  }
+
+  private attempt(action: Action): StepAttempt {
+    return new StepAttempt(action, this.saga, this.state, this.ports.clock.monotonic());
   }
 
   private beginAttempt(attempt: StepAttempt): void {
@@ -329,7 +338,7 @@ export class SagaRun implements TransactionHost {
     if (attempt) {
       const { active } = stepState(this.state, attempt.step);
       if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: nobody waits for it
-      this.elapsed.set(attempt.step, performance.now() - attempt.startedAt);
+      this.elapsed.set(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
       // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
       const trigger = attempt.abortedBy?.trigger;
       if ((trigger === 'lease-lost' || trigger === 'shutdown') && isFailure(event))

@@ -12,13 +12,14 @@ import type { StoredSaga } from './saga-store.js';
 export class StepAttempt {
   /** Why it was aborted, if it was. */
   abortedBy: StepAbortedError | undefined;
-  readonly startedAt = performance.now();
   private controller: AbortController | undefined;
 
   constructor(
     readonly action: Action,
     private readonly saga: StoredSaga,
     private readonly state: SagaState,
+    /** Monotonic time, milliseconds. */
+    readonly startedAt: number,
   ) {}
 
   /** The step's name, or the item's key. */
@@ -34,7 +35,7 @@ export class StepAttempt {
 
   /** The question what came of this attempt: as the attempt itself, with a signal of its own. */
   probe(): StepAttempt {
-    return new StepAttempt({ ...this.action, kind: 'probe' }, this.saga, this.state);
+    return new StepAttempt({ ...this.action, kind: 'probe' }, this.saga, this.state, this.startedAt);
   }
 
   abort(reason: StepAbortedError): void {

@@ -1,9 +1,11 @@
 import type { SagaEvent } from '../machine/saga-event.js';
 import { type SagaState, stepState } from '../machine/saga-state.js';
+import { type Clock, sleep } from './clock.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { Invoker } from './invoker.js';
 import type { Checkpoint, CheckpointResult, SagaStore } from './saga-store.js';
 import type { StepAttempt } from './step-attempt.js';
+import { transientWait } from './transient-wait.js';
 
 /** What a transaction is about to make durable. No other checkpoint of the saga is written until `release`. */
 export interface Staged {
@@ -27,6 +29,8 @@ export interface TransactionHost {
 export interface TransactionPorts {
   readonly attempts: AttemptRunner;
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  readonly clock: Clock;
+  readonly random: () => number;
 }
 
 /** Transient database errors that the method itself meets (serialization failures) are tried again this often. */
@@ -41,8 +45,9 @@ export async function attemptInTransaction(
   attempt: StepAttempt,
   invoke: Invoker,
   host: TransactionHost,
-  { attempts, store }: TransactionPorts,
+  ports: TransactionPorts,
 ): Promise<SagaEvent | undefined> {
+  const { attempts, store } = ports;
   for (let tries = 0, inMethod = 0; ; tries += 1) {
     let event: SagaEvent | undefined;
     let staged: Staged | undefined;
@@ -59,7 +64,7 @@ export async function attemptInTransaction(
     } catch (error) {
       const failure = event && isFailure(event) ? event : undefined;
       const transient = failure ? isTransientFailure(failure, store) : store.isTransient(error);
-      if (transient && staged && (await wasCommitted(attempt, host, store))) return void host.adopt(staged);
+      if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
       if (failure) inMethod += 1;
       if (!transient || inMethod > RETRIES || attempt.abortedBy) {
@@ -68,7 +73,7 @@ export async function attemptInTransaction(
     } finally {
       staged?.release();
     }
-    await backoff(tries);
+    await backoff(tries, ports);
   }
 }
 
@@ -79,8 +84,9 @@ export async function attemptInTransaction(
 async function wasCommitted(
   { step, action }: StepAttempt,
   host: TransactionHost,
-  store: TransactionPorts['store'],
+  ports: TransactionPorts,
 ): Promise<boolean> {
+  const { store } = ports;
   for (let tries = 0; ; tries += 1) {
     try {
       const saga = await store.edit({ id: host.id }, () => undefined);
@@ -92,7 +98,7 @@ async function wasCommitted(
       return status === (action.kind === 'run' ? 'completed' : 'compensated');
     } catch (error) {
       if (!store.isTransient(error)) throw error;
-      await backoff(tries);
+      await backoff(tries, ports);
     }
   }
 }
@@ -115,9 +121,8 @@ function isTransientFailure({ error }: FailureEvent, store: TransactionPorts['st
   return store.isTransient(Object.assign(new Error(error.message), { code: error.code }));
 }
 
-function backoff(tries: number): Promise<void> {
-  const wait = Math.min(2_000, 20 * 2 ** tries) * (0.5 + Math.random() / 2);
-  return new Promise((resolve) => setTimeout(resolve, wait));
+function backoff(tries: number, { clock, random }: TransactionPorts): Promise<void> {
+  return sleep(clock, transientWait(tries, random()));
 }
 
 /** Rolls a transaction back; never seen outside. */

@@ -3,6 +3,7 @@ import { isLostAttempt } from '../machine/decide.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
+import type { Clock, Timer } from './clock.js';
 import { concurrencyLimits } from './concurrency-limits.js';
 import type { EngineLog } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
@@ -20,12 +21,13 @@ export interface WorkerOptions {
   readonly shutdownTimeout: number;
   readonly maxTakeovers: number;
   readonly maxPayloadBytes: number;
-  readonly random?: () => number;
 }
 
 export interface WorkerPorts {
   readonly store: SagaStore;
-  readonly clock: StoreClock;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly random: () => number;
   readonly log: EngineLog;
   readonly bindings: SagaBindings;
   /** Reads the graphs that claimed sagas keep. */
@@ -66,8 +68,8 @@ export class Worker {
   private claiming: Promise<void> | undefined;
   private claimAgain = false;
   private moreDue = false;
-  private refill: NodeJS.Timeout | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private refill: Timer | undefined;
+  private timer: Timer | undefined;
   private timerAt = Infinity;
   /** At shutdown, sagas were given back that others can go on with. */
   gaveBack = false;
@@ -81,11 +83,11 @@ export class Worker {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
     this.leases = new LeaseKeeper(this.runs, lease, ports);
-    const { maxPayloadBytes, random = Math.random } = options;
-    const now = () => ports.clock.now();
+    const { maxPayloadBytes } = options;
+    const now = () => ports.storeClock.now();
     this.runPorts = {
       ...ports,
-      attempts: new AttemptRunner({ maxPayloadBytes, now, random, log: ports.log }),
+      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now }),
       now,
       maxPayloadBytes,
       cancellation: (run) => this.leases.cancellationOf(run),
@@ -149,13 +151,13 @@ export class Worker {
   /** A saga will be due at this time. */
   expect(dueAt: number): void {
     if (dueAt >= this.timerAt || this.state !== 'running') return;
-    clearTimeout(this.timer);
+    this.ports.clock.cancel(this.timer);
     this.timerAt = dueAt;
-    const wait = Math.min(LONGEST_WAIT, Math.max(SHORTEST_WAIT, dueAt - this.ports.clock.now()));
-    this.timer = setTimeout(() => {
+    const wait = Math.min(LONGEST_WAIT, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
+    this.timer = this.ports.clock.after(Math.ceil(wait), () => {
       this.timerAt = Infinity;
       this.claimSoon();
-    }, Math.ceil(wait));
+    });
     this.timer.unref();
   }
 
@@ -170,8 +172,8 @@ export class Worker {
   /** Begins nothing more. */
   close(): void {
     this.state = 'draining';
-    clearTimeout(this.timer);
-    clearTimeout(this.refill);
+    this.ports.clock.cancel(this.timer);
+    this.ports.clock.cancel(this.refill);
     for (const run of this.runs.values()) run.drain();
   }
 
@@ -200,7 +202,7 @@ export class Worker {
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
     try {
       const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
-      this.ports.clock.observe(now);
+      this.ports.storeClock.observe(now);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) this.run(saga);
       if (failure !== undefined) this.logFailedClaim(failure);
@@ -246,10 +248,10 @@ export class Worker {
       this.claimAgain = false;
       this.claimSoon();
     } else {
-      this.refill ??= setTimeout(() => {
+      this.refill ??= this.ports.clock.after(REFILL_WAIT, () => {
         this.refill = undefined;
         this.claimSoon();
-      }, REFILL_WAIT);
+      });
     }
   }
 
@@ -296,7 +298,7 @@ export class Worker {
         step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
     );
     if (saga.takeovers > 0 || interrupted) {
-      const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.clock.now()];
+      const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.storeClock.now()];
       events.push({ type: 'taken-over', count, bound, now });
     }
     if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
@@ -307,7 +309,7 @@ export class Worker {
   private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
     const needs = unmetNeeds(bound, run.state);
     if (needs.length === 0) return;
-    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.clock.now() }]);
+    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.storeClock.now() }]);
     const problems = needs.map(({ problem }) => problem).join('; ');
     this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`);
   }
@@ -323,9 +325,9 @@ export class Worker {
   }
 
   private async endedWithin(timeout: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeout)));
+    let timer: Timer | undefined;
+    const over = new Promise<void>((resolve) => (timer = this.ports.clock.after(timeout, resolve)));
     await Promise.race([Promise.all([...this.ended]), over]);
-    clearTimeout(timer);
+    this.ports.clock.cancel(timer);
   }
 }
