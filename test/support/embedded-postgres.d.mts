@@ -5,6 +5,8 @@ export interface EmbeddedPostgresOptions {
   maxConnections?: number;
   /** Further server settings, as in postgresql.conf. */
   settings?: Record<string, string | number>;
+  /** Where the data directory is made; default: the system's for temporary files. */
+  parentDir?: string;
 }
 
 /** A running server; made by `startEmbeddedPostgres`. */
@@ -17,6 +19,11 @@ export interface EmbeddedServer {
   readonly process: ChildProcess | undefined;
   /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. */
   restartImmediately(): Promise<void>;
+  /** What `pg_ctl stop -m …` does; the data stays. Nothing to do if the server has gone down by itself. */
+  halt(mode: 'immediate' | 'fast'): Promise<void>;
+  /** After it was halted, or went down: same port, same data. */
+  resume(): Promise<void>;
+  readonly isRunning: boolean;
   /** Stops the server and removes its data. May be called twice. */
   stop(): Promise<void>;
 }

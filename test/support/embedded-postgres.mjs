@@ -20,18 +20,24 @@ process.prependListener('beforeExit', () => process.exit());
  * @param {object} [options]
  * @param {number} [options.maxConnections] default 300
  * @param {Record<string, string | number>} [options.settings] further server settings, as in postgresql.conf
+ * @param {string} [options.parentDir] where the data directory is made; default: the system's for temporary files
  * @returns {Promise<EmbeddedServer>}
  */
-export async function startEmbeddedPostgres({ maxConnections = 300, settings = {} } = {}) {
+export async function startEmbeddedPostgres({
+  maxConnections = 300,
+  settings = {},
+  parentDir = tmpdir(),
+} = {}) {
+  const all = {
+    max_connections: maxConnections,
+    listen_addresses: '127.0.0.1',
+    // No socket files that a killed server would leave behind.
+    unix_socket_directories: '',
+    ...(hasStatementStatistics() && { shared_preload_libraries: 'pg_stat_statements' }),
+    ...settings,
+  };
   for (let attempt = 1; ; attempt += 1) {
-    const server = new EmbeddedServer({
-      max_connections: maxConnections,
-      listen_addresses: '127.0.0.1',
-      // No socket files that a killed server would leave behind.
-      unix_socket_directories: '',
-      ...(hasStatementStatistics() && { shared_preload_libraries: 'pg_stat_statements' }),
-      ...settings,
-    });
+    const server = new EmbeddedServer(all, parentDir);
     try {
       await server.start();
       return server;
@@ -50,12 +56,14 @@ export class EmbeddedServer {
   /** Of its `postgres` database, with user and password. */
   url = '';
   #settings;
+  #parentDir;
   #server;
   /** The last lines that the server logged. */
   #log = [];
 
-  constructor(settings) {
+  constructor(settings, parentDir) {
     this.#settings = settings;
+    this.#parentDir = parentDir;
   }
 
   /** The postmaster: `process.kill('SIGQUIT')` is what `pg_ctl stop -m immediate` does. */
@@ -67,7 +75,7 @@ export class EmbeddedServer {
     process.once('exit', this.#abandon);
     const password = randomBytes(12).toString('hex');
     this.port = await freePort();
-    this.dataDir = await mkdtemp(join(tmpdir(), 'saga-postgres-'));
+    this.dataDir = await mkdtemp(join(this.#parentDir, 'saga-postgres-'));
     this.url = `postgres://postgres:${password}@127.0.0.1:${this.port}/postgres`;
     this.#server = new EmbeddedPostgres({
       databaseDir: this.dataDir,
@@ -88,8 +96,24 @@ export class EmbeddedServer {
 
   /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. Same port, same data. */
   async restartImmediately() {
-    await ended(this.process, 'SIGQUIT');
+    await this.halt('immediate');
+    await this.resume();
+  }
+
+  /** What `pg_ctl stop -m …` does; the data stays. Nothing to do if the server has gone down by itself. */
+  async halt(mode) {
+    const own = this.process;
+    if (own && !hasEnded(own)) await ended(own, mode === 'immediate' ? 'SIGQUIT' : 'SIGINT');
+  }
+
+  /** After it was halted, or went down: same port, same data. */
+  async resume() {
     await this.#launch();
+  }
+
+  get isRunning() {
+    const own = this.process;
+    return own !== undefined && !hasEnded(own);
   }
 
   /** Stops the server and removes its data. May be called twice. */

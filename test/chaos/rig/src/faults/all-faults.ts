@@ -1,0 +1,21 @@
+import type { Fault } from '../fault.js';
+import { block } from './block.js';
+import { deadlocks } from './deadlocks.js';
+import { deaf } from './deaf.js';
+import { deploy } from './deploy.js';
+import { diskFull } from './disk-full.js';
+import { exhaust } from './exhaust.js';
+import { kill } from './kill.js';
+import { cut, delay, forgotten, halfOpen, lostAnswers, throttle } from './network.js';
+import { restartFast, restartImmediate } from './restart.js';
+import { stop } from './stop.js';
+import { terminate } from './terminate.js';
+import { timeouts } from './timeouts.js';
+import { wrongClock } from './wrong-clock.js';
+
+/** In the order of the table. */
+export const FAULTS: readonly Fault[] = [
+  ...[kill, stop, block, deploy, wrongClock],
+  ...[restartImmediate, restartFast, terminate, timeouts, deadlocks, exhaust, diskFull],
+  ...[cut, halfOpen, forgotten, delay, throttle, lostAnswers, deaf],
+];

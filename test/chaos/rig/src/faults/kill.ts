@@ -1,0 +1,7 @@
+import type { Fault } from '../fault.js';
+
+export const kill: Fault = {
+  name: 'kill',
+  what: 'SIGKILL to a worker; another takes its place.',
+  inject: (stage) => stage.replace(stage.oneWorker, 'SIGKILL'),
+};

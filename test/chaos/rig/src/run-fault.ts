@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Chance } from './chance.js';
+import { check } from './check.js';
+import type { Fault } from './fault.js';
+import type { Figures } from './figures.js';
+import { Load } from './load.js';
+import { recovered } from './recovery.js';
+import { Stage } from './stage.js';
+
+export interface RunOptions {
+  readonly minutes: number;
+  readonly seed: number;
+  /** Sagas started a second. */
+  readonly rate: number;
+  readonly say: (line: string) => void;
+}
+
+/** What was under way may take this long (ms) to end after a fault; afterwards it counts as lost. */
+const PATIENCE = 90_000;
+/** The pause (ms) between two injections, in which all is well. */
+const BREATH = 1_500;
+/** A worker that was just replaced learns of things by polling at the latest. */
+const WARM_UP = 2_000;
+
+/** Injects a fault again and again under a steady load, and counts what it did. Undefined: it is not permitted here. */
+export async function runFault(fault: Fault, options: RunOptions): Promise<Figures | undefined> {
+  const chance = new Chance(options.seed);
+  const stage = await Stage.set(fault, chance);
+  if (!stage) return undefined;
+  try {
+    const load = new Load(stage, options.rate);
+    load.begin();
+    await sleep(WARM_UP);
+    const began = performance.now();
+    const recoveries: number[] = [];
+    const end = began + options.minutes * 60_000;
+    do {
+      await fault.inject(stage);
+      const recovery = await recovered(stage.sagas, PATIENCE);
+      recoveries.push(recovery);
+      options.say(`${fault.name}: injection ${recoveries.length}, recovered in ${Math.round(recovery)} ms`);
+      if (recovery === Infinity) break;
+      await sleep(BREATH * (0.5 + chance.next()));
+    } while (performance.now() < end);
+    const minutes = (performance.now() - began) / 60_000;
+    await load.end();
+    await recovered(stage.sagas, PATIENCE);
+    const verdict = await check(stage, load.acknowledged);
+    const unexpected = [...load.surprises, ...stage.surprises];
+    for (const [kind, list] of Object.entries({ ...verdict, unexpected }) as [string, string[]][])
+      for (const line of list.slice(0, 20)) options.say(`${fault.name}: ${kind}: ${line}`);
+    return {
+      fault: fault.name,
+      date: new Date().toISOString().slice(0, 10),
+      minutes,
+      injections: recoveries.length,
+      sagas: load.acknowledged.size,
+      lost: verdict.lost.length,
+      doubled: verdict.doubled.length,
+      wrong: verdict.wrong.length + unexpected.length,
+      stuck: verdict.stuck.length,
+      recoveryMedian: median(recoveries),
+      recoveryMax: Math.max(...recoveries),
+    };
+  } finally {
+    await stage.strike();
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+}

@@ -1,0 +1,151 @@
+import 'reflect-metadata';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import pg from 'pg';
+import { type EmbeddedServer, startEmbeddedPostgres } from '../../../support/embedded-postgres.mjs';
+import type { Chance } from './chance.js';
+import type { Fault } from './fault.js';
+import { EFFECTS, Participants } from './programs/participants.js';
+import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
+import { rollingSaga } from './programs/rolling.saga.js';
+import { SmallDisk } from './small-disk.js';
+import { TcpProxy } from './tcp-proxy.js';
+import { WorkerProcess } from './worker-process.js';
+
+/** Milliseconds. */
+export const LEASE = 2_000;
+const WORKERS = 3;
+
+/** Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application that starts sagas. */
+export class Stage {
+  readonly workers: WorkerProcess[] = [];
+  /** What nobody did on purpose. */
+  readonly surprises: string[] = [];
+  /** Straight to the sagas' server, past the proxy. */
+  readonly sagas: pg.Pool;
+  readonly participants: pg.Pool;
+  private starter: INestApplicationContext | undefined;
+  /** Versions that are deployed. */
+  private rolling = [1];
+  /** The version that new sagas of the rolling kind start with. */
+  version = 1;
+
+  private constructor(
+    readonly server: EmbeddedServer,
+    private readonly participantServer: EmbeddedServer,
+    readonly proxy: TcpProxy,
+    readonly disk: SmallDisk | undefined,
+    readonly chance: Chance,
+  ) {
+    this.sagas = quietPool(server.url);
+    this.participants = quietPool(participantServer.url);
+  }
+
+  /** Undefined: what the fault needs is not permitted here. */
+  static async set(fault: Fault, chance: Chance): Promise<Stage | undefined> {
+    const disk = fault.diskMegabytes ? await SmallDisk.mount(fault.diskMegabytes) : undefined;
+    if (fault.diskMegabytes && !disk) return undefined;
+    const server = await startEmbeddedPostgres({
+      settings: { shared_buffers: '64MB', ...fault.settings },
+      ...(disk && { parentDir: disk.path }),
+    });
+    // Nothing ever happens to this one, so it need not be durable.
+    const participants = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
+    const proxy = await TcpProxy.before({ host: '127.0.0.1', port: server.port });
+    const stage = new Stage(server, participants, proxy, disk, chance);
+    try {
+      await stage.participants.query(EFFECTS);
+      await stage.sagas.query(LEDGER);
+      for (let n = 0; n < WORKERS; n += 1) stage.workers.push(await stage.startWorker());
+      stage.starter = await stage.startStarter();
+    } catch (error) {
+      await stage.strike();
+      throw error;
+    }
+    return stage;
+  }
+
+  /** Of the application that starts the sagas, and runs none. */
+  get service(): SagaService {
+    return this.starter!.get(SagaService);
+  }
+
+  get oneWorker(): WorkerProcess {
+    return this.chance.one(this.workers);
+  }
+
+  /** Ends a worker; another takes its place. */
+  async replace(worker: WorkerProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    await worker.end(signal);
+    this.workers[this.workers.indexOf(worker)] = await this.startWorker();
+  }
+
+  /** What is deployed from now on: the next version, beside the one before. */
+  prepareNextVersion(): void {
+    this.rolling = [this.version, this.version + 1];
+  }
+
+  /** The application that starts sagas is deployed last. */
+  async replaceStarter(): Promise<void> {
+    const before = this.starter;
+    this.starter = await this.startStarter();
+    this.version = this.rolling.at(-1)!;
+    await before?.close();
+  }
+
+  async strike(): Promise<void> {
+    await this.starter?.close();
+    await Promise.all(this.workers.map((worker) => worker.end('SIGKILL')));
+    await this.proxy.close();
+    await Promise.all([this.sagas.end(), this.participants.end()]);
+    await Promise.all([this.server.stop(), this.participantServer.stop()]);
+    await this.disk?.unmount();
+  }
+
+  private get url(): string {
+    const url = new URL(this.server.url);
+    url.port = String(this.proxy.port);
+    return url.href;
+  }
+
+  /** As often as a supervisor would: its first connections may be those that a fault hits. */
+  private async startWorker(): Promise<WorkerProcess> {
+    for (;;) {
+      const worker = await WorkerProcess.start(
+        {
+          DATABASE_URL: this.url,
+          PARTICIPANT_URL: this.participantServer.url,
+          LEASE: String(LEASE),
+          ROLLING: this.rolling.join(),
+        },
+        (how) => this.surprises.push(how),
+      );
+      if (worker.isRunning) return worker;
+      await sleep(500);
+    }
+  }
+
+  private startStarter(): Promise<INestApplicationContext> {
+    process.env.PARTICIPANT_URL = this.participantServer.url;
+
+    @Module({
+      imports: [
+        TypeOrmModule.forRoot({ type: 'postgres', url: this.url, poolSize: 10 }),
+        SagaModule.forRoot({ worker: false }),
+      ],
+      providers: [Participants, ...RIG_SAGAS, ...this.rolling.map(rollingSaga)],
+    })
+    class StarterModule {}
+
+    return NestFactory.createApplicationContext(StarterModule, { logger: false, abortOnError: false });
+  }
+}
+
+function quietPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 10 });
+  pool.on('error', () => undefined);
+  return pool;
+}
