@@ -16,6 +16,7 @@ import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
+import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
@@ -27,6 +28,14 @@ import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
 import { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from './saga.registry.js';
+
+/**
+ * How long (ms) the engine waits for an answer of PostgreSQL: short enough for a renewal that hangs to be made again
+ * within the lease, long enough not to take a busy server for a dead one.
+ */
+function answerPatience(lease: number): number {
+  return Math.max(1_000, lease / 3);
+}
 
 /** What runs once the application does. */
 export interface Running {
@@ -95,9 +104,13 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
     const graphs = new PostgresGraphStore(dataSource, options.schema);
     await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log);
+    // Migrations, and graphs of many instances, may take their time; what comes now may not.
+    const patience = answerPatience(options.lease);
+    answersOf(poolOf(application)).within(patience);
     const notify = (channel: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
-    const wakeup = new ListenWakeup(poolOf(application), wakeupChannel(options.schema), notify, this.log);
+    const channel = wakeupChannel(options.schema);
+    const wakeup = new ListenWakeup(poolOf(application), channel, notify, this.log, patience);
     const engine = new SagaEngine(
       new PostgresSagaStore(dataSource, options.schema, application),
       wakeup,

@@ -40,7 +40,9 @@ export async function check(stage: Stage, acknowledged: ReadonlyMap<string, Star
     'SELECT id, name, version, status, input, correlation_id FROM saga.instance',
   );
   const { rows: effects } = await stage.participants.query<Effect>(
-    'SELECT key, saga_id, seq::int AS seq, calls FROM effect ORDER BY seq',
+    `SELECT key, saga_id, seq::int AS seq,
+       calls + (SELECT count(*)::int FROM refused WHERE refused.key = effect.key) AS calls
+     FROM effect ORDER BY seq`,
   );
   const { rows: entries } = await stage.sagas.query<{ saga_id: string; entry: string }>(
     'SELECT saga_id, entry FROM ledger ORDER BY entry',

@@ -1,13 +1,13 @@
-import type { DataSource } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import type { StoredSummary, StoreFilter } from '../../engine/saga-store.js';
 import { SagaInstance } from './saga-entities.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
-export async function findSagas(dataSource: DataSource, filter: StoreFilter): Promise<StoredSummary[]> {
+export async function findSagas(manager: EntityManager, filter: StoreFilter): Promise<StoredSummary[]> {
   if (filter.status?.length === 0) return [];
-  const query = dataSource
+  const query = manager
     .getRepository(SagaInstance)
     .createQueryBuilder('i')
     .select(['i.id', 'i.name', 'i.version', 'i.correlationId', 'i.status', 'i.step', 'i.error', 'i.tags'])

@@ -1,11 +1,14 @@
 import type { EngineLog } from '../../engine/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../engine/wakeup.js';
+import { answersOf } from './answers.js';
 import type { PgClient, PgPool } from './saga-data-source.js';
 
 /** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
 const GATHER = 10;
 const RECONNECT_FIRST = 100;
 const RECONNECT_LONGEST = 10_000;
+/** A connection that hears nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
+const HEARTBEAT = 10_000;
 
 /**
  * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
@@ -18,6 +21,7 @@ export class ListenWakeup implements Wakeup {
   private onMessage: (message: WakeupMessage) => void = () => undefined;
   private reconnect: NodeJS.Timeout | undefined;
   private announcement: NodeJS.Timeout | undefined;
+  private heartbeat: NodeJS.Timeout | undefined;
   private stopped = false;
   private failures = 0;
 
@@ -26,6 +30,8 @@ export class ListenWakeup implements Wakeup {
     private readonly channel: string,
     private readonly notify: (channel: string, payload: string) => Promise<unknown>,
     private readonly log: EngineLog,
+    /** Milliseconds between two heartbeats. */
+    private readonly pulse: number = HEARTBEAT,
   ) {}
 
   async start(onMessage: (message: WakeupMessage) => void): Promise<void> {
@@ -46,11 +52,13 @@ export class ListenWakeup implements Wakeup {
     this.stopped = true;
     this.listening = false;
     clearTimeout(this.reconnect);
+    clearTimeout(this.heartbeat);
     if (this.announcement !== undefined) {
       clearTimeout(this.announcement);
       await this.notify(this.channel, 'due').catch(() => undefined);
     }
-    await this.client?.end().catch(() => undefined);
+    const { client } = this;
+    if (client) await answersOf(this.pool).of(client, client.end()).catch(() => undefined);
   }
 
   private async connect(): Promise<void> {
@@ -62,15 +70,17 @@ export class ListenWakeup implements Wakeup {
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
+    const answers = answersOf(this.pool);
     try {
-      await client.connect();
-      await client.query(`LISTEN "${this.channel}"`);
+      await answers.of(client, client.connect());
+      await answers.of(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
       this.listening = true;
       if (this.failures > 0)
         this.log.log(`Listening for wake-ups again, after ${this.failures} failed attempt(s)`);
       this.failures = 0;
       this.onMessage({ type: 'missed' });
+      this.beatLater(client);
     } catch (error) {
       if (this.failures === 0 && !this.stopped) {
         this.log.warn(`Cannot listen for wake-ups, polling meanwhile: ${(error as Error).message}`);
@@ -79,10 +89,24 @@ export class ListenWakeup implements Wakeup {
     }
   }
 
+  private beatLater(client: PgClient): void {
+    this.heartbeat = setTimeout(() => {
+      if (client !== this.client) return;
+      answersOf(this.pool)
+        .of(client, client.query('SELECT 1'))
+        .then(
+          () => this.beatLater(client),
+          () => this.lost(client),
+        );
+    }, this.pulse);
+    this.heartbeat.unref();
+  }
+
   private lost(client: PgClient): void {
     if (client !== this.client || this.stopped) return;
     this.client = undefined;
     this.listening = false;
+    clearTimeout(this.heartbeat);
     client.end().catch(() => undefined);
     const wait =
       Math.min(RECONNECT_LONGEST, RECONNECT_FIRST * 2 ** this.failures) * (0.5 + Math.random() / 2);

@@ -18,11 +18,12 @@ import {
   type StoreFilter,
   type StoreTarget,
 } from '../../engine/saga-store.js';
+import { type Answers, answersOf } from './answers.js';
 import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
 import { inLockOrder } from './in-lock-order.js';
-import { type PgPool, poolOf } from './saga-data-source.js';
+import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
@@ -31,6 +32,9 @@ import { isTransientError } from './transient-errors.js';
 import { wakeupChannel } from './wakeup-channel.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A search may take this many times as long as other statements. */
+const FIND_PATIENCE = 6;
 
 /** Whatever runs SQL: the DataSource (each statement its own transaction) or a transaction's manager. */
 type Sql = Pick<EntityManager, 'query'>;
@@ -44,7 +48,7 @@ interface StartedRow {
 
 /** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresSagaStore implements SagaStore {
-  private readonly pool: PgPool;
+  private readonly answers: Answers;
   private prepares = true;
   private readonly channel: string;
   private readonly sql: Statements;
@@ -56,7 +60,7 @@ export class PostgresSagaStore implements SagaStore {
     /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
     private readonly application: DataSource = dataSource,
   ) {
-    this.pool = poolOf(application);
+    this.answers = answersOf(poolOf(application));
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
     this.claims = new SagaClaims((text, parameters) => this.query(dataSource, text, parameters), this.sql);
@@ -78,18 +82,22 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    const notSaved = new NotSaved();
+    const runner = this.application.createQueryRunner();
+    const client = (await this.answers.connected(runner.connect())) as PgClient;
+    // What the method sends is the application's, and takes as long as it takes; the rest is not.
+    const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
     try {
-      return await this.application.transaction(async (manager) => {
-        const checkpoint = await work(manager);
-        const [result] = await this.checkpointOn(manager, [checkpoint]);
-        if (result === 'saved') return result;
-        notSaved.result = result;
-        throw notSaved;
-      });
+      await answered(runner.startTransaction());
+      const checkpoint = await work(runner.manager);
+      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint]));
+      if (result === 'saved') await answered(runner.commitTransaction());
+      else await answered(runner.rollbackTransaction()).catch(() => undefined);
+      return result!;
     } catch (error) {
-      if (error === notSaved && notSaved.result) return notSaved.result;
+      await answered(runner.rollbackTransaction()).catch(() => undefined);
       throw error;
+    } finally {
+      await runner.release();
     }
   }
 
@@ -131,8 +139,15 @@ export class PostgresSagaStore implements SagaStore {
     return this.loadOn(this.dataSource, target);
   }
 
-  find(filter: StoreFilter): Promise<StoredSummary[]> {
-    return findSagas(this.dataSource, filter);
+  async find(filter: StoreFilter): Promise<StoredSummary[]> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      // Who asks for tags may have many sagas looked at.
+      beMorePatient(await runner.connect(), FIND_PATIENCE);
+      return await findSagas(runner.manager, filter);
+    } finally {
+      await runner.release();
+    }
   }
 
   edit(
@@ -324,7 +339,7 @@ export class PostgresSagaStore implements SagaStore {
     if (sql !== this.dataSource || !this.prepares) return this.query(sql, text, parameters);
     this.dataSource.logger.logQuery(text, parameters);
     try {
-      const { rows } = await this.pool.query<Row>({
+      const { rows } = await this.answers.send<Row>({
         name: `${this.schema}.${name}`, // 63 characters at most, as PostgreSQL keeps them
         text,
         values: parameters,
@@ -347,11 +362,6 @@ export class PostgresSagaStore implements SagaStore {
 function isUnprepared(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '26000' || code === '42P05';
-}
-
-/** Carries the outcome of a checkpoint out of the transaction that must be rolled back for it. */
-class NotSaved extends Error {
-  result: CheckpointResult | undefined;
 }
 
 function compareKeys(a: NewSaga, b: NewSaga): number {

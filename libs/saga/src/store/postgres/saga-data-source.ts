@@ -1,16 +1,21 @@
 import { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { type Answers, answersOf } from './answers.js';
 import { sagaMigrations } from './migrations/saga-migrations.js';
 import { sagaEntities } from './saga-entities.js';
 
 /** The part of pg's Pool that is used here. */
 export interface PgPool {
-  readonly options: object;
+  readonly options: { readonly connectionTimeoutMillis?: number };
   readonly Client: new (options: object) => PgClient;
-  connect(callback: (...args: unknown[]) => void): void;
-  query<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }>;
+  /** Those that are being connected included; not public, and may be missing. */
+  readonly _clients?: readonly PgClient[];
+  connect(callback: TakeClient): void;
   on(event: 'acquire', listener: (client: PgClient) => void): unknown;
 }
+
+export type ReleaseClient = (error?: Error | boolean) => void;
+export type TakeClient = (error: Error | undefined, client: PgClient, release: ReleaseClient) => void;
 
 export interface PreparedStatement {
   readonly name: string;
@@ -20,10 +25,21 @@ export interface PreparedStatement {
 
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(text: string): Promise<unknown>;
+  query<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }>;
+  query(text: string, values?: unknown[]): Promise<unknown>;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
   end(): Promise<void>;
+  readonly processID?: number | null;
+  readonly secretKey?: unknown;
+  /** Not public, but what the pool itself goes by. */
+  readonly _connecting?: boolean;
+  readonly connection?: {
+    readonly stream: { destroy(error?: Error): void };
+    on(event: 'error', listener: (error: Error) => void): unknown;
+  };
+  cancel?(client: { activeQuery: object; processID: number; secretKey: unknown }, query: object): void;
 }
 
 /** The application's connection pool, which the saga tables share. */
@@ -53,6 +69,31 @@ function surviveLostConnections(pool: PgPool): void {
   });
 }
 
+/** What TypeORM uses of a connection. Whatever the saga DataSource sends is the engine's, and its answers are waited for as such. */
+class BoundedClient {
+  patience = 1;
+
+  constructor(
+    private readonly client: PgClient,
+    private readonly answers: Answers,
+  ) {}
+
+  query(text: string, values?: unknown[]): Promise<unknown> {
+    return this.answers.of(this.client, this.client.query(text, values), this.patience);
+  }
+  on(event: 'error', listener: () => void): unknown {
+    return this.client.on(event, listener);
+  }
+  removeListener(event: 'error', listener: () => void): unknown {
+    return this.client.removeListener(event, listener);
+  }
+}
+
+/** The statements of this connection of a saga DataSource may take so many times as long. */
+export function beMorePatient(client: unknown, patience: number): void {
+  if (client instanceof BoundedClient) client.patience = patience;
+}
+
 /**
  * A DataSource with the saga entities and migrations over the application's own connections. The application's
  * DataSource stays as it is: nothing of ours is synchronized, migrated or generated with its tables.
@@ -60,13 +101,13 @@ function surviveLostConnections(pool: PgPool): void {
 export async function createSagaDataSource(application: DataSource, schema: string): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);
+  const answers = answersOf(pool);
   // TypeORM asks its `driver` option for a Pool; this one is the application's, and is not ours to close.
   class SharedPool {
-    connect(callback: (...args: unknown[]) => void): void {
-      pool.connect(callback);
-    }
-    query<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }> {
-      return pool.query(statement);
+    connect(callback: (error: Error | undefined, client?: object, release?: ReleaseClient) => void): void {
+      answers.connect((error, client, release) =>
+        error ? callback(error) : callback(undefined, new BoundedClient(client, answers), release),
+      );
     }
     on(): this {
       return this;

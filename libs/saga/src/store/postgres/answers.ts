@@ -1,0 +1,161 @@
+import type { PgClient, PgPool, PreparedStatement, TakeClient } from './saga-data-source.js';
+
+/** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
+const LOOKS = 4;
+
+interface Awaited {
+  readonly client: PgClient;
+  looksLeft: number;
+}
+
+/**
+ * How long the engine waits for PostgreSQL. A connection that is only half there (a firewall has forgotten it, the host
+ * is gone) never fails by itself: a statement on it would hang for many minutes, or for ever, and with it a lease, a
+ * claim or a checkpoint. So past a bound the connection is ended, and the statement fails as one on any lost connection
+ * does: nobody knows whether it arrived, and all of the engine's may be sent again without harm.
+ *
+ * Only the engine's own statements are bounded; the application's settings and statements stay as they are.
+ */
+export class Answers {
+  private readonly awaited = new Set<Awaited>();
+  /** Of those who wait for a connection, since how many looks. */
+  private readonly waiting = new Set<{ looks: number }>();
+  private readonly connecting = new WeakMap<PgClient, number>();
+  private bound = Infinity;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly pool: PgPool) {}
+
+  /** Milliseconds. Without, as while migrations run, whatever takes long may take long. */
+  within(bound: number): void {
+    this.bound = bound;
+    if (this.awaited.size + this.waiting.size > 0) this.watch();
+  }
+
+  /**
+   * What was asked of this connection.
+   * @param patience in bounds
+   */
+  async of<T>(client: PgClient, answer: Promise<T>, patience = 1): Promise<T> {
+    const awaited: Awaited = { client, looksLeft: patience * LOOKS };
+    this.awaited.add(awaited);
+    this.watch();
+    try {
+      return await answer;
+    } finally {
+      this.awaited.delete(awaited);
+    }
+  }
+
+  /** A connection of the pool, as its own `connect` gives it. */
+  connect(take: TakeClient): void {
+    const arrived = this.waitForConnection();
+    this.pool.connect((error, client, release) => {
+      arrived();
+      take(error, client, release);
+    });
+  }
+
+  /** The same, of one that was asked for elsewhere. */
+  async connected<T>(connection: Promise<T>): Promise<T> {
+    const arrived = this.waitForConnection();
+    return connection.finally(arrived);
+  }
+
+  /** On whichever connection of the pool is free. */
+  send<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }> {
+    return new Promise((resolve, reject) => {
+      this.connect((error, client, release) => {
+        if (error) return reject(error);
+        this.of(client, client.query<Row>(statement)).then(
+          (result) => (release(), resolve(result)),
+          (failure: Error) => (release(failure), reject(failure)),
+        );
+      });
+    });
+  }
+
+  private waitForConnection(): () => void {
+    const waiting = { looks: 0 };
+    this.waiting.add(waiting);
+    this.watch();
+    return () => void this.waiting.delete(waiting);
+  }
+
+  private watch(): void {
+    if (this.timer !== undefined || this.bound === Infinity) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.look();
+      if (this.awaited.size + this.waiting.size > 0) this.watch();
+    }, this.bound / LOOKS);
+    this.timer.unref();
+  }
+
+  private look(): void {
+    for (const awaited of this.awaited) {
+      awaited.looksLeft -= 1;
+      if (awaited.looksLeft >= 0) continue;
+      this.awaited.delete(awaited);
+      this.giveUp(awaited.client);
+    }
+    let standsInTheWay = false;
+    for (const waiting of this.waiting) standsInTheWay = (waiting.looks += 1) > LOOKS || standsInTheWay;
+    if (standsInTheWay) this.lookAtThoseConnecting();
+  }
+
+  /**
+   * A connection that is never established takes a place of the pool for as long. Where the application bounds that
+   * time itself (connectTimeoutMS), that is its own affair.
+   */
+  private lookAtThoseConnecting(): void {
+    const { _clients: clients = [], options } = this.pool;
+    if (options.connectionTimeoutMillis) return;
+    for (const client of clients) {
+      if (!client._connecting) continue;
+      const looks = (this.connecting.get(client) ?? 0) + 1;
+      this.connecting.set(client, looks);
+      if (looks > LOOKS) end(client, this.silence());
+    }
+  }
+
+  /** The server may be at it still, waiting for a lock: it is told to leave off, so that such statements do not pile up. */
+  private giveUp(client: PgClient): void {
+    cancel(client, this.pool, this.bound);
+    end(client, this.silence());
+  }
+
+  private silence(): Error {
+    const message = `Connection terminated: PostgreSQL did not answer within ${Math.round(this.bound)} ms`;
+    return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
+  }
+}
+
+const ofPools = new WeakMap<PgPool, Answers>();
+
+/** One for each pool. */
+export function answersOf(pool: PgPool): Answers {
+  const answers = ofPools.get(pool) ?? new Answers(pool);
+  ofPools.set(pool, answers);
+  return answers;
+}
+
+/** As if the network had said so: `end()` would wait for the other side. */
+function end(client: PgClient, reason: Error): void {
+  const stream = client.connection?.stream;
+  if (stream) stream.destroy(reason);
+  else void client.end().catch(() => undefined);
+}
+
+/** By PostgreSQL's own request, on a connection of its own, which poolers pass on as well. It may not get there. */
+function cancel(client: PgClient, pool: PgPool, bound: number): void {
+  if (client.processID == null || client.secretKey == null) return;
+  const messenger = new pool.Client(pool.options);
+  const { connection } = messenger;
+  if (!connection || !messenger.cancel) return;
+  connection.on('error', () => undefined);
+  const { processID, secretKey } = client;
+  const statement = {};
+  messenger.cancel({ activeQuery: statement, processID, secretKey }, statement);
+  setTimeout(() => connection.stream.destroy(), bound).unref();
+}
