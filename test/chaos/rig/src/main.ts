@@ -45,6 +45,7 @@ async function runNext(): Promise<void> {
       clean &&= figures === 'not permitted';
     } else {
       clean &&= isClean(figures);
+      console.log(`${fault}: ${JSON.stringify(figures)}`);
       kept = kept.then(() => keepFigures([figures], names));
       await kept;
     }

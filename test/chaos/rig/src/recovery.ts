@@ -5,7 +5,8 @@ import type pg from 'pg';
 const LOOK = 50;
 
 /**
- * Milliseconds from the end of a fault until every saga has ended that was there by then. Infinity: not within `patience`.
+ * Milliseconds from the end of a fault until every saga has ended that was there by then, and one that was started
+ * since. Infinity: not within `patience`.
  */
 export async function recovered(sagas: pg.Pool, patience: number): Promise<number> {
   const began = performance.now();
@@ -13,7 +14,7 @@ export async function recovered(sagas: pg.Pool, patience: number): Promise<numbe
   while (performance.now() - began < patience) {
     try {
       until ??= (await sagas.query<{ now: Date }>('SELECT now()')).rows[0]!.now;
-      if ((await unfinished(sagas, until)) === 0) return performance.now() - began;
+      if (await isAsBefore(sagas, until)) return performance.now() - began;
     } catch {
       // The fault may have been one of the server, which is not up yet.
     }
@@ -22,12 +23,24 @@ export async function recovered(sagas: pg.Pool, patience: number): Promise<numbe
   return Infinity;
 }
 
-/** How many are there that were stored until then, and have not ended. */
-async function unfinished(sagas: pg.Pool, until: Date): Promise<number> {
-  const { rows } = await sagas.query<{ n: number }>(
-    `SELECT count(*)::int AS n FROM saga.instance
-     WHERE status NOT IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended') AND created_at <= $1`,
+/** Resolves once every saga has ended, or needs a person; after `patience` in any case. */
+export async function ended(sagas: pg.Pool, patience: number): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (performance.now() < deadline) {
+    const { rowCount } = await sagas.query(
+      `SELECT FROM saga.instance WHERE finished_at IS NULL AND status NOT IN ('stuck', 'suspended') LIMIT 1`,
+    );
+    if (rowCount === 0) return;
+    await sleep(LOOK);
+  }
+}
+
+async function isAsBefore(sagas: pg.Pool, until: Date): Promise<boolean> {
+  const { rows } = await sagas.query<{ so: boolean }>(
+    `SELECT NOT EXISTS (SELECT FROM saga.instance WHERE finished_at IS NULL AND created_at <= $1
+         AND status NOT IN ('stuck', 'suspended'))
+       AND EXISTS (SELECT FROM saga.instance WHERE finished_at IS NOT NULL AND created_at > $1) AS so`,
     [until],
   );
-  return rows[0]!.n;
+  return rows[0]!.so;
 }

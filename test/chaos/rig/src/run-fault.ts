@@ -4,7 +4,7 @@ import { check } from './check.js';
 import type { Fault } from './fault.js';
 import type { Figures } from './figures.js';
 import { Load } from './load.js';
-import { recovered } from './recovery.js';
+import { ended, recovered } from './recovery.js';
 import { Stage } from './stage.js';
 
 export interface RunOptions {
@@ -43,8 +43,9 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
       await sleep(BREATH * (0.5 + chance.next()));
     } while (performance.now() < end);
     const minutes = (performance.now() - began) / 60_000;
+    // The last are started after everything is over: what was under way has their time to end.
     await load.end();
-    await recovered(stage.sagas, PATIENCE);
+    await ended(stage.sagas, PATIENCE);
     const verdict = await check(stage, load.acknowledged);
     const unexpected = [...load.surprises, ...stage.surprises];
     for (const [kind, list] of Object.entries({ ...verdict, unexpected }) as [string, string[]][])

@@ -97,9 +97,9 @@ export class Stage {
   }
 
   async strike(): Promise<void> {
-    await this.starter?.close();
     await Promise.all(this.workers.map((worker) => worker.end('SIGKILL')));
-    await this.proxy.close();
+    // A pool that is closed waits for the other side of each connection; some have none any more.
+    await Promise.all([this.starter?.close(), this.proxy.close()]);
     await Promise.all([this.sagas.end(), this.participants.end()]);
     await Promise.all([this.server.stop(), this.participantServer.stop()]);
     await this.disk?.unmount();
@@ -134,7 +134,8 @@ export class Stage {
     @Module({
       imports: [
         TypeOrmModule.forRoot({ type: 'postgres', url: this.url, poolSize: 10 }),
-        SagaModule.forRoot({ worker: false }),
+        // Runs none, but is as impatient as those who do.
+        SagaModule.forRoot({ worker: { sagas: [], lease: LEASE, pollInterval: 200 } }),
       ],
       providers: [Participants, ...RIG_SAGAS, ...this.rolling.map(rollingSaga)],
     })

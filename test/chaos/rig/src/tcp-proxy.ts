@@ -11,6 +11,8 @@ export type Treatment =
   | { readonly kind: 'throttle'; readonly perSecond: number };
 
 const PASS: Treatment = { kind: 'pass' };
+/** After this long (ms) the side that is left of a connection that is only half there learns of it. */
+const KEEPALIVE = 20_000;
 const LISTEN = Buffer.from('LISTEN "');
 
 interface Link {
@@ -20,6 +22,8 @@ interface Link {
   listens: boolean;
   /** Cut off for good: whatever comes later on it is swallowed as well, as by a firewall that has forgotten it. */
   dead: boolean;
+  /** What became of one side is not told to the other any more. */
+  broken: boolean;
 }
 
 /** Stands between the processes and PostgreSQL, and does to their connections what networks do. */
@@ -87,30 +91,38 @@ export class TcpProxy {
 
   private link(client: Socket): void {
     const server = connect({ ...this.target, noDelay: true, allowHalfOpen: true });
-    const link: Link = { client, server, listens: false, dead: false };
+    const link: Link = { client, server, listens: false, dead: false, broken: false };
     this.links.add(link);
-    this.pump(client, server, (data) => {
+    this.pump(link, client, server, (data) => {
       link.listens ||= data.includes(LISTEN);
       return link.dead ? { kind: 'drop' } : this.toServer;
     });
-    this.pump(server, client, (data) => {
+    this.pump(link, server, client, (data) => {
       if (link.dead || (link.listens && this.toListeners?.(data))) return { kind: 'drop' };
       return this.toClient;
     });
-    for (const socket of [client, server]) {
-      socket.on('error', () => this.end(link));
-      socket.on('close', () => this.links.delete(link));
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        if (other.destroyed) this.links.delete(link);
+        else if (link.dead || link.broken) setTimeout(() => this.end(link), KEEPALIVE).unref();
+        else this.end(link);
+      });
     }
   }
 
   /** Copies in order; what is treated slowly holds up what comes after it. */
-  private pump(from: Socket, to: Socket, treatmentOf: (data: Buffer) => Treatment): void {
+  private pump(link: Link, from: Socket, to: Socket, treatmentOf: (data: Buffer) => Treatment): void {
     let before = Promise.resolve();
     let broken = false;
     from.on('data', (data) => {
       const treatment = treatmentOf(data);
       // A stream with a hole in it is no stream: nothing comes through any more.
       broken ||= treatment.kind === 'drop' && !isAnnouncement(data);
+      link.broken ||= broken;
       if (broken || treatment.kind === 'drop') return;
       from.pause();
       before = before.then(async () => {
@@ -120,13 +132,15 @@ export class TcpProxy {
       });
     });
     from.on('end', () => {
-      if (!broken) before = before.then(() => void to.end());
+      if (link.broken || link.dead) from.destroy();
+      else before = before.then(() => void to.end());
     });
   }
 
   private end(link: Link): void {
     this.links.delete(link);
     for (const socket of [link.client, link.server]) {
+      if (socket.destroyed) continue;
       if (socket.connecting) socket.destroy();
       else socket.resetAndDestroy();
     }

@@ -33,6 +33,14 @@ export class Answers {
   }
 
   /**
+   * Of a transaction, how long (ms) the server is to wait for the next statement. Its side of a connection that is only
+   * half there would hold the locks of the transaction until TCP gives up, which takes hours by default. Undefined: no bound.
+   */
+  get betweenStatements(): number | undefined {
+    return this.bound === Infinity ? undefined : Math.round(this.bound);
+  }
+
+  /**
    * What was asked of this connection.
    * @param patience in bounds
    */

@@ -33,6 +33,8 @@ import { wakeupChannel } from './wakeup-channel.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** For the rest of the transaction; see Answers. */
+const IDLE_TIMEOUT = `set_config('idle_in_transaction_session_timeout', $1, true)`;
 /** A search may take this many times as long as other statements. */
 const FIND_PATIENCE = 6;
 
@@ -89,7 +91,9 @@ export class PostgresSagaStore implements SagaStore {
     try {
       await answered(runner.startTransaction());
       const checkpoint = await work(runner.manager);
-      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint]));
+      // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
+      const idle = this.answers.betweenStatements;
+      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], idle));
       if (result === 'saved') await answered(runner.commitTransaction());
       else await answered(runner.rollbackTransaction()).catch(() => undefined);
       return result!;
@@ -155,6 +159,8 @@ export class PostgresSagaStore implements SagaStore {
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
     return this.dataSource.transaction(async (manager) => {
+      const idle = this.answers.betweenStatements;
+      if (idle !== undefined) await this.query(manager, `SELECT ${IDLE_TIMEOUT}`, [String(idle)]);
       const found = await this.loadOn(manager, target);
       if (!found) return undefined;
       const { lock, name } = found;
@@ -264,10 +270,15 @@ export class PostgresSagaStore implements SagaStore {
     return results as StartResult[];
   }
 
-  private async checkpointOn(sql: Sql, checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+  private async checkpointOn(
+    sql: Sql,
+    checkpoints: readonly Checkpoint[],
+    idleTimeout?: number,
+  ): Promise<CheckpointResult[]> {
     const { statement, parameters } = checkpointCall(checkpoints);
-    const [row] = await (statement === 'checkpointLocked' || statement === 'checkpointFamily'
-      ? this.query<{ saved: string[] }>(sql, this.sql[statement], parameters)
+    const isHot = statement !== 'checkpointLocked' && statement !== 'checkpointFamily';
+    const [row] = await (!isHot || idleTimeout !== undefined
+      ? this.query<{ saved: string[] }>(sql, withIdleTimeout(this.sql[statement], idleTimeout), parameters)
       : this.hot<{ saved: string[] }>(sql, statement, parameters));
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
@@ -362,6 +373,12 @@ export class PostgresSagaStore implements SagaStore {
 function isUnprepared(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '26000' || code === '42P05';
+}
+
+/** In the same round trip; a number, so it can be written out. */
+function withIdleTimeout(select: string, timeout: number | undefined): string {
+  if (timeout === undefined) return select;
+  return select.replace('SELECT', `SELECT ${IDLE_TIMEOUT.replace('$1', `'${timeout}'`)},`);
 }
 
 function compareKeys(a: NewSaga, b: NewSaga): number {
