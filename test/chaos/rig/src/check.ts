@@ -22,6 +22,8 @@ interface SagaRow {
   readonly status: string;
   readonly input: RigInput;
   readonly correlation_id: string | null;
+  /** For a person who looks into it. */
+  readonly why: string;
 }
 
 interface Effect {
@@ -37,7 +39,8 @@ const NEEDS_A_PERSON = ['stuck', 'suspended'];
 /** Holds what the participants saw and what the ledger has against what the sagas say of themselves. */
 export async function check(stage: Stage, acknowledged: ReadonlyMap<string, Started>): Promise<Verdict> {
   const { rows: sagas } = await stage.sagas.query<SagaRow>(
-    'SELECT id, name, version, status, input, correlation_id FROM saga.instance',
+    `SELECT id, name, version, status, input, correlation_id,
+       concat_ws(' ', step, takeovers, error) AS why FROM saga.instance`,
   );
   const { rows: effects } = await stage.participants.query<Effect>(
     `SELECT key, saga_id, seq::int AS seq,
@@ -67,10 +70,10 @@ export async function check(stage: Stage, acknowledged: ReadonlyMap<string, Star
 }
 
 function checkSaga(saga: SagaRow, effects: Effect[], entries: string[], verdict: Verdict): void {
-  const { id, name, version, status, input } = saga;
+  const { id, name, version, status, input, why } = saga;
   const say = (list: string[], what: string) => list.push(`${name}@${version} ${id}: ${what}`);
-  if (NEEDS_A_PERSON.includes(status)) return void say(verdict.stuck, status);
-  if (!TERMINAL.includes(status)) return void say(verdict.lost, `is still ${status}`);
+  if (NEEDS_A_PERSON.includes(status)) return void say(verdict.stuck, `${status}: ${why}`);
+  if (!TERMINAL.includes(status)) return void say(verdict.lost, `is still ${status}: ${why}`);
   if (!endsOf(name, input.refused).includes(status)) say(verdict.wrong, `is ${status}`);
 
   const waves = wavesOf(name, version);

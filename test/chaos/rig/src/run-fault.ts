@@ -48,7 +48,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
     await ended(stage.sagas, PATIENCE);
     const verdict = await check(stage, load.acknowledged);
     const unexpected = [...load.surprises, ...stage.surprises];
-    for (const [kind, list] of Object.entries({ ...verdict, unexpected }) as [string, string[]][])
+    for (const [kind, list] of Object.entries<string[]>({ ...verdict, unexpected }))
       for (const line of list.slice(0, 20)) options.say(`${fault.name}: ${kind}: ${line}`);
     return {
       fault: fault.name,

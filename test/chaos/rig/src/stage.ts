@@ -15,8 +15,8 @@ import { SmallDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { WorkerProcess } from './worker-process.js';
 
-/** Milliseconds. */
-export const LEASE = 2_000;
+/** Of the workers, in milliseconds. */
+export const LEASE = 5_000;
 const WORKERS = 3;
 
 /** Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application that starts sagas. */
@@ -48,18 +48,17 @@ export class Stage {
   static async set(fault: Fault, chance: Chance): Promise<Stage | undefined> {
     const disk = fault.diskMegabytes ? await SmallDisk.mount(fault.diskMegabytes) : undefined;
     if (fault.diskMegabytes && !disk) return undefined;
-    const server = await startEmbeddedPostgres({
-      settings: { shared_buffers: '64MB', ...fault.settings },
-      ...(disk && { parentDir: disk.path }),
-    });
-    // Nothing ever happens to this one, so it need not be durable.
-    const participants = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
+    const [server, participants] = await Promise.all([
+      startEmbeddedPostgres({ settings: fault.settings, ...(disk && { parentDir: disk.path }) }),
+      // Nothing ever happens to this one, so it need not be durable.
+      startEmbeddedPostgres({ settings: { fsync: 'off' } }),
+    ]);
     const proxy = await TcpProxy.before({ host: '127.0.0.1', port: server.port });
     const stage = new Stage(server, participants, proxy, disk, chance);
     try {
       await stage.participants.query(EFFECTS);
       await stage.sagas.query(LEDGER);
-      for (let n = 0; n < WORKERS; n += 1) stage.workers.push(await stage.startWorker());
+      stage.workers.push(...(await Promise.all(Array.from({ length: WORKERS }, () => stage.startWorker()))));
       stage.starter = await stage.startStarter();
     } catch (error) {
       await stage.strike();

@@ -31,6 +31,7 @@ export class TcpProxy {
   private readonly links = new Set<Link>();
   private toServer: Treatment = PASS;
   private toClient: Treatment = PASS;
+  private lastWords: string | undefined;
   /** Of connections that have sent LISTEN; undefined: as of the others. */
   private toListeners: ((data: Buffer) => boolean) | undefined;
 
@@ -83,6 +84,16 @@ export class TcpProxy {
     return forgotten.length;
   }
 
+  /** The next connection that is to carry these words to the server goes silent at that moment, with them. */
+  forgetAt(words: string): void {
+    this.lastWords = words;
+  }
+
+  /** Connections on which something was swallowed. */
+  get silent(): number {
+    return [...this.links].filter(({ broken }) => broken).length;
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const link of this.links) this.end(link);
@@ -95,6 +106,10 @@ export class TcpProxy {
     this.links.add(link);
     this.pump(link, client, server, (data) => {
       link.listens ||= data.includes(LISTEN);
+      if (this.lastWords !== undefined && data.includes(this.lastWords)) {
+        this.lastWords = undefined;
+        link.dead = true;
+      }
       return link.dead ? { kind: 'drop' } : this.toServer;
     });
     this.pump(link, server, client, (data) => {

@@ -58,7 +58,10 @@ export class ListenWakeup implements Wakeup {
       await this.notify(this.channel, 'due').catch(() => undefined);
     }
     const { client } = this;
-    if (client) await answersOf(this.pool).of(client, client.end()).catch(() => undefined);
+    if (client)
+      await answersOf(this.pool)
+        .of(client, client.end())
+        .catch(() => undefined);
   }
 
   private async connect(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Fault } from '../fault.js';
 
 export const diskFull: Fault = {
   name: 'disk-full',
-  what: "The disk of PostgreSQL (a small tmpfs) is full for three to six seconds; if the server went down for it, it is started again.",
+  what: 'The disk of PostgreSQL (a small tmpfs) is full for three to six seconds; if the server went down for it, it is started again.',
   diskMegabytes: 400,
   settings: { max_wal_size: '64MB', min_wal_size: '32MB', checkpoint_timeout: '30s' },
   async inject({ disk, server, chance }) {

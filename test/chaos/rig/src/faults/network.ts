@@ -15,7 +15,7 @@ export const cut: Fault = {
 
 export const halfOpen: Fault = {
   name: 'network-half-open',
-  what: 'For half a lease to two leases whatever is sent to PostgreSQL, or comes from it, is swallowed while the sockets stay open; connections of that time stay silent for ever, and the others, too, every other time.',
+  what: 'For half a lease to two leases everything between the workers and PostgreSQL is swallowed while the sockets stay open. What carried something in that time stays silent afterwards, every other time all connections do.',
   async inject({ proxy, chance }) {
     if (chance.next() < 0.5) proxy.forget();
     proxy.treat({ kind: 'drop' });
@@ -26,7 +26,7 @@ export const halfOpen: Fault = {
 
 export const forgotten: Fault = {
   name: 'network-forgotten',
-  what: 'Half of the connections go silent for ever, as behind a firewall that has forgotten them; new ones work.',
+  what: 'Half of the connections go silent for ever, as behind a firewall that has forgotten them; new ones work. The server learns of it after 20 seconds.',
   async inject({ proxy, chance }) {
     proxy.forget(0.5, chance.next);
   },

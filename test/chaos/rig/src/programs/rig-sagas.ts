@@ -24,7 +24,10 @@ export const LEDGER = 'CREATE TABLE ledger (saga_id uuid NOT NULL, entry text NO
 const PATIENT = { retry: { attempts: 5, delay: 30 }, compensationRetry: { attempts: 20, delay: 30 } };
 
 /** Timeouts count, and a fault may last for many. */
-const PERSISTENT = { retry: { attempts: 50, delay: 30, maxDelay: '1s' }, compensationRetry: { attempts: 50, delay: 30, maxDelay: '1s' } };
+const PERSISTENT = {
+  retry: { attempts: 50, delay: 30, maxDelay: '1s' },
+  compensationRetry: { attempts: 50, delay: 30, maxDelay: '1s' },
+};
 
 /** What the sagas of the rig have in common: steps that call a participant, and a last one that may refuse. */
 export abstract class RigSaga {

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import type { Fault } from './rig/src/fault.js';
+import { FAULTS } from './rig/src/faults/all-faults.js';
+import { runFault } from './rig/src/run-fault.js';
+
+/** Some of each sort, one after the other: `npm run chaos` runs all of them for as long as one likes. */
+const SOME = ['kill', 'network-half-open', 'answers-lost', 'postgres-immediate', 'terminate-backend'];
+
+const some: Fault = {
+  name: 'some',
+  what: 'Several faults, one after the other.',
+  async inject(stage) {
+    for (const name of SOME) await FAULTS.find((fault) => fault.name === name)!.inject(stage);
+  },
+};
+
+describe('the rig, with a few of its faults, for a few seconds', () => {
+  test('nothing is lost, doubled, left behind or stuck, and sagas go on after the faults', async () => {
+    const said: string[] = [];
+    const say = (line: string) => said.push(line);
+    const figures = await runFault(some, { minutes: 0.1, rate: 20, seed: 1, say });
+    // What it said tells which saga, and what of it.
+    expect({ ...figures, said }).toMatchObject({ lost: 0, doubled: 0, wrong: 0, stuck: 0, said });
+    expect(figures!.sagas).toBeGreaterThan(50);
+    expect(figures!.recoveryMax).toBeLessThan(Infinity);
+  });
+
+  test('every fault is told of in docs/reliability.md', async () => {
+    const page = await readFile(new URL('../../docs/reliability.md', import.meta.url), 'utf8');
+    for (const { name, what } of FAULTS) expect(page).toContain(`- \`${name}\`: ${what}`);
+  });
+});
