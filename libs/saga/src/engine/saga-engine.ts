@@ -306,6 +306,7 @@ function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
     ...saga,
     state: saga.timeout === undefined ? INITIAL : { ...INITIAL, deadline: now + saga.timeout },
     epoch: 1,
+    checkpoints: 0,
     lockedBy: lease.worker,
     takeovers: 0,
     createdAt: now,

@@ -14,6 +14,7 @@ const SAGA: StoredSaga = {
   priority: 0,
   state: INITIAL,
   epoch: 1,
+  checkpoints: 0,
   takeovers: 0,
   createdAt: 0,
   updatedAt: 0,

@@ -79,6 +79,8 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
+  /** Of its last checkpoint. */
+  private number: number;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;
 
@@ -88,6 +90,7 @@ export class SagaRun implements TransactionHost {
     private readonly invoke: Invoker,
     private readonly ports: SagaRunPorts,
   ) {
+    this.number = saga.checkpoints;
     this.leasedAt = ports.clock.monotonic();
     this.inbox = new Inbox(ports.clock);
     this.record = new RunRecord(graph, saga.state, ports.now);
@@ -419,9 +422,11 @@ export class SagaRun implements TransactionHost {
 
   private checkpointOf(state: SagaState, next: Decision, release?: { dueAt?: number }): Checkpoint {
     const { name, lock, parent } = this.saga;
+    this.number += 1;
     return {
       id: this.id,
       epoch: this.epoch,
+      number: this.number,
       state,
       changed: this.record.changedIn(state),
       elapsed: this.elapsed,

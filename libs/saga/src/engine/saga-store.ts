@@ -72,6 +72,8 @@ export interface StoredSaga {
   readonly state: SagaState;
   /** The fencing token: every claim and every operator's edit raises it. */
   readonly epoch: number;
+  /** The number of the last checkpoint. */
+  readonly checkpoints: number;
   readonly lockedBy?: string;
   /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: at rest. */
   readonly dueAt?: number;
@@ -100,6 +102,8 @@ export interface SagaLock {
 export interface Checkpoint {
   readonly id: string;
   readonly epoch: number;
+  /** Higher than that of any before: one that arrives after later ones (its connection broke) changes nothing any more. */
+  readonly number: number;
   readonly state: SagaState;
   /** Names of the steps to write: those that changed. */
   readonly changed: readonly string[];
@@ -124,7 +128,10 @@ export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
   return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
 }
 
-/** `fenced`: the lease is another's. `cancelled`: a cancellation was asked for that the checkpoint does not know of. */
+/**
+ * `saved`: it is stored, now or by an earlier try whose answer was lost. `fenced`: the lease is another's.
+ * `cancelled`: a cancellation was asked for that the checkpoint does not know of.
+ */
 export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';
 
 export interface ClaimRequest {

@@ -35,6 +35,7 @@ export function describeStarts(subject: () => StoreSubject): void {
         ...{ id: saga.id, name: saga.name, version: 1, priority: 0 },
         state: INITIAL,
         epoch: 0,
+        checkpoints: 0,
         takeovers: 0,
         dueAt: stored.createdAt,
         createdAt: expect.any(Number),

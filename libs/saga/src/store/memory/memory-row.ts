@@ -71,6 +71,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       epoch: leased ? 1 : 0,
       lockedBy: leased ? lease.worker : undefined,
       dueAt: leased ? now + lease.duration : beginsAt,
+      checkpoints: 0,
       takeovers: 0,
       parent: given.parent,
       createdAt: now,

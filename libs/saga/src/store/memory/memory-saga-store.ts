@@ -234,7 +234,9 @@ export class MemorySagaStore implements SagaStore {
     const row = this.rows.get(checkpoint.id);
     if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';
     const { saga } = row;
+    if (saga.checkpoints >= checkpoint.number) return 'saved';
     if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';
+    saga.checkpoints = checkpoint.number;
     record(row, checkpoint, now);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
@@ -261,6 +263,7 @@ export class MemorySagaStore implements SagaStore {
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
     if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
+    saga.checkpoints += 1;
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;

@@ -31,6 +31,8 @@ export class SagaInstance {
   deadlineAt!: Date | null;
   /** Fencing token: raised by every claim and every operator's edit. */
   epoch!: number;
+  /** The number of its last checkpoint. */
+  checkpoints!: number;
   /** The worker that holds the lease. */
   lockedBy!: string | null;
   /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
@@ -132,6 +134,7 @@ export function sagaEntities(
         progress: { type: 'json', nullable: true },
         deadlineAt: { ...time, name: 'deadline_at', nullable: true },
         epoch: { type: 'int' },
+        checkpoints: { type: 'int' },
         lockedBy: { name: 'locked_by', type: 'text', nullable: true },
         dueAt: { ...time, name: 'due_at', nullable: true },
         rankAt: { ...time, name: 'rank_at', nullable: true },

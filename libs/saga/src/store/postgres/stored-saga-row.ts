@@ -18,6 +18,7 @@ export interface StoredSagaRow {
   priority: number;
   tags: Record<string, string> | null;
   epoch: number;
+  checkpoints: number;
   locked_by: string | null;
   takeovers: number;
   cancel_requested: boolean;
@@ -74,6 +75,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     tags: row.tags ?? undefined,
     state,
     epoch: row.epoch,
+    checkpoints: row.checkpoints,
     lockedBy: row.locked_by ?? undefined,
     dueAt: row.due_at ?? undefined,
     takeovers: row.takeovers,

@@ -50,6 +50,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         progress json,
         deadline_at timestamptz,
         epoch int NOT NULL,
+        checkpoints int NOT NULL DEFAULT 0,
         locked_by text,
         due_at timestamptz,
         rank_at timestamptz,
