@@ -166,6 +166,7 @@ export class SagaEngine {
     const mayLease = !waits && saga.lockKey === undefined;
     const leased = mayLease && (this.worker?.reserve(saga) ?? false);
     const sent = { ...saga, leased };
+    const sentAt = this.clock.monotonic();
     let result: StartResult;
     try {
       result = await this.starts.write(sent);
@@ -177,6 +178,7 @@ export class SagaEngine {
     if (leased) {
       this.worker!.runReserved(
         result.created && result.leased ? toStored(sent, this.lease, result.now) : undefined,
+        sentAt,
       );
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))

@@ -1,11 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import type { Invoker } from './invoker.js';
 import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
 import { systemClock } from './clock.js';
+import { PermitLead } from './permits.js';
 import { SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
+
+type SagaRunArguments = [StoredSaga, SagaGraph, Invoker, SagaRunPorts];
 
 const SAGA: StoredSaga = {
   id: '01920000-0000-7000-8000-000000000001',
@@ -21,8 +26,15 @@ const SAGA: StoredSaga = {
   stepTimes: new Map(),
 };
 
-const CHANCE = { clock: systemClock, random: () => 0 };
+/** Its lease is new, and long. */
+const CHANCE = {
+  ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
+  permits: new PermitLead(),
+};
 const log = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
+
+const runOf = (...[saga, graph, invoke, ports]: SagaRunArguments) =>
+  new SagaRun(saga, graph, invoke, ports, systemClock.monotonic());
 
 describe('what a transactional step committed', () => {
   test.each([
@@ -31,7 +43,7 @@ describe('what a transactional step committed', () => {
   ])('%s when shutdown interrupts the run during the commit', async (_, graph) => {
     const written: Checkpoint[] = [];
     const [staged, committed] = [gate(), gate()];
-    const run = new SagaRun(SAGA, graph, () => 'booked', {
+    const run = runOf(SAGA, graph, () => 'booked', {
       ...portsTo(written),
       store: {
         transact: async (work) => {
@@ -72,7 +84,7 @@ describe('what a sub-saga came to', () => {
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
     const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
     const children = new ChildSagas({ ...ports, latest: undefined as never });
-    const run = new SagaRun({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
+    const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
     expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
     expect(storedBefore).toBe('completed');
   });
@@ -106,7 +118,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       if (method === 'next' && recorded !== 'completed')
         early.push(`at a pace of ${pace} ms: first is recorded as ${recorded}`);
     };
-    const run = new SagaRun(SAGA, graph, invoke, {
+    const run = runOf(SAGA, graph, invoke, {
       attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => now, log }),
       checkpoint: async ({ state }) => {
         recorded = state.steps.get('first')?.status ?? 'nothing';
@@ -137,7 +149,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     known = recorded;
     begun.open();
   };
-  const run = new SagaRun(SAGA, graph, invoke, {
+  const run = runOf(SAGA, graph, invoke, {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
     checkpoint: async ({ state }) => {
       recorded = state.steps.get('delayed')?.status;
@@ -159,7 +171,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
 test('a cancellation that is found as the start of an at-most-once step is recorded is heeded at once', async () => {
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];
-  const run = new SagaRun(SAGA, graph, (method) => void called.push(method), {
+  const run = runOf(SAGA, graph, (method) => void called.push(method), {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
     store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
@@ -173,6 +185,78 @@ test('a cancellation that is found as the start of an at-most-once step is recor
   });
   expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'compensated' } });
   expect(called).toEqual([]);
+});
+
+describe('a run whose lease may have run out', () => {
+  const graph = sequenceOf(stepOf('book'));
+  const old = systemClock.monotonic() - 120_000;
+
+  test('begins nothing once another has taken over', async () => {
+    const called: string[] = [];
+    const ports = { ...portsTo([]), renew: async (run: SagaRun) => run.fence() };
+    const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins what is next once it has extended it', async () => {
+    let renewals = 0;
+    const renew = async (run: SagaRun) => {
+      // The first answer is lost.
+      if ((renewals += 1) > 1) run.leasedAt = systemClock.monotonic();
+    };
+    const run = new SagaRun(SAGA, graph, () => renewals, { ...portsTo([]), renew }, old);
+    expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+    expect(run.state.steps.get('book')?.result).toBe('2');
+  });
+
+  test('does not begin an at-most-once step whose start took too long to record', async () => {
+    const called: string[] = [];
+    const ports = portsTo([]);
+    const run: SagaRun = new SagaRun(
+      SAGA,
+      sequenceOf(stepOf('book', { idempotent: false })),
+      (method) => void called.push(method),
+      {
+        ...ports,
+        checkpoint: async () => {
+          run.leasedAt = old;
+          return 'saved';
+        },
+        renew: async () => run.fence(),
+      },
+      systemClock.monotonic(),
+    );
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+});
+
+test('a rate limit whose answers come too late to be of use is asked for times to come', async () => {
+  const graph = sequenceOf(stepOf('book', { rateLimit: { count: 1, per: 500 } }));
+  let now = 1_000;
+  const aheads: (number | undefined)[] = [];
+  const clock = { ...systemClock, monotonic: () => now, after: systemClock.after };
+  const run = new SagaRun(
+    SAGA,
+    graph,
+    () => 'booked',
+    {
+      ...portsTo([]),
+      permits: new PermitLead(),
+      clock: { ...clock, after: (delay, call) => ((now += delay), systemClock.after(0, call)) },
+      now: () => now,
+      reserve: async ({ ahead = 0 }) => {
+        aheads.push(ahead);
+        const asked = now;
+        now += 300;
+        return { times: [asked + 150 + ahead], now: asked + 150 };
+      },
+    },
+    now,
+  );
+  expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+  expect(aheads).toEqual([0, 600]);
 });
 
 function gate(): { open(): void; passed: Promise<void> } {

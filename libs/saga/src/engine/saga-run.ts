@@ -9,18 +9,19 @@ import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
-import type { Clock } from './clock.js';
+import { type Clock, sleep } from './clock.js';
 import { describeStep } from './describe-step.js';
 import type { EngineLog } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
-import { mayBegin, needsPermit, permitSlack } from './permits.js';
+import { mayBegin, needsPermit, type PermitLead, permitSlack } from './permits.js';
 import { RunChildren } from './run-children.js';
 import { RunRecord } from './run-record.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
+import { transientWait } from './transient-wait.js';
 import {
   attemptInTransaction,
   isFailure,
@@ -35,11 +36,17 @@ export interface SagaRunPorts {
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
+  /** The same for all runs of a worker. */
+  readonly permits: PermitLead;
   /** The store's time. */
   readonly now: () => number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly maxPayloadBytes: number;
+  /** Milliseconds of a lease. */
+  readonly lease: number;
+  /** Asks whether the lease still is this run's, and extends it. */
+  readonly renew: (run: SagaRun) => Promise<void>;
   /** Why a cancellation was asked for; undefined: the lease is lost. */
   readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
   readonly children: ChildSagas;
@@ -51,6 +58,9 @@ export type RunEnd =
   | { readonly type: 'settled'; readonly state: SagaState }
   | { readonly type: 'released'; readonly dueAt: number | undefined }
   | { readonly type: 'fenced' };
+
+/** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
+const SAFE_PART = 0.9;
 
 const STARTED = {
   run: 'step-started',
@@ -66,7 +76,7 @@ type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } 
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
 export class SagaRun implements TransactionHost {
-  /** Monotonic time at which the lease was last extended. */
+  /** Monotonic time at which it was asked for the lease, or for its last extension. */
   leasedAt: number;
   private readonly record: RunRecord;
   private readonly inbox: Inbox<RunMessage>;
@@ -89,9 +99,10 @@ export class SagaRun implements TransactionHost {
     private readonly graph: SagaGraph,
     private readonly invoke: Invoker,
     private readonly ports: SagaRunPorts,
+    leasedAt: number,
   ) {
     this.number = saga.checkpoints;
-    this.leasedAt = ports.clock.monotonic();
+    this.leasedAt = leasedAt;
     this.inbox = new Inbox(ports.clock);
     this.record = new RunRecord(graph, saga.state, ports.now);
     if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
@@ -202,8 +213,27 @@ export class SagaRun implements TransactionHost {
   /** Nothing is under way, and nothing will be begun here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
+    if (this.isAboutToBegin(next)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
     return this.attempts.size === 0 && this.inbox.isEmpty && (this.draining || next.actions.length === 0);
+  }
+
+  /** It waits for a rate limit, and would come too late if another had to take it up. */
+  private isAboutToBegin(next: Decision): boolean {
+    const lead = this.permitLead(next);
+    return lead > 0 && !this.draining && next.wakeAt! - this.ports.now() <= lead;
+  }
+
+  private dueFor(next: Decision): number | undefined {
+    return next.wakeAt === undefined ? undefined : next.wakeAt - this.permitLead(next);
+  }
+
+  /** Milliseconds before it is due that it has to be taken in hand; 0 where it waits for no rate limit. */
+  private permitLead({ wakeAt }: Decision): number {
+    const { lead } = this.ports.permits;
+    if (lead === 0 || wakeAt === undefined) return 0;
+    for (const { permit } of this.state.steps.values()) if (permit === wakeAt) return lead;
+    return 0;
   }
 
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
@@ -213,7 +243,7 @@ export class SagaRun implements TransactionHost {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
-      dueAt = decision.actions.length > 0 ? this.ports.now() : decision.wakeAt;
+      dueAt = decision.actions.length > 0 ? this.ports.now() : this.dueFor(decision);
       const { settle } = decision;
       const state =
         settle === undefined
@@ -238,18 +268,32 @@ export class SagaRun implements TransactionHost {
   }
 
   private async beginReady(begun: readonly Action[]): Promise<void> {
-    if (begun.length === 0) return;
+    if (begun.length === 0 || !(await this.holdsLease())) return;
     const started = begun.flatMap(({ kind, key }): SagaEvent[] =>
       kind in STARTED ? [{ type: STARTED[kind as keyof typeof STARTED], step: key }] : [],
     );
     if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
-      if (result !== 'saved') return;
+      if (result !== 'saved' || !(await this.holdsLease())) return;
     } else {
       for (const event of started) this.apply(event);
     }
     for (const action of begun) this.beginAttempt(this.attempt(action));
+  }
+
+  /**
+   * May anything begin here? An answer that was long in coming may have come when another has taken over: then what
+   * this run has not begun yet it must not begin. False also when there is nothing to be begun any more.
+   */
+  private async holdsLease(): Promise<boolean> {
+    const { clock, lease, renew } = this.ports;
+    for (let tries = 0; clock.monotonic() - this.leasedAt > lease * SAFE_PART; tries += 1) {
+      if (tries > 0) await sleep(clock, transientWait(tries, this.ports.random()));
+      if (this.fenced || this.draining) return false;
+      await renew(this);
+    }
+    return !this.fenced;
   }
 
   /** Asks the rate limits when these may begin. */
@@ -257,12 +301,16 @@ export class SagaRun implements TransactionHost {
     for (const node of new Set(limited.map((action) => action.node))) {
       const actions = limited.filter((action) => action.node === node);
       const { count, per } = node.rateLimit!;
-      const limit = { saga: this.saga.name, step: node.name, count, per: per + permitSlack(per) };
+      const slack = permitSlack(per);
+      const { permits } = this.ports;
+      const limit = { saga: this.saga.name, step: node.name, count, per: per + slack, ahead: permits.lead };
+      const askedAt = this.ports.clock.monotonic();
       try {
         const { times, now } = await this.ports.reserve(limit, actions.length);
         actions.forEach(({ key }, n) =>
           this.apply({ type: 'permitted', step: key, at: mayBegin(times[n]!, now, this.ports.now()) }),
         );
+        permits.answered(this.ports.clock.monotonic() - askedAt, slack);
       } catch (error) {
         this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
         return this.fence();

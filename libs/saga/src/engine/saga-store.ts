@@ -162,12 +162,14 @@ export interface Claim {
   readonly failure?: unknown;
 }
 
-/** At most `count` attempts of a saga's step may begin within any `per` milliseconds. */
+/** At most `count` attempts of a saga's step may begin within any `per` milliseconds, the first of them in `ahead`. */
 export interface RateLimit {
   readonly saga: string;
   readonly step: string;
   readonly count: number;
   readonly per: number;
+  /** Milliseconds, for those to whom the answer takes its time; default: 0. */
+  readonly ahead?: number;
 }
 
 export interface Reservation {

@@ -158,12 +158,13 @@ export class MemorySagaStore implements SagaStore {
     return { lost, cancelled, now };
   }
 
-  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
     const now = this.now();
     const key = JSON.stringify([saga, step]);
     const kept = [...(this.reserved.get(key) ?? [])];
     const times = Array.from({ length: attempts }, () => {
-      const time = Math.max(now, kept.at(-1) ?? now, kept.length < count ? now : kept.at(-count)! + per);
+      const allowed = kept.length < count ? now : kept.at(-count)! + per;
+      const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);
       kept.push(time);
       return time;
     });

@@ -126,9 +126,9 @@ export class PostgresSagaStore implements SagaStore {
     };
   }
 
-  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
     const [row] = await this.query<Reservation>(this.dataSource, this.sql.reserve, [
-      ...[saga, step, count, per, attempts],
+      ...[saga, step, count, per, attempts, ahead],
     ]);
     return row!;
   }
