@@ -71,6 +71,34 @@ describe('what a transactional step committed', () => {
   });
 });
 
+test('a transactional step that ends after the run has given the saga back is rolled back', async () => {
+  const written: Checkpoint[] = [];
+  const [begun, goesOn, rolledBack] = [gate(), gate(), gate()];
+  const graph = sequenceOf(stepOf('book', { transactional: true }));
+  const book = async () => {
+    begun.open();
+    await goesOn.passed;
+  };
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    try {
+      written.push(await work(undefined as never));
+      return 'saved';
+    } finally {
+      rolledBack.open();
+    }
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
+  const ended = run.advance();
+  await begun.passed;
+  run.drain();
+  run.interrupt();
+  expect(await ended).toMatchObject({ type: 'released' });
+  goesOn.open();
+  await rolledBack.passed;
+  expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
+});
+
 describe('what a sub-saga came to', () => {
   it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
     const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });

@@ -364,8 +364,9 @@ export class SagaRun implements TransactionHost {
     if (kind === 'run' && this.cancelAsked) this.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
-  async stage(event: SagaEvent): Promise<Staged> {
+  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
     const release = await this.writing.acquire();
+    if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);
     let candidate = state;
     // The last step's transaction also finishes the saga.
