@@ -99,6 +99,44 @@ test('a transactional step that ends after the run has given the saga back is ro
   expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
 });
 
+test('nothing begins that a transaction is about to leave without need', async () => {
+  const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
+  const graph = graphOf(
+    stepOf('ask'),
+    stepOf('slow', { after: ['ask'] }),
+    stepOf('quick', { transactional: true }),
+    stepOf('go on', { after: ['slow', 'quick'], join: 'any' }),
+  );
+  const called: string[] = [];
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    await work(undefined as never);
+    staged.open();
+    await committed.passed;
+    return 'saved';
+  };
+  const invoke = async (method: string) => {
+    called.push(method);
+    if (method === 'quick') await saving.passed;
+  };
+  const checkpoint = async () => {
+    saving.open();
+    await saved.passed;
+    return 'saved' as const;
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
+  const ended = run.advance();
+  await saving.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  // That the first is recorded lets the second be committed, and the third begin.
+  saved.open();
+  await staged.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  committed.open();
+  await ended;
+  expect(called).toEqual(['ask', 'quick', 'go on', 'undo ask']);
+});
+
 describe('what a sub-saga came to', () => {
   it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
     const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });

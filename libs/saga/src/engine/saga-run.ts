@@ -194,7 +194,9 @@ export class SagaRun implements TransactionHost {
         await this.saveProgress();
         continue;
       }
-      const asked = !this.draining && (await this.beginAll(decision.actions));
+      const begins = !this.draining && decision.actions.length > 0;
+      if (begins && (await this.madeSure())) continue;
+      const asked = begins && (await this.beginAll(decision.actions));
       if (this.fenced) return { type: 'fenced' };
       // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
       if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
@@ -268,32 +270,47 @@ export class SagaRun implements TransactionHost {
   }
 
   private async beginReady(begun: readonly Action[]): Promise<void> {
-    if (begun.length === 0 || !(await this.holdsLease())) return;
+    if (begun.length === 0) return;
     const started = begun.flatMap(({ kind, key }): SagaEvent[] =>
       kind in STARTED ? [{ type: STARTED[kind as keyof typeof STARTED], step: key }] : [],
     );
     if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
-      if (result !== 'saved' || !(await this.holdsLease())) return;
+      if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
+      if (result !== 'saved' || this.fenced || !this.isLeaseSafe) return;
     } else {
       for (const event of started) this.apply(event);
     }
     for (const action of begun) this.beginAttempt(this.attempt(action));
   }
 
-  /**
-   * May anything begin here? An answer that was long in coming may have come when another has taken over: then what
-   * this run has not begun yet it must not begin. False also when there is nothing to be begun any more.
-   */
-  private async holdsLease(): Promise<boolean> {
-    const { clock, lease, renew } = this.ports;
-    for (let tries = 0; clock.monotonic() - this.leasedAt > lease * SAFE_PART; tries += 1) {
-      if (tries > 0) await sleep(clock, transientWait(tries, this.ports.random()));
-      if (this.fenced || this.draining) return false;
+  /** An answer that was long in coming may have come when another has taken over already. */
+  private get isLeaseSafe(): boolean {
+    const { clock, lease } = this.ports;
+    return clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
+  }
+
+  /** Until it is safe, lost, or there is nothing to be begun any more. */
+  private async extendLease(): Promise<void> {
+    const { clock, random, renew } = this.ports;
+    for (let tries = 0; ; tries += 1) {
       await renew(this);
+      if (this.isLeaseSafe || this.fenced || this.draining) return;
+      await sleep(clock, transientWait(tries, random()));
     }
-    return !this.fenced;
+  }
+
+  /** Nothing is to begin before this is known; true: it took time to find out. */
+  private async madeSure(): Promise<boolean> {
+    if (!this.isLeaseSafe) {
+      await this.extendLease();
+      return true;
+    }
+    // What a transaction is about to commit may leave nothing to begin.
+    if (this.writing.isFree) return false;
+    (await this.writing.acquire())();
+    return true;
   }
 
   /** Asks the rate limits when these may begin. */
