@@ -175,17 +175,9 @@ export class Participants {
     return outcome === 'answers late' ? dice.long(100, PATIENCE) : usual;
   }
 
-  private after<T>(delay: number, { life }: Caller, answer: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const answered = () => {
-        try {
-          resolve(answer());
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.timeline.after(delay, answered, life);
-    });
+  private async after<T>(delay: number, { life }: Caller, answer: () => T): Promise<T> {
+    await new Promise<void>((resolve) => void this.timeline.after(delay, resolve, life));
+    return answer();
   }
 }
 

@@ -16,8 +16,9 @@ import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
-import { mayBegin, needsPermit, type PermitLead, permitSlack } from './permits.js';
+import { needsPermit, type PermitLead } from './permits.js';
 import { RunChildren } from './run-children.js';
+import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
@@ -91,6 +92,7 @@ export class SagaRun implements TransactionHost {
   private readonly writing = new Mutex();
   /** Of its last checkpoint. */
   private number: number;
+  private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;
 
@@ -104,6 +106,7 @@ export class SagaRun implements TransactionHost {
     this.number = saga.checkpoints;
     this.leasedAt = leasedAt;
     this.inbox = new Inbox(ports.clock);
+    this.permits = new RunPermits(saga.name, ports);
     this.record = new RunRecord(graph, saga.state, ports.now);
     if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
   }
@@ -215,27 +218,9 @@ export class SagaRun implements TransactionHost {
   /** Nothing is under way, and nothing will be begun here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
-    if (this.isAboutToBegin(next)) return false;
+    if (!this.draining && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
     return this.attempts.size === 0 && this.inbox.isEmpty && (this.draining || next.actions.length === 0);
-  }
-
-  /** It waits for a rate limit, and would come too late if another had to take it up. */
-  private isAboutToBegin(next: Decision): boolean {
-    const lead = this.permitLead(next);
-    return lead > 0 && !this.draining && next.wakeAt! - this.ports.now() <= lead;
-  }
-
-  private dueFor(next: Decision): number | undefined {
-    return next.wakeAt === undefined ? undefined : next.wakeAt - this.permitLead(next);
-  }
-
-  /** Milliseconds before it is due that it has to be taken in hand; 0 where it waits for no rate limit. */
-  private permitLead({ wakeAt }: Decision): number {
-    const { lead } = this.ports.permits;
-    if (lead === 0 || wakeAt === undefined) return 0;
-    for (const { permit } of this.state.steps.values()) if (permit === wakeAt) return lead;
-    return 0;
   }
 
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
@@ -245,7 +230,7 @@ export class SagaRun implements TransactionHost {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
-      dueAt = decision.actions.length > 0 ? this.ports.now() : this.dueFor(decision);
+      dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
       const { settle } = decision;
       const state =
         settle === undefined
@@ -317,17 +302,8 @@ export class SagaRun implements TransactionHost {
   private async reserve(limited: readonly Action[]): Promise<void> {
     for (const node of new Set(limited.map((action) => action.node))) {
       const actions = limited.filter((action) => action.node === node);
-      const { count, per } = node.rateLimit!;
-      const slack = permitSlack(per);
-      const { permits } = this.ports;
-      const limit = { saga: this.saga.name, step: node.name, count, per: per + slack, ahead: permits.lead };
-      const askedAt = this.ports.clock.monotonic();
       try {
-        const { times, now } = await this.ports.reserve(limit, actions.length);
-        actions.forEach(({ key }, n) =>
-          this.apply({ type: 'permitted', step: key, at: mayBegin(times[n]!, now, this.ports.now()) }),
-        );
-        permits.answered(this.ports.clock.monotonic() - askedAt, slack);
+        for (const event of await this.permits.ask(node, actions)) this.apply(event);
       } catch (error) {
         this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
         return this.fence();
