@@ -71,13 +71,15 @@ export class SimulatedProcess {
     witness.note(() => `${name} begins`);
     void this.engine.start();
     this.tick(life);
+    this.watch(life);
   }
 
   /** Gone, with all it had in mind. */
   crash(): void {
-    if (!this.life.isAlive) return;
-    this.life.end();
-    this.gone();
+    const { life } = this;
+    if (!life.isAlive) return;
+    life.end();
+    this.gone(life);
   }
 
   /** Gone in place of one of the next things that it asks of the world. */
@@ -98,7 +100,7 @@ export class SimulatedProcess {
     if (!life.isAlive) return;
     this.world.witness.note(() => `${this.name} has shut down`);
     life.end();
-    this.gone();
+    this.gone(life);
   }
 
   /** Connections are there again, after a time without. */
@@ -115,23 +117,23 @@ export class SimulatedProcess {
   }
 
   private tick(life: Life): void {
-    this.world.timeline.after(
-      POLL,
-      () => {
-        if (!this.isStopping) this.engine.tick();
-        this.tick(life);
-      },
-      life,
-    );
-    // Whatever took it down, somebody finds out.
+    const tick = (): void => {
+      if (!this.isStopping) this.engine.tick();
+      this.tick(life);
+    };
+    this.world.timeline.after(POLL, tick, life);
+  }
+
+  /** Whatever takes it down, somebody finds out. */
+  private watch(life: Life): void {
     this.world.timeline.after(POLL, () => {
-      if (!life.isAlive && this.life === life) this.gone();
+      if (life.isAlive) this.watch(life);
+      else this.gone(life);
     });
   }
 
-  private gone(): void {
+  private gone(life: Life): void {
     const { timeline, scenario, witness } = this.world;
-    const { life } = this;
     if (life.restarts) return;
     life.restarts = true;
     witness.note(() => `${this.name} is gone`);

@@ -311,6 +311,7 @@ function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
     checkpoints: 0,
     lockedBy: lease.worker,
     takeovers: 0,
+    losses: 0,
     createdAt: now,
     updatedAt: now,
     stepTimes: new Map(),

@@ -21,6 +21,7 @@ const SAGA: StoredSaga = {
   epoch: 1,
   checkpoints: 0,
   takeovers: 0,
+  losses: 0,
   createdAt: 0,
   updatedAt: 0,
   stepTimes: new Map(),
@@ -261,6 +262,27 @@ describe('a run whose lease may have run out', () => {
     const called: string[] = [];
     const ports = { ...portsTo([]), renew: async (run: SagaRun) => run.fence() };
     const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins no transactional step again whose transaction was too long in beginning', async () => {
+    const called: string[] = [];
+    const transact: SagaRunPorts['store']['transact'] = async (work) => {
+      run.leasedAt = old;
+      await work(undefined as never);
+      return 'saved';
+    };
+    const run: SagaRun = runOf(
+      SAGA,
+      sequenceOf(stepOf('book', { transactional: true })),
+      (method) => void called.push(method),
+      {
+        ...portsTo([]),
+        store: { transact, edit: async () => undefined, isTransient: () => false },
+        renew: async () => run.fence(),
+      },
+    );
     expect(await run.advance()).toEqual({ type: 'fenced' });
     expect(called).toEqual([]);
   });

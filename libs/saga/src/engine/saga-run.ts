@@ -271,13 +271,12 @@ export class SagaRun implements TransactionHost {
   }
 
   /** An answer that was long in coming may have come when another has taken over already. */
-  private get isLeaseSafe(): boolean {
+  get isLeaseSafe(): boolean {
     const { clock, lease } = this.ports;
     return clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
   }
 
-  /** Until it is safe, lost, or there is nothing to be begun any more. */
-  private async extendLease(): Promise<void> {
+  async extendLease(): Promise<void> {
     const { clock, random, renew } = this.ports;
     for (let tries = 0; ; tries += 1) {
       await renew(this);
@@ -473,6 +472,8 @@ export class SagaRun implements TransactionHost {
       changed: this.record.changedIn(state),
       elapsed: this.elapsed,
       step: describeStep(state, next),
+      // What is given back to wait for its time may have come to nothing.
+      advances: release === undefined || this.record.hasNews || isSettled(state.status),
       cancelSeen: this.cancelSeen,
       release,
       lock: lock && { name, key: lock.key },

@@ -79,6 +79,8 @@ export interface StoredSaga {
   readonly dueAt?: number;
   /** How often it was taken over from a lost worker since anything was recorded. */
   readonly takeovers: number;
+  /** The same since anything of it came to an end: what only waits, and is lost again and again, is recorded in between. */
+  readonly losses: number;
   readonly cancelRequested?: { readonly reason?: string };
   readonly parent?: Parent;
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
@@ -111,6 +113,8 @@ export interface Checkpoint {
   readonly elapsed?: ReadonlyMap<string, number>;
   /** Where it stands, for people who look at the row: the steps under way or next. */
   readonly step: string;
+  /** Something of it has come to an end: its losses count anew. */
+  readonly advances: boolean;
   /** The holder of the lease knows of the cancellation, if there is one. */
   readonly cancelSeen: boolean;
   /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */

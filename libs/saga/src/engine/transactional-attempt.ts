@@ -19,6 +19,10 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
+  /** No other can have taken over. */
+  readonly isLeaseSafe: boolean;
+  /** Until it is safe, lost, or there is nothing to be begun any more. */
+  extendLease(): Promise<void>;
   /** Undefined: nobody waits for this attempt any more, and it must not be committed. */
   stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
   /** What was staged is durable. */
@@ -54,6 +58,9 @@ export async function attemptInTransaction(
     let staged: Staged | undefined;
     try {
       const result = await store.transact(async (manager) => {
+        // A transaction can be long in beginning, and is tried again.
+        if (!host.isLeaseSafe) await host.extendLease();
+        if (!host.isLeaseSafe) throw new LeftBehind();
         event = await attempts.run(attempt, invoke, manager);
         if (isFailure(event)) throw new RolledBack();
         staged = await host.stage(attempt, event);
@@ -128,7 +135,7 @@ function backoff(tries: number, { clock, random }: TransactionPorts): Promise<vo
   return sleep(clock, transientWait(tries, random()));
 }
 
-/** Rolls back what came to its end after the run had given the saga back; never seen outside. */
+/** Rolls back what comes to its end after the run has given the saga back, or lost it; never seen outside. */
 class LeftBehind extends Error {}
 
 /** Rolls a transaction back; never seen outside. */

@@ -306,8 +306,9 @@ export class Worker {
         step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
     );
     if (saga.takeovers > 0 || interrupted) {
-      const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.storeClock.now()];
-      events.push({ type: 'taken-over', count, bound, now });
+      const { takeovers: count, losses } = saga;
+      const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
+      events.push({ type: 'taken-over', count, losses, bound, now });
     }
     if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
     return events;

@@ -37,6 +37,7 @@ export function describeStarts(subject: () => StoreSubject): void {
         epoch: 0,
         checkpoints: 0,
         takeovers: 0,
+        losses: 0,
         dueAt: stored.createdAt,
         createdAt: expect.any(Number),
         updatedAt: stored.createdAt,

@@ -108,7 +108,17 @@ export function checkpointOf(
   given: Partial<Checkpoint> = {},
 ): Checkpoint {
   const changed = [...state.steps.keys()];
-  return { id: saga.id, epoch: saga.epoch, number: (checkpoints += 1), state, changed, step: 'charge', cancelSeen: false, ...given };
+  return {
+    id: saga.id,
+    epoch: saga.epoch,
+    number: (checkpoints += 1),
+    state,
+    changed,
+    step: 'charge',
+    advances: true,
+    cancelSeen: false,
+    ...given,
+  };
 }
 
 /** A checkpoint that ends the saga and gives the lease back. */

@@ -128,7 +128,10 @@ export class MemorySagaStore implements SagaStore {
     for (const row of taken) {
       const { saga } = row;
       row.woken = false;
-      if (saga.lockedBy !== undefined) saga.takeovers += 1;
+      if (saga.lockedBy !== undefined) {
+        saga.takeovers += 1;
+        saga.losses += 1;
+      }
       saga.lockedBy = lease.worker;
       saga.epoch += 1;
       saga.dueAt = now + lease.duration;
@@ -260,7 +263,7 @@ export class MemorySagaStore implements SagaStore {
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
-    record(row, { ...edit, changed: [...edit.state.steps.keys()] }, now);
+    record(row, { ...edit, changed: [...edit.state.steps.keys()], advances: true }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
     if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });

@@ -307,6 +307,7 @@ export class PostgresSagaStore implements SagaStore {
         state: edit.state,
         changed: [...edit.state.steps.keys()],
         step: edit.step,
+        advances: true,
         cancelSeen: true,
         release: { dueAt },
         parent: saga.parent,

@@ -41,6 +41,8 @@ export class SagaInstance {
   rankAt!: Date | null;
   /** Times that it was taken over from a lost worker since anything was recorded. */
   takeovers!: number;
+  /** The same since anything of it came to an end. */
+  losses!: number;
   cancelRequestedAt!: Date | null;
   cancelReason!: string | null;
   /** Somebody waits for it: announce when it is settled. */
@@ -139,6 +141,7 @@ export function sagaEntities(
         dueAt: { ...time, name: 'due_at', nullable: true },
         rankAt: { ...time, name: 'rank_at', nullable: true },
         takeovers: { type: 'smallint' },
+        losses: { type: 'smallint' },
         cancelRequestedAt: { ...time, name: 'cancel_requested_at', nullable: true },
         cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
         watched: { type: 'boolean' },

@@ -21,6 +21,7 @@ export interface StoredSagaRow {
   checkpoints: number;
   locked_by: string | null;
   takeovers: number;
+  losses: number;
   cancel_requested: boolean;
   cancel_reason: string | null;
   lock_key: string | null;
@@ -79,6 +80,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     lockedBy: row.locked_by ?? undefined,
     dueAt: row.due_at ?? undefined,
     takeovers: row.takeovers,
+    losses: row.losses,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },

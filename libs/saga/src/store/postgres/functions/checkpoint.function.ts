@@ -11,6 +11,7 @@ const SAGA_COLUMNS = {
   failure: 'json',
   step: 'text',
   error: 'text',
+  advances: 'boolean',
   cancel_seen: 'boolean',
   released: 'boolean',
   due_at: 'float8',
@@ -76,7 +77,7 @@ BEGIN
   WITH updated AS (
     UPDATE ${schema}.instance i SET
       status = w.status, stuck_in = w.stuck_in, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
-      takeovers = 0, checkpoints = w.number,
+      takeovers = 0, losses = CASE WHEN w.advances THEN 0 ELSE i.losses END, checkpoints = w.number,
       locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
       due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,
       rank_at = CASE WHEN w.released OR w.settled

@@ -55,6 +55,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         due_at timestamptz,
         rank_at timestamptz,
         takeovers smallint NOT NULL DEFAULT 0,
+        losses smallint NOT NULL DEFAULT 0,
         cancel_requested_at timestamptz,
         cancel_reason text,
         watched boolean NOT NULL DEFAULT false,
