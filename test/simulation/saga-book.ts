@@ -28,8 +28,8 @@ export class SagaBook {
   readonly done = new Set<string>();
   /** Methods that were called, by key, round and kind, with the operator's calls that there had been. */
   readonly called = new Map<string, number>();
-  /** How often a worker was taken down by it since it was last recorded. */
-  fatal = 0;
+  /** Workers that were taken down by it since anything of it came to an end. */
+  readonly tookDown = new Set<string>();
   lockHeld = false;
 
   constructor(

@@ -151,10 +151,12 @@ export class Witness {
     if (kind === 'run') this.run(book, node, parts, text, worker);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
     book.called.set(id, book.operated);
-    if (this.fatal.has(book.id) && (book.fatal += 1) > MAX_TAKEOVERS + 1)
+    if (!this.fatal.has(book.id) || kind === 'probe') return;
+    book.tookDown.add(worker);
+    if (book.tookDown.size > MAX_TAKEOVERS + 1)
       this.violate(
         'I18',
-        `${book.id} takes the ${book.fatal}th worker down, with nothing recorded in between`,
+        `${book.id} takes ${worker} down, the ${book.tookDown.size}th, with nothing recorded in between`,
       );
   }
 
@@ -272,7 +274,7 @@ export class Witness {
         this.violate('I2', `${key} of ${book.id} was completed, and is ${now.status}`);
     }
     book.state = state;
-    book.fatal = 0;
+    if (isByHand || hasAdvanced(before, state)) book.tookDown.clear();
     if (isTerminal(state.status)) book.lockHeld = false;
   }
 
@@ -299,6 +301,21 @@ export class Witness {
         this.violate('I13', `${book.id} and ${other.id} both hold ${book.lockKey}`);
     }
   }
+}
+
+/** Something of it has come to an end. */
+function hasAdvanced(before: SagaState, after: SagaState): boolean {
+  if (before.status !== after.status) return true;
+  return [...after.steps].some(([key, { status, failures, compensationFailures }]) => {
+    const was = stepState(before, key);
+    const isOver =
+      status !== 'pending' && status !== 'running' && status !== 'waiting' && status !== 'compensating';
+    return (
+      (isOver && status !== was.status) ||
+      failures > was.failures ||
+      compensationFailures > was.compensationFailures
+    );
+  });
 }
 
 /** A call that nobody waits for any more may still arrive; what it does then is refused, or seen in the end. */

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import type { Invoker } from './invoker.js';
 import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
@@ -136,6 +137,18 @@ test('nothing begins that a transaction is about to leave without need', async (
   committed.open();
   await ended;
   expect(called).toEqual(['ask', 'quick', 'go on', 'undo ask']);
+});
+
+test('a checkpoint that cannot be sent any more at shutdown, and may have arrived, is left to whoever takes over', async () => {
+  let tries = 0;
+  const checkpoint = async (): Promise<never> => {
+    tries += 1;
+    throw new SagaUnavailableError('The write may or may not have arrived.');
+  };
+  const store = { transact: undefined as never, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
+  expect(await run.advance()).toEqual({ type: 'fenced' });
+  expect(tries).toBe(1);
 });
 
 describe('what a sub-saga came to', () => {
@@ -280,7 +293,10 @@ describe('a run whose lease may have run out', () => {
       {
         ...portsTo([]),
         store: { transact, edit: async () => undefined, isTransient: () => false },
-        renew: async () => run.fence(),
+        renew: async () => {
+          run.leasedAt = systemClock.monotonic();
+          run.fence();
+        },
       },
     );
     expect(await run.advance()).toEqual({ type: 'fenced' });

@@ -1,5 +1,5 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
-import { StepAbortedError } from '../errors/saga-errors.js';
+import { SagaUnavailableError, StepAbortedError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { relationsOf } from '../machine/graph-relations.js';
@@ -263,7 +263,7 @@ export class SagaRun implements TransactionHost {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
       if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
-      if (result !== 'saved' || this.fenced || !this.isLeaseSafe) return;
+      if (result !== 'saved' || !this.isLeaseSafe) return;
     } else {
       for (const event of started) this.apply(event);
     }
@@ -273,7 +273,7 @@ export class SagaRun implements TransactionHost {
   /** An answer that was long in coming may have come when another has taken over already. */
   get isLeaseSafe(): boolean {
     const { clock, lease } = this.ports;
-    return clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
+    return !this.fenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
   }
 
   async extendLease(): Promise<void> {
@@ -453,7 +453,9 @@ export class SagaRun implements TransactionHost {
   private unstorable({ state, changed }: Checkpoint, error: unknown): CheckpointResult {
     this.ports.log.error(`Saga ${this.id}: a checkpoint was refused: ${serializeError(error).message}`);
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
-    if (fresh.length === 0 || this.ports.store.isTransient(error)) {
+    // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
+    const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
+    if (fresh.length === 0 || isUnknown) {
       this.fence();
       return 'fenced';
     }
