@@ -3,6 +3,9 @@ import type { PgClient, PgPool, PreparedStatement, TakeClient } from './saga-dat
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const LOOKS = 4;
 
+/** How long (ms) the request to leave off may be under way. */
+const ERRAND = 10_000;
+
 interface Awaited {
   readonly client: PgClient;
   looksLeft: number;
@@ -129,7 +132,7 @@ export class Answers {
 
   /** The server may be at it still, waiting for a lock: it is told to leave off, so that such statements do not pile up. */
   private giveUp(client: PgClient): void {
-    cancel(client, this.pool, this.bound);
+    cancel(client, this.pool);
     end(client, this.silence());
   }
 
@@ -156,7 +159,7 @@ function end(client: PgClient, reason: Error): void {
 }
 
 /** By PostgreSQL's own request, on a connection of its own, which poolers pass on as well. It may not get there. */
-function cancel(client: PgClient, pool: PgPool, bound: number): void {
+function cancel(client: PgClient, pool: PgPool): void {
   if (client.processID == null || client.secretKey == null) return;
   const messenger = new pool.Client(pool.options);
   const { connection } = messenger;
@@ -165,5 +168,5 @@ function cancel(client: PgClient, pool: PgPool, bound: number): void {
   const { processID, secretKey } = client;
   const statement = {};
   messenger.cancel({ activeQuery: statement, processID, secretKey }, statement);
-  setTimeout(() => connection.stream.destroy(), bound).unref();
+  setTimeout(() => connection.stream.destroy(), ERRAND).unref();
 }

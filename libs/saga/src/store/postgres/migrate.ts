@@ -12,6 +12,7 @@ export async function migrate(dataSource: DataSource, schema: string): Promise<v
   const queryRunner = dataSource.createQueryRunner();
   try {
     await queryRunner.startTransaction();
+    await waitAsLongAsItTakes(queryRunner);
     await queryRunner.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     const [{ exists }] = (await queryRunner.query(
       'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
@@ -35,6 +36,15 @@ export async function migrate(dataSource: DataSource, schema: string): Promise<v
   } finally {
     await queryRunner.release();
   }
+}
+
+/**
+ * For the rest of a transaction in which processes that start together wait for each other: under the timeouts that a
+ * server has for ordinary statements all but the first of them would fail to start.
+ */
+export async function waitAsLongAsItTakes(sql: { query(text: string): Promise<unknown> }): Promise<void> {
+  await sql.query('SET LOCAL lock_timeout = 0');
+  await sql.query('SET LOCAL statement_timeout = 0');
 }
 
 /** With `migrate: false`: is everything there? */

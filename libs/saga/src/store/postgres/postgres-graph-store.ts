@@ -9,6 +9,7 @@ import type {
   UnfinishedPage,
   UnfinishedSaga,
 } from '../../engine/graph-store.js';
+import { waitAsLongAsItTakes } from './migrate.js';
 import { SagaGraphRevision } from './saga-entities.js';
 import { atRestPageSql, duePageSql, eachUnfinishedSql, keepRevisionSql } from './sql/unfinished.sql.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
@@ -49,6 +50,7 @@ export class PostgresGraphStore implements GraphStore {
 
   exclusively<T>(work: (graphs: GraphWriter) => Promise<T>): Promise<T> {
     return this.dataSource.transaction(async (manager) => {
+      await waitAsLongAsItTakes(manager);
       await manager.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [GRAPH_LOCK, this.schema]);
       return work({
         ...this.readerOn(manager),
