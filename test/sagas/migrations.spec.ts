@@ -6,8 +6,9 @@ import {
   type SagaModuleOptions,
   Step,
 } from '../../libs/saga/src/index.js';
-import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
+import { migrate, MIGRATION_LOCK } from '../../libs/saga/src/store/postgres/migrate.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -30,6 +31,18 @@ describe('the tables', () => {
     const started = await Promise.all(Array.from({ length: 10 }, () => startIn('ten_apps')));
     expect(await applied('ten_apps')).toHaveLength(1);
     await Promise.all(started.map(completes));
+  });
+
+  test('are waited for, however short the timeouts are that the server has for statements', async () => {
+    await apps.sql('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const short = { extra: { lock_timeout: 20, statement_timeout: 100 } };
+    const started = startIn('waited_for', {}, short);
+    const waitsForLong = `
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+        AND clock_timestamp() - query_start > interval '500 milliseconds'`;
+    await Promise.race([started, until(async () => (await apps.sql(waitsForLong)).length > 0)]);
+    await apps.sql('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await completes(await started);
   });
 
   test('are found there by an application that starts later, and left as they are', async () => {
