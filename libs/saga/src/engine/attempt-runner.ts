@@ -1,7 +1,9 @@
+import { types } from 'node:util';
 import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../errors/saga-errors.js';
 import { leavesNothing } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
+import { leaveAlone } from './at-once.js';
 import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { Invoker } from './invoker.js';
@@ -55,8 +57,11 @@ export class AttemptRunner {
   /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
   private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
     let answer: unknown;
+    let done: { result: unknown } | undefined;
     try {
       answer = await this.bounded(probe, async () => invoke(probe.method, probe.context()));
+      // Here, since it may be a proxy, or a getter that throws.
+      if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
       this.options.log.warn(
         `Probe '${probe.method}' of step '${probe.step}': ${serializeError(error).message}`,
@@ -64,8 +69,7 @@ export class AttemptRunner {
       return failed;
     }
     if (answer === 'not-done') return { ...failed, unknown: false };
-    if (typeof answer === 'object' && answer !== null && 'done' in answer)
-      return this.completed(probe, answer.done);
+    if (done) return this.completed(probe, done.result);
     if (answer !== 'unknown') {
       this.options.log.warn(
         `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
@@ -157,10 +161,13 @@ export class AttemptRunner {
   ): boolean {
     if (!retryIf) return true;
     try {
-      return retryIf(error);
+      const answer: unknown = retryIf(error);
+      leaveAlone(answer);
+      if (types.isPromise(answer)) throw new TypeError('it has to answer at once, and returned a promise');
+      return Boolean(answer);
     } catch (thrown) {
       this.options.log.warn(
-        `retryIf of step '${step}' threw, so the step is retried: ${serializeError(thrown).message}`,
+        `retryIf of step '${step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
       );
       return true;
     }

@@ -1,9 +1,27 @@
 import { types } from 'node:util';
+import { cut } from '../definition/shown-value.js';
 import { SagaPayloadError } from '../errors/saga-errors.js';
 import { serializeError } from './serialize-error.js';
 
 /** Deeper values are refused: PostgreSQL's JSON parser and everyone's tools have a limit not far beyond. */
 const DEEPEST = 500;
+/** Longest key that a path shows in full. */
+const LONGEST_KEY = 200;
+/** A value takes a byte as JSON, or more; so often as many characters of text are read to tell its exact size. */
+const ROOM_PER_BYTE = 16;
+
+/** One walk through a value. */
+interface Walk {
+  readonly what: string;
+  readonly maxBytes: number;
+  /** The objects around the one that is looked at. */
+  readonly around: object[];
+  /**
+   * What may be read yet, in characters, before it is certain that the whole is too large. Without this bound a few
+   * arrays that hold each other twice, or a getter that makes ever more, would take for ever.
+   */
+  room: number;
+}
 
 /**
  * A value as JSON text, or undefined for undefined.
@@ -18,7 +36,7 @@ const DEEPEST = 500;
  * @throws SagaPayloadError naming the path
  */
 export function encodePayload(value: unknown, what: string, maxBytes: number): string | undefined {
-  const text = jsonOf(value, what);
+  const text = jsonOf(value, what, maxBytes);
   if (text === undefined) return undefined;
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
@@ -31,12 +49,13 @@ export function encodePayload(value: unknown, what: string, maxBytes: number): s
   return text;
 }
 
-function jsonOf(value: unknown, what: string): string | undefined {
+function jsonOf(value: unknown, what: string, maxBytes: number): string | undefined {
+  const walk = { what, maxBytes, around: [], room: maxBytes * ROOM_PER_BYTE };
   try {
-    return JSON.stringify(checked(value, what, [], 0, true));
+    return JSON.stringify(checked(value, what, walk, 0, true));
   } catch (error) {
     if (error instanceof SagaPayloadError) throw error;
-    // The traps of a proxy, or a text that is too long for a string.
+    // A text that is too long for a string.
     return refuse(what, `could not be read: ${serializeError(error).message}`);
   }
 }
@@ -78,19 +97,21 @@ const LOSSY: readonly (readonly [string, (value: object) => boolean])[] = [
  * Walks the value once and returns a plain copy of it, so that what was checked is what is stored, even if a
  * getter answers differently the second time.
  */
-function checked(value: unknown, path: string, seen: object[], depth: number, mayConvert: boolean): unknown {
+function checked(value: unknown, path: string, walk: Walk, depth: number, mayConvert: boolean): unknown {
+  if (value === undefined) return undefined;
+  take(walk, ROOM_PER_BYTE);
   switch (typeof value) {
     case 'string':
+      take(walk, value.length);
       checkString(value, path);
       return value;
     case 'number':
       if (!Number.isFinite(value)) refuse(path, `is ${value}, which JSON cannot carry`);
       return value;
     case 'boolean':
-    case 'undefined':
       return value;
     case 'object':
-      return value === null ? null : checkedObject(value, path, seen, depth, mayConvert);
+      return value === null ? null : checkedObject(value, path, walk, depth, mayConvert);
     case 'bigint':
       return refuse(path, 'is a bigint, which JSON cannot carry; store it as a string');
     default:
@@ -98,26 +119,30 @@ function checked(value: unknown, path: string, seen: object[], depth: number, ma
   }
 }
 
-function checkedObject(
-  value: object,
-  path: string,
-  seen: object[],
-  depth: number,
-  mayConvert: boolean,
-): unknown {
+function checkedObject(value: object, path: string, walk: Walk, depth: number, mayConvert: boolean): unknown {
   if (depth >= DEEPEST) refuse(path, `is nested more than ${DEEPEST} levels deep`);
-  if (seen.includes(value)) refuse(path, 'refers back to a value that contains it (a cycle)');
+  if (walk.around.includes(value)) refuse(path, 'refers back to a value that contains it (a cycle)');
+  try {
+    return readObject(value, path, walk, depth, mayConvert);
+  } catch (error) {
+    if (error instanceof SagaPayloadError) throw error;
+    // The traps of a proxy.
+    return refuse(path, `could not be read: ${serializeError(error).message}`);
+  }
+}
+
+function readObject(value: object, path: string, walk: Walk, depth: number, mayConvert: boolean): unknown {
   const toJSON = read(value, 'toJSON', path);
   const converts = mayConvert && typeof toJSON === 'function';
   const plain = isPlain(value);
   if (!plain) refuseLossy(value, path, converts);
-  if (converts) return checked(converted(value, toJSON as ToJSON, path), path, seen, depth, false);
-  if (!plain && types.isBoxedPrimitive(value)) return checked(value.valueOf(), path, seen, depth + 1, false);
-  seen.push(value);
+  if (converts) return checked(converted(value, toJSON as ToJSON, path), path, walk, depth, false);
+  if (!plain && types.isBoxedPrimitive(value)) return checked(value.valueOf(), path, walk, depth + 1, false);
+  walk.around.push(value);
   const copy = Array.isArray(value)
-    ? checkedArray(value, path, seen, depth)
-    : checkedRecord(value, path, seen, depth);
-  seen.pop();
+    ? checkedArray(value, path, walk, depth)
+    : checkedRecord(value, path, walk, depth);
+  walk.around.pop();
   return copy;
 }
 
@@ -139,27 +164,32 @@ function refuseLossy(value: object, path: string, converts: boolean): void {
   if (lossy) refuse(path, `is ${lossy[0]}, of which JSON would keep nothing`);
 }
 
-function checkedArray(value: unknown[], path: string, seen: object[], depth: number): unknown[] {
+function checkedArray(value: unknown[], path: string, walk: Walk, depth: number): unknown[] {
   return Array.from({ length: value.length }, (_, index) => {
     const where = `${path}[${index}]`;
-    const item = checked(read(value, String(index), where), where, seen, depth + 1, true);
+    const item = checked(read(value, String(index), where), where, walk, depth + 1, true);
     if (item === undefined) refuse(where, 'is undefined, which JSON cannot carry in an array; use null');
     return item;
   });
 }
 
-function checkedRecord(value: object, path: string, seen: object[], depth: number): object {
+function checkedRecord(value: object, path: string, walk: Walk, depth: number): object {
   // A null prototype, so that a key named __proto__ is a key like any other.
   const copy = Object.create(null) as Record<string, unknown>;
   for (const key of Object.keys(value)) {
-    const where = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
-      ? `${path}.${key}`
-      : `${path}[${JSON.stringify(key)}]`;
+    take(walk, key.length);
+    const where = path + stepOfPath(key);
     checkString(key, where);
-    const item = checked(read(value, key, where), where, seen, depth + 1, true);
-    if (item !== undefined) copy[key] = item;
+    const item = checked(read(value, key, where), where, walk, depth + 1, true);
+    if (item === undefined) walk.room += key.length;
+    else copy[key] = item;
   }
   return copy;
+}
+
+function stepOfPath(key: string): string {
+  if (key.length > LONGEST_KEY) return `[${JSON.stringify(cut(key, LONGEST_KEY))}]`;
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 function read(value: object, key: string, path: string): unknown {
@@ -178,6 +208,16 @@ function converted(value: object, toJSON: ToJSON, path: string): unknown {
   } catch (error) {
     return refuse(path, `could not be converted by its toJSON(): ${serializeError(error).message}`);
   }
+}
+
+function take(walk: Walk, room: number): void {
+  walk.room -= room;
+  if (walk.room >= 0) return;
+  refuse(
+    walk.what,
+    `is larger than maxPayloadBytes (${walk.maxBytes}) as JSON; keep large data elsewhere and pass its key, or raise ` +
+      `maxPayloadBytes`,
+  );
 }
 
 function checkString(value: string, path: string): void {

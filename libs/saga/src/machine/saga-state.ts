@@ -5,8 +5,18 @@ import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
  * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
  * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
  */
-export type SagaStatus =
-  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
+export const SAGA_STATUSES = [
+  'running',
+  'compensating',
+  'completed',
+  'compensated',
+  'stuck',
+  'suspended',
+  'paused',
+  'aborted',
+] as const;
+
+export type SagaStatus = (typeof SAGA_STATUSES)[number];
 
 export type StepStatus =
   | 'pending'
