@@ -21,8 +21,8 @@ export interface AttemptRunnerOptions {
 
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
 
-/** An attempt that timed out: told apart from what a method throws by identity. */
-class AttemptTimedOut extends Error {}
+/** An attempt that timed out: told apart from what a method throws by identity, since that may be a proxy that throws. */
+const TIMED_OUT = Symbol('timed out');
 
 /** Makes attempts: calls the method, bounds it in time, and says what happened as an event for the machine. */
 export class AttemptRunner {
@@ -63,8 +63,9 @@ export class AttemptRunner {
       // Here, since it may be a proxy, or a getter that throws.
       if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
+      const thrown = error === TIMED_OUT ? probe.abortedBy : error;
       this.options.log.warn(
-        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(error).message}`,
+        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
       );
       return failed;
     }
@@ -110,7 +111,7 @@ export class AttemptRunner {
   /** What a failed attempt means. A transactional one was rolled back, so its outcome is always known. */
   failed(attempt: StepAttempt, error: unknown): SagaEvent {
     const { kind, node } = attempt.action;
-    const timedOut = error instanceof AttemptTimedOut;
+    const timedOut = error === TIMED_OUT;
     const thrown = timedOut ? attempt.abortedBy : error;
     const rejected = isCoded(thrown, 'SAGA_STEP_REJECTED');
     const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
@@ -146,7 +147,8 @@ export class AttemptRunner {
             'timeout',
           ),
         );
-        reject(new AttemptTimedOut());
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
+        reject(TIMED_OUT);
       });
       call()
         .then(resolve, reject)

@@ -166,6 +166,8 @@ const REFUSED: readonly (readonly [string, () => unknown, string?])[] = [
   ['a getter that throws', () => ({ get a() { return fail(); } }), '.a'], // prettier-ignore
   ['a getter that throws nothing', () => ({ get a() { return failWith(undefined); } }), '.a'], // prettier-ignore
   ['a toJSON that throws', () => ({ toJSON: fail })],
+  ['a toJSON that throws a revoked proxy', () => ({ toJSON: () => failWith(revoked({})) })],
+  ['a getter that throws a revoked proxy', () => ({ get a() { return failWith(revoked({})); } }), '.a'], // prettier-ignore
   ['a toJSON that gives a bigint', () => ({ toJSON: () => [1n] }), '[0]'],
   ['a toJSON that gives a Date', () => ({ toJSON: () => new Date(0) })],
   ['a proxy that throws', () => new Proxy({}, { get: fail })],

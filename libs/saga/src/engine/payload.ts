@@ -22,6 +22,8 @@ interface Walk {
    * arrays that hold each other twice, or a getter that makes ever more, would take for ever.
    */
   room: number;
+  /** What came of it, if a part was refused: told by this, since a getter may throw a proxy that itself throws. */
+  refusal?: SagaPayloadError;
 }
 
 /**
@@ -55,7 +57,7 @@ function jsonOf(value: unknown, what: string, maxBytes: number): string | undefi
   try {
     return JSON.stringify(checked(value, walk, true));
   } catch (error) {
-    if (error instanceof SagaPayloadError) throw error;
+    if (walk.refusal) throw walk.refusal;
     // A getter, the trap of a proxy, or a text that is too long for a string.
     return refuse(walk, `could not be read: ${serializeError(error).message}`);
   }
@@ -212,9 +214,10 @@ function checkString(value: string, walk: Walk): void {
   if (!value.isWellFormed()) refuse(walk, 'contains half of a surrogate pair, which PostgreSQL cannot store');
 }
 
-function refuse({ what, keys }: Walk, problem: string): never {
-  const path = what + keys.map(stepOfPath).join('');
-  throw new SagaPayloadError(`${path} ${problem}.`, path);
+function refuse(walk: Walk, problem: string): never {
+  const path = walk.what + walk.keys.map(stepOfPath).join('');
+  walk.refusal = new SagaPayloadError(`${path} ${problem}.`, path);
+  throw walk.refusal;
 }
 
 function stepOfPath(key: string | number): string {
