@@ -49,7 +49,7 @@ export function readRetryPolicy(
   policy: RetryPolicy,
   what: string,
 ): { resolved?: ResolvedRetryPolicy; flaws: readonly Flaw[] } {
-  if (typeof policy !== 'object' || policy === null) {
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) {
     const problem = `${what} is ${shown(policy)}`;
     return { flaws: [{ problem, mend: 'give a policy such as { attempts: 3 }' }] };
   }

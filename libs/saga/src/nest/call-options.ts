@@ -32,8 +32,9 @@ export function readOptions<T extends object>(
 
 /** The entries of an object that is read once; undefined: it is none, or cannot be read. */
 export function entriesOf(given: unknown): [string, unknown][] | undefined {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
+  if (typeof given !== 'object' || given === null) return undefined;
   try {
+    if (Array.isArray(given)) return undefined;
     const entries: [string, unknown][] = Object.entries(given);
     // A Map, or a Date, has none of that kind, and would be taken for an object that is empty.
     return entries.length > 0 || isPlain(given) ? entries : undefined;

@@ -4,6 +4,7 @@ import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy
 import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
 import { shown } from '../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import { serializeError } from '../engine/serialize-error.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 
 export interface SagaModuleOptions {
@@ -89,6 +90,19 @@ const SHORTEST_POLL = 10;
  * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
  */
 export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
+  let problem: string;
+  try {
+    const read = readOptions(options);
+    if (!Array.isArray(read)) return read;
+    problem = `${read.join('. ')}.`;
+  } catch (error) {
+    problem = `the options could not be read: ${serializeError(error).message}`;
+  }
+  throw new SagaConfigurationError(`SagaModule.forRoot: ${problem}`);
+}
+
+/** The options with their defaults, or all that is wrong with them. */
+function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
   const duration = (value: Duration, name: string, least: number): number => {
     const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
@@ -117,7 +131,7 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
 
   unknown(options, OPTIONS, '');
   const worker = options.worker === undefined ? {} : options.worker;
-  if (worker !== false && (typeof worker !== 'object' || worker === null))
+  if (worker !== false && (typeof worker !== 'object' || worker === null || Array.isArray(worker)))
     problems.push(`worker is ${shown(worker)}; give false, or an object of its options`);
   else if (worker) unknown(worker, WORKER_OPTIONS, 'worker.');
   if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
@@ -161,6 +175,5 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
     compensationRetry: options.compensationRetry,
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
   };
-  if (problems.length > 0) throw new SagaConfigurationError(`SagaModule.forRoot: ${problems.join('. ')}.`);
-  return resolved;
+  return problems.length > 0 ? problems : resolved;
 }

@@ -95,7 +95,11 @@ export function timeOf(date: unknown): number | undefined {
 }
 
 function canQuery(manager: unknown): boolean {
-  return typeof (manager as Partial<EntityManager> | null)?.query === 'function';
+  try {
+    return typeof (manager as Partial<EntityManager> | null)?.query === 'function';
+  } catch {
+    return false;
+  }
 }
 
 export function isUuid(value: unknown): value is string {
