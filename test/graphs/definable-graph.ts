@@ -28,24 +28,30 @@ const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
  * place of sub-sagas, which end when they will.
  */
 export function definable(graph: SagaGraph): SagaGraph {
-  let steps: StepNode[] = withoutRaces([...graph.steps.values()]).map((node) => ({
+  const steps = withoutRaces([...graph.steps.values()]).map((node): StepNode => ({
     ...node,
     kind: 'step',
     child: undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
   }));
+  return mended({ ...graphOf(...steps), onFailure: graph.onFailure });
+}
+
+/** The same graph, without what a definition refuses. */
+export function mended(graph: SagaGraph): SagaGraph {
+  let steps = [...graph.steps.values()];
   for (;;) {
     const made = { ...graphOf(...steps), onFailure: graph.onFailure };
     const [finding] = analyzeGraph(made);
     if (!finding) return made;
     const at = steps.findIndex(({ name }) => name === finding.step);
-    const mended = MENDS.map((mend) => mend(steps[at]!)).filter((node) => node !== undefined);
+    const variants = MENDS.map((mend) => mend(steps[at]!)).filter((node) => node !== undefined);
     const isMended = (node: StepNode) =>
       !analyzeGraph(graphOf(...steps.with(at, node))).some(
         ({ step, problem }) => step === finding.step && problem === finding.problem,
       );
-    steps = steps.with(at, mended.find(isMended) ?? mended.at(-1)!);
+    steps = steps.with(at, variants.find(isMended) ?? variants.at(-1)!);
   }
 }
 

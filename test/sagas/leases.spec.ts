@@ -318,7 +318,7 @@ describe('a saga that keeps taking its worker down', () => {
     }
     const web = await apps.start({ sagas: [Order], options: { worker: false } });
     const order = await web.sagas.start(Order, {});
-    await apps.sql(`UPDATE saga.instance SET takeovers = 5, locked_by = 'lost'`);
+    await apps.sql(`UPDATE saga.instance SET takeovers = 5, losses = 5, locked_by = 'lost'`);
     await apps.start({ sagas: [Order], options: worker({}) });
     expect((await order.outcome()).status).toBe('stuck');
     expect((await web.sagas.get(order.id)).waitingFor).toEqual({ kind: 'person', steps: ['reserve'] });

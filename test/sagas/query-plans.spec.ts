@@ -88,8 +88,11 @@ const newSagas = (given: Partial<NewSaga> = {}, count = BATCH): NewSaga[] =>
     ...given,
   }));
 
+/** Each is later than all before. */
+let checkpoints = 0;
+
 const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'charge']): Checkpoint => ({
-  ...{ id, epoch: 1, step: 'charge', cancelSeen: false },
+  ...{ id, epoch: 1, number: (checkpoints += 1), step: 'charge', advances: true, cancelSeen: false },
   changed,
   state: {
     status: 'running',

@@ -5,6 +5,10 @@ export class Mutex {
   private readonly waiting: ((release: Release) => void)[] = [];
   private isTaken = false;
 
+  get isFree(): boolean {
+    return !this.isTaken;
+  }
+
   /** Gives the function that lets the next one in: at once if it is free, which costs no promise. */
   acquire(): Release | Promise<Release> {
     if (this.isTaken) return new Promise((resolve) => this.waiting.push(resolve));

@@ -3,6 +3,8 @@ import { type SagaState, stepState } from '../machine/saga-state.js';
 
 /** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
 const SLACK = { part: 0.1, least: 50, most: 1_000 };
+/** A process that was stopped for a while is not that slow. */
+const LONGEST_LEAD = 10_000;
 
 /**
  * How long (ms) after its time an attempt may still begin. An attempt begins a little after the time it was given,
@@ -23,4 +25,18 @@ export function needsPermit({ kind, node, key }: Action, state: SagaState, now: 
 /** A time of the store, as this process sees it: what may begin at once is due here too, whose clock is behind. */
 export function mayBegin(time: number, storeNow: number, now: number): number {
   return time <= storeNow ? Math.min(time, now) : time;
+}
+
+/**
+ * How long before its time an attempt has to be taken in hand in this process: where answers take longer than a
+ * permit is good for, permits are asked for times to come, and whoever waits for one comes before it is due.
+ */
+export class PermitLead {
+  /** Milliseconds; 0 where answers are quick. */
+  lead = 0;
+
+  /** An answer of a limit with this slack took so long (ms). */
+  answered(took: number, slack: number): void {
+    this.lead = took > slack / 2 ? Math.min(LONGEST_LEAD, 2 * took) : 0;
+  }
 }

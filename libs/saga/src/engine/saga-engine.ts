@@ -166,6 +166,7 @@ export class SagaEngine {
     const mayLease = !waits && saga.lockKey === undefined;
     const leased = mayLease && (this.worker?.reserve(saga) ?? false);
     const sent = { ...saga, leased };
+    const sentAt = this.clock.monotonic();
     let result: StartResult;
     try {
       result = await this.starts.write(sent);
@@ -177,6 +178,7 @@ export class SagaEngine {
     if (leased) {
       this.worker!.runReserved(
         result.created && result.leased ? toStored(sent, this.lease, result.now) : undefined,
+        sentAt,
       );
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))
@@ -306,8 +308,10 @@ function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
     ...saga,
     state: saga.timeout === undefined ? INITIAL : { ...INITIAL, deadline: now + saga.timeout },
     epoch: 1,
+    checkpoints: 0,
     lockedBy: lease.worker,
     takeovers: 0,
+    losses: 0,
     createdAt: now,
     updatedAt: now,
     stepTimes: new Map(),

@@ -1,11 +1,17 @@
 import { v7 as uuidv7 } from 'uuid';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import type { Invoker } from './invoker.js';
 import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
 import { systemClock } from './clock.js';
+import { PermitLead } from './permits.js';
 import { SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
+
+type SagaRunArguments = [StoredSaga, SagaGraph, Invoker, SagaRunPorts];
 
 const SAGA: StoredSaga = {
   id: '01920000-0000-7000-8000-000000000001',
@@ -14,14 +20,23 @@ const SAGA: StoredSaga = {
   priority: 0,
   state: INITIAL,
   epoch: 1,
+  checkpoints: 0,
   takeovers: 0,
+  losses: 0,
   createdAt: 0,
   updatedAt: 0,
   stepTimes: new Map(),
 };
 
-const CHANCE = { clock: systemClock, random: () => 0 };
+/** Its lease is new, and long. */
+const CHANCE = {
+  ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
+  permits: new PermitLead(),
+};
 const log = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
+
+const runOf = (...[saga, graph, invoke, ports]: SagaRunArguments) =>
+  new SagaRun(saga, graph, invoke, ports, systemClock.monotonic());
 
 describe('what a transactional step committed', () => {
   test.each([
@@ -30,7 +45,7 @@ describe('what a transactional step committed', () => {
   ])('%s when shutdown interrupts the run during the commit', async (_, graph) => {
     const written: Checkpoint[] = [];
     const [staged, committed] = [gate(), gate()];
-    const run = new SagaRun(SAGA, graph, () => 'booked', {
+    const run = runOf(SAGA, graph, () => 'booked', {
       ...portsTo(written),
       store: {
         transact: async (work) => {
@@ -58,6 +73,84 @@ describe('what a transactional step committed', () => {
   });
 });
 
+test('a transactional step that ends after the run has given the saga back is rolled back', async () => {
+  const written: Checkpoint[] = [];
+  const [begun, goesOn, rolledBack] = [gate(), gate(), gate()];
+  const graph = sequenceOf(stepOf('book', { transactional: true }));
+  const book = async () => {
+    begun.open();
+    await goesOn.passed;
+  };
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    try {
+      written.push(await work(undefined as never));
+      return 'saved';
+    } finally {
+      rolledBack.open();
+    }
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
+  const ended = run.advance();
+  await begun.passed;
+  run.drain();
+  run.interrupt();
+  expect(await ended).toMatchObject({ type: 'released' });
+  goesOn.open();
+  await rolledBack.passed;
+  expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
+});
+
+test('nothing begins that a transaction is about to leave without need', async () => {
+  const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
+  const graph = graphOf(
+    stepOf('ask'),
+    stepOf('slow', { after: ['ask'] }),
+    stepOf('quick', { transactional: true }),
+    stepOf('go on', { after: ['slow', 'quick'], join: 'any' }),
+  );
+  const called: string[] = [];
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    await work(undefined as never);
+    staged.open();
+    await committed.passed;
+    return 'saved';
+  };
+  const invoke = async (method: string) => {
+    called.push(method);
+    if (method === 'quick') await saving.passed;
+  };
+  const checkpoint = async () => {
+    saving.open();
+    await saved.passed;
+    return 'saved' as const;
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
+  const ended = run.advance();
+  await saving.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  // That the first is recorded lets the second be committed, and the third begin.
+  saved.open();
+  await staged.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  committed.open();
+  await ended;
+  expect(called).toEqual(['ask', 'quick', 'go on', 'undo ask']);
+});
+
+test('a checkpoint that cannot be sent any more at shutdown, and may have arrived, is left to whoever takes over', async () => {
+  let tries = 0;
+  const checkpoint = async (): Promise<never> => {
+    tries += 1;
+    throw new SagaUnavailableError('The write may or may not have arrived.');
+  };
+  const store = { transact: undefined as never, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
+  expect(await run.advance()).toEqual({ type: 'fenced' });
+  expect(tries).toBe(1);
+});
+
 describe('what a sub-saga came to', () => {
   it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
     const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });
@@ -71,7 +164,7 @@ describe('what a sub-saga came to', () => {
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
     const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
     const children = new ChildSagas({ ...ports, latest: undefined as never });
-    const run = new SagaRun({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
+    const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
     expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
     expect(storedBefore).toBe('completed');
   });
@@ -105,7 +198,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       if (method === 'next' && recorded !== 'completed')
         early.push(`at a pace of ${pace} ms: first is recorded as ${recorded}`);
     };
-    const run = new SagaRun(SAGA, graph, invoke, {
+    const run = runOf(SAGA, graph, invoke, {
       attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => now, log }),
       checkpoint: async ({ state }) => {
         recorded = state.steps.get('first')?.status ?? 'nothing';
@@ -136,7 +229,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     known = recorded;
     begun.open();
   };
-  const run = new SagaRun(SAGA, graph, invoke, {
+  const run = runOf(SAGA, graph, invoke, {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
     checkpoint: async ({ state }) => {
       recorded = state.steps.get('delayed')?.status;
@@ -158,7 +251,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
 test('a cancellation that is found as the start of an at-most-once step is recorded is heeded at once', async () => {
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];
-  const run = new SagaRun(SAGA, graph, (method) => void called.push(method), {
+  const run = runOf(SAGA, graph, (method) => void called.push(method), {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
     store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
@@ -172,6 +265,102 @@ test('a cancellation that is found as the start of an at-most-once step is recor
   });
   expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'compensated' } });
   expect(called).toEqual([]);
+});
+
+describe('a run whose lease may have run out', () => {
+  const graph = sequenceOf(stepOf('book'));
+  const old = systemClock.monotonic() - 120_000;
+
+  test('begins nothing once another has taken over', async () => {
+    const called: string[] = [];
+    const ports = { ...portsTo([]), renew: async (run: SagaRun) => run.fence() };
+    const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins no transactional step again whose transaction was too long in beginning', async () => {
+    const called: string[] = [];
+    const transact: SagaRunPorts['store']['transact'] = async (work) => {
+      run.leasedAt = old;
+      await work(undefined as never);
+      return 'saved';
+    };
+    const run: SagaRun = runOf(
+      SAGA,
+      sequenceOf(stepOf('book', { transactional: true })),
+      (method) => void called.push(method),
+      {
+        ...portsTo([]),
+        store: { transact, edit: async () => undefined, isTransient: () => false },
+        renew: async () => {
+          run.leasedAt = systemClock.monotonic();
+          run.fence();
+        },
+      },
+    );
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins what is next once it has extended it', async () => {
+    let renewals = 0;
+    const renew = async (run: SagaRun) => {
+      // The first answer is lost.
+      if ((renewals += 1) > 1) run.leasedAt = systemClock.monotonic();
+    };
+    const run = new SagaRun(SAGA, graph, () => renewals, { ...portsTo([]), renew }, old);
+    expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+    expect(run.state.steps.get('book')?.result).toBe('2');
+  });
+
+  test('does not begin an at-most-once step whose start took too long to record', async () => {
+    const called: string[] = [];
+    const ports = portsTo([]);
+    const run: SagaRun = new SagaRun(
+      SAGA,
+      sequenceOf(stepOf('book', { idempotent: false })),
+      (method) => void called.push(method),
+      {
+        ...ports,
+        checkpoint: async () => {
+          run.leasedAt = old;
+          return 'saved';
+        },
+        renew: async () => run.fence(),
+      },
+      systemClock.monotonic(),
+    );
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+});
+
+test('a rate limit whose answers come too late to be of use is asked for times to come', async () => {
+  const graph = sequenceOf(stepOf('book', { rateLimit: { count: 1, per: 500 } }));
+  let now = 1_000;
+  const aheads: (number | undefined)[] = [];
+  const clock = { ...systemClock, monotonic: () => now, after: systemClock.after };
+  const run = new SagaRun(
+    SAGA,
+    graph,
+    () => 'booked',
+    {
+      ...portsTo([]),
+      permits: new PermitLead(),
+      clock: { ...clock, after: (delay, call) => ((now += delay), systemClock.after(0, call)) },
+      now: () => now,
+      reserve: async ({ ahead = 0 }) => {
+        aheads.push(ahead);
+        const asked = now;
+        now += 300;
+        return { times: [asked + 150 + ahead], now: asked + 150 };
+      },
+    },
+    now,
+  );
+  expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
+  expect(aheads).toEqual([0, 600]);
 });
 
 function gate(): { open(): void; passed: Promise<void> } {

@@ -1,5 +1,5 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
-import { StepAbortedError } from '../errors/saga-errors.js';
+import { SagaUnavailableError, StepAbortedError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { relationsOf } from '../machine/graph-relations.js';
@@ -9,18 +9,20 @@ import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
-import type { Clock } from './clock.js';
+import { type Clock, sleep } from './clock.js';
 import { describeStep } from './describe-step.js';
 import type { EngineLog } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
-import { mayBegin, needsPermit, permitSlack } from './permits.js';
+import { needsPermit, type PermitLead } from './permits.js';
 import { RunChildren } from './run-children.js';
+import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
+import { transientWait } from './transient-wait.js';
 import {
   attemptInTransaction,
   isFailure,
@@ -35,11 +37,17 @@ export interface SagaRunPorts {
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
+  /** The same for all runs of a worker. */
+  readonly permits: PermitLead;
   /** The store's time. */
   readonly now: () => number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly maxPayloadBytes: number;
+  /** Milliseconds of a lease. */
+  readonly lease: number;
+  /** Asks whether the lease still is this run's, and extends it. */
+  readonly renew: (run: SagaRun) => Promise<void>;
   /** Why a cancellation was asked for; undefined: the lease is lost. */
   readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
   readonly children: ChildSagas;
@@ -51,6 +59,9 @@ export type RunEnd =
   | { readonly type: 'settled'; readonly state: SagaState }
   | { readonly type: 'released'; readonly dueAt: number | undefined }
   | { readonly type: 'fenced' };
+
+/** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
+const SAFE_PART = 0.9;
 
 const STARTED = {
   run: 'step-started',
@@ -66,7 +77,7 @@ type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } 
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
 export class SagaRun implements TransactionHost {
-  /** Monotonic time at which the lease was last extended. */
+  /** Monotonic time at which it was asked for the lease, or for its last extension. */
   leasedAt: number;
   private readonly record: RunRecord;
   private readonly inbox: Inbox<RunMessage>;
@@ -79,6 +90,9 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
+  /** Of its last checkpoint. */
+  private number: number;
+  private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;
 
@@ -87,9 +101,12 @@ export class SagaRun implements TransactionHost {
     private readonly graph: SagaGraph,
     private readonly invoke: Invoker,
     private readonly ports: SagaRunPorts,
+    leasedAt: number,
   ) {
-    this.leasedAt = ports.clock.monotonic();
+    this.number = saga.checkpoints;
+    this.leasedAt = leasedAt;
     this.inbox = new Inbox(ports.clock);
+    this.permits = new RunPermits(saga.name, ports);
     this.record = new RunRecord(graph, saga.state, ports.now);
     if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
   }
@@ -180,7 +197,9 @@ export class SagaRun implements TransactionHost {
         await this.saveProgress();
         continue;
       }
-      const asked = !this.draining && (await this.beginAll(decision.actions));
+      const begins = !this.draining && decision.actions.length > 0;
+      if (begins && (await this.madeSure())) continue;
+      const asked = begins && (await this.beginAll(decision.actions));
       if (this.fenced) return { type: 'fenced' };
       // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
       if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
@@ -199,6 +218,7 @@ export class SagaRun implements TransactionHost {
   /** Nothing is under way, and nothing will be begun here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
+    if (!this.draining && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
     return this.attempts.size === 0 && this.inbox.isEmpty && (this.draining || next.actions.length === 0);
   }
@@ -210,7 +230,7 @@ export class SagaRun implements TransactionHost {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
-      dueAt = decision.actions.length > 0 ? this.ports.now() : decision.wakeAt;
+      dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
       const { settle } = decision;
       const state =
         settle === undefined
@@ -242,24 +262,47 @@ export class SagaRun implements TransactionHost {
     if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
-      if (result !== 'saved') return;
+      if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
+      if (result !== 'saved' || !this.isLeaseSafe) return;
     } else {
       for (const event of started) this.apply(event);
     }
     for (const action of begun) this.beginAttempt(this.attempt(action));
   }
 
+  /** An answer that was long in coming may have come when another has taken over already. */
+  get isLeaseSafe(): boolean {
+    const { clock, lease } = this.ports;
+    return !this.fenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
+  }
+
+  async extendLease(): Promise<void> {
+    const { clock, random, renew } = this.ports;
+    for (let tries = 0; ; tries += 1) {
+      await renew(this);
+      if (this.isLeaseSafe || this.fenced || this.draining) return;
+      await sleep(clock, transientWait(tries, random()));
+    }
+  }
+
+  /** Nothing is to begin before this is known; true: it took time to find out. */
+  private async madeSure(): Promise<boolean> {
+    if (!this.isLeaseSafe) {
+      await this.extendLease();
+      return true;
+    }
+    // What a transaction is about to commit may leave nothing to begin.
+    if (this.writing.isFree) return false;
+    (await this.writing.acquire())();
+    return true;
+  }
+
   /** Asks the rate limits when these may begin. */
   private async reserve(limited: readonly Action[]): Promise<void> {
     for (const node of new Set(limited.map((action) => action.node))) {
       const actions = limited.filter((action) => action.node === node);
-      const { count, per } = node.rateLimit!;
-      const limit = { saga: this.saga.name, step: node.name, count, per: per + permitSlack(per) };
       try {
-        const { times, now } = await this.ports.reserve(limit, actions.length);
-        actions.forEach(({ key }, n) =>
-          this.apply({ type: 'permitted', step: key, at: mayBegin(times[n]!, now, this.ports.now()) }),
-        );
+        for (const event of await this.permits.ask(node, actions)) this.apply(event);
       } catch (error) {
         this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
         return this.fence();
@@ -313,8 +356,9 @@ export class SagaRun implements TransactionHost {
     if (kind === 'run' && this.cancelAsked) this.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
-  async stage(event: SagaEvent): Promise<Staged> {
+  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
     const release = await this.writing.acquire();
+    if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);
     let candidate = state;
     // The last step's transaction also finishes the saga.
@@ -409,7 +453,9 @@ export class SagaRun implements TransactionHost {
   private unstorable({ state, changed }: Checkpoint, error: unknown): CheckpointResult {
     this.ports.log.error(`Saga ${this.id}: a checkpoint was refused: ${serializeError(error).message}`);
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
-    if (fresh.length === 0 || this.ports.store.isTransient(error)) {
+    // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
+    const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
+    if (fresh.length === 0 || isUnknown) {
       this.fence();
       return 'fenced';
     }
@@ -419,13 +465,17 @@ export class SagaRun implements TransactionHost {
 
   private checkpointOf(state: SagaState, next: Decision, release?: { dueAt?: number }): Checkpoint {
     const { name, lock, parent } = this.saga;
+    this.number += 1;
     return {
       id: this.id,
       epoch: this.epoch,
+      number: this.number,
       state,
       changed: this.record.changedIn(state),
       elapsed: this.elapsed,
       step: describeStep(state, next),
+      // What is given back to wait for its time may have come to nothing.
+      advances: release === undefined || this.record.hasNews || isSettled(state.status),
       cancelSeen: this.cancelSeen,
       release,
       lock: lock && { name, key: lock.key },

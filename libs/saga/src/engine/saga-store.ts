@@ -72,11 +72,15 @@ export interface StoredSaga {
   readonly state: SagaState;
   /** The fencing token: every claim and every operator's edit raises it. */
   readonly epoch: number;
+  /** The number of the last checkpoint. */
+  readonly checkpoints: number;
   readonly lockedBy?: string;
   /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: at rest. */
   readonly dueAt?: number;
   /** How often it was taken over from a lost worker since anything was recorded. */
   readonly takeovers: number;
+  /** The same since anything of it came to an end: what only waits, and is lost again and again, is recorded in between. */
+  readonly losses: number;
   readonly cancelRequested?: { readonly reason?: string };
   readonly parent?: Parent;
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
@@ -100,6 +104,8 @@ export interface SagaLock {
 export interface Checkpoint {
   readonly id: string;
   readonly epoch: number;
+  /** Higher than that of any before: one that arrives after later ones (its connection broke) changes nothing any more. */
+  readonly number: number;
   readonly state: SagaState;
   /** Names of the steps to write: those that changed. */
   readonly changed: readonly string[];
@@ -107,6 +113,8 @@ export interface Checkpoint {
   readonly elapsed?: ReadonlyMap<string, number>;
   /** Where it stands, for people who look at the row: the steps under way or next. */
   readonly step: string;
+  /** Something of it has come to an end: its losses count anew. */
+  readonly advances: boolean;
   /** The holder of the lease knows of the cancellation, if there is one. */
   readonly cancelSeen: boolean;
   /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */
@@ -124,7 +132,10 @@ export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
   return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
 }
 
-/** `fenced`: the lease is another's. `cancelled`: a cancellation was asked for that the checkpoint does not know of. */
+/**
+ * `saved`: it is stored, now or by an earlier try whose answer was lost. `fenced`: the lease is another's.
+ * `cancelled`: a cancellation was asked for that the checkpoint does not know of.
+ */
 export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';
 
 export interface ClaimRequest {
@@ -155,12 +166,14 @@ export interface Claim {
   readonly failure?: unknown;
 }
 
-/** At most `count` attempts of a saga's step may begin within any `per` milliseconds. */
+/** At most `count` attempts of a saga's step may begin within any `per` milliseconds, the first of them in `ahead`. */
 export interface RateLimit {
   readonly saga: string;
   readonly step: string;
   readonly count: number;
   readonly per: number;
+  /** Milliseconds, for those to whom the answer takes its time; default: 0. */
+  readonly ahead?: number;
 }
 
 export interface Reservation {

@@ -19,7 +19,12 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
-  stage(event: SagaEvent): Promise<Staged>;
+  /** No other can have taken over. */
+  readonly isLeaseSafe: boolean;
+  /** Until it is safe, lost, or there is nothing to be begun any more. */
+  extendLease(): Promise<void>;
+  /** Undefined: nobody waits for this attempt any more, and it must not be committed. */
+  stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
   /** What was staged is durable. */
   adopt(staged: Staged): void;
   refused(result: CheckpointResult): Promise<void>;
@@ -53,15 +58,20 @@ export async function attemptInTransaction(
     let staged: Staged | undefined;
     try {
       const result = await store.transact(async (manager) => {
+        // A transaction can be long in beginning, and is tried again.
+        if (!host.isLeaseSafe) await host.extendLease();
+        if (!host.isLeaseSafe) throw new LeftBehind();
         event = await attempts.run(attempt, invoke, manager);
         if (isFailure(event)) throw new RolledBack();
-        staged = await host.stage(event);
+        staged = await host.stage(attempt, event);
+        if (!staged) throw new LeftBehind();
         return staged.checkpoint;
       });
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
+      if (error instanceof LeftBehind) return undefined;
       const failure = event && isFailure(event) ? event : undefined;
       const transient = failure ? isTransientFailure(failure, store) : store.isTransient(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
@@ -124,6 +134,9 @@ function isTransientFailure({ error }: FailureEvent, store: TransactionPorts['st
 function backoff(tries: number, { clock, random }: TransactionPorts): Promise<void> {
   return sleep(clock, transientWait(tries, random()));
 }
+
+/** Rolls back what comes to its end after the run has given the saga back, or lost it; never seen outside. */
+class LeftBehind extends Error {}
 
 /** Rolls a transaction back; never seen outside. */
 class RolledBack extends Error {}

@@ -9,6 +9,7 @@ import type { EngineLog } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
+import { PermitLead } from './permits.js';
 import { type RunEnd, SagaRun, type SagaRunPorts } from './saga-run.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
@@ -90,6 +91,9 @@ export class Worker {
       attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now }),
       now,
       maxPayloadBytes,
+      permits: new PermitLead(),
+      lease: lease.duration,
+      renew: (run) => this.leases.renew([run]),
       cancellation: (run) => this.leases.cancellationOf(run),
     };
   }
@@ -125,10 +129,13 @@ export class Worker {
     this.claimIfRoom();
   }
 
-  /** Runs a saga that room was reserved for; undefined: it was not stored, so there is none. */
-  runReserved(saga: StoredSaga | undefined): void {
+  /**
+   * Runs a saga that room was reserved for; undefined: it was not stored, so there is none.
+   * @param leasedAt monotonic time, not after its lease began
+   */
+  runReserved(saga: StoredSaga | undefined, leasedAt: number): void {
     this.reserved -= 1;
-    if (saga) this.run(saga);
+    if (saga) this.run(saga, leasedAt);
     else this.claimIfRoom();
   }
 
@@ -200,11 +207,12 @@ export class Worker {
   private async claim(): Promise<void> {
     // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
+    const askedAt = this.ports.clock.monotonic();
     try {
       const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
       this.ports.storeClock.observe(now);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
-      for (const saga of sagas) this.run(saga);
+      for (const saga of sagas) this.run(saga, askedAt);
       if (failure !== undefined) this.logFailedClaim(failure);
       // What was kept free for new sagas is for those that are due.
       if (this.moreDue && this.free > 0) this.claimAgain = true;
@@ -255,9 +263,9 @@ export class Worker {
     }
   }
 
-  private run(saga: StoredSaga): void {
+  private run(saga: StoredSaga, leasedAt: number): void {
     const bound = this.ports.bindings.of(saga)!;
-    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts);
+    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
     run.begin(this.before(saga, bound.graph));
     if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
     // The lease ran out and was claimed again right here.
@@ -298,8 +306,9 @@ export class Worker {
         step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
     );
     if (saga.takeovers > 0 || interrupted) {
-      const [count, bound, now] = [saga.takeovers, this.options.maxTakeovers, this.ports.storeClock.now()];
-      events.push({ type: 'taken-over', count, bound, now });
+      const { takeovers: count, losses } = saga;
+      const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
+      events.push({ type: 'taken-over', count, losses, bound, now });
     }
     if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
     return events;

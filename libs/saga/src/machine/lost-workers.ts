@@ -14,7 +14,7 @@ import { withError, withStep } from './step-changes.js';
 export function takenOver(
   graph: SagaGraph,
   state: SagaState,
-  { count, bound, now }: Extract<SagaEvent, { type: 'taken-over' }>,
+  { count, losses = count, bound, now }: Extract<SagaEvent, { type: 'taken-over' }>,
 ): SagaState {
   if (state.status !== 'running' && state.status !== 'compensating') return state;
   let next = state;
@@ -24,10 +24,10 @@ export function takenOver(
     suspects = suspectsOf(graph, next, now);
     for (const key of suspects) next = attemptLost(graph, next, key, now);
   }
-  if (count <= bound) return next;
+  if (losses <= bound) return next;
   const error = {
     name: 'WorkerLostError',
-    message: `The worker was lost ${count} times with this saga, with nothing recorded in between`,
+    message: `The worker was lost ${losses} times with this saga, with nothing recorded in between`,
   };
   const during = next.status === 'running' ? 'step' : 'compensation';
   for (const key of suspects) {

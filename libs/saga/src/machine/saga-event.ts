@@ -56,7 +56,15 @@ export type SagaEvent =
   /** The worker lets go of attempts that are under way (shutdown): what they did is unknown. */
   | { readonly type: 'interrupted'; readonly now: number }
   /** Another worker held this saga and was lost, `count` times since anything was recorded. */
-  | { readonly type: 'taken-over'; readonly count: number; readonly bound: number; readonly now: number }
+  | {
+      readonly type: 'taken-over';
+      /** Workers that were lost since anything was recorded. */
+      readonly count: number;
+      /** Workers that were lost since anything of it came to an end; default: the same. */
+      readonly losses?: number;
+      readonly bound: number;
+      readonly now: number;
+    }
   /** `accepted`: before a pivot's completion, which this state knows of, was recorded. */
   | {
       readonly type: 'cancelled';

@@ -218,7 +218,20 @@ export function describeClaims(subject: () => StoreSubject): void {
       expect(await store.checkpoint([checkpointOf(saga, stateOf('running'))])).toEqual(['saved']);
       expect((await loaded(store, saga.id)).takeovers).toBe(0);
       await advance(LEASE_MS);
-      expect((await claimed(store, name)).sagas).toMatchObject([{ takeovers: 1 }]);
+      expect((await claimed(store, name)).sagas).toMatchObject([{ takeovers: 1, losses: 1 }]);
+    });
+
+    test('counts on past what is only recorded to wait, so that it does not take workers down for ever', async () => {
+      const { store, advance } = subject();
+      const { name } = await held(store);
+      for (let losses = 1; losses < 4; losses += 1) {
+        await advance(LEASE_MS);
+        const [saga] = (await claimed(store, name)).sagas;
+        expect(saga).toMatchObject({ takeovers: 1, losses });
+        const waiting = { release: { dueAt: saga!.createdAt }, advances: false };
+        await store.checkpoint([checkpointOf(saga!, stateOf('running'), waiting)]);
+        expect((await claimed(store, name)).sagas).toMatchObject([{ takeovers: 0, losses }]);
+      }
     });
 
     test('is not what a saga is that was given back', async () => {

@@ -37,6 +37,14 @@ export function describeRateLimits(subject: () => StoreSubject): void {
       for (const time of later.times) expect(time).toBeCloseTo(later.now, 1);
     });
 
+    test('gives times that lie ahead, for those who hear of them late', async () => {
+      const { store } = subject();
+      const limit = limitOf();
+      const { times, now } = await store.reserve({ ...limit, ahead: 5_000 }, 3);
+      const expected = [now + 5_000, now + 5_000, now + 65_000];
+      times.forEach((time, n) => expect(time).toBeCloseTo(expected[n]!, 1));
+    });
+
     test('is of one step of one saga', async () => {
       const { store } = subject();
       const limit = limitOf({ count: 1 });

@@ -99,13 +99,26 @@ export function stateOf(
 }
 
 /** A checkpoint of the saga's present holder: all steps of the state, the lease kept. */
+/** Each is later than all before. */
+let checkpoints = 0;
+
 export function checkpointOf(
   saga: Pick<StoredSaga, 'id' | 'epoch'>,
   state: SagaState,
   given: Partial<Checkpoint> = {},
 ): Checkpoint {
   const changed = [...state.steps.keys()];
-  return { id: saga.id, epoch: saga.epoch, state, changed, step: 'charge', cancelSeen: false, ...given };
+  return {
+    id: saga.id,
+    epoch: saga.epoch,
+    number: (checkpoints += 1),
+    state,
+    changed,
+    step: 'charge',
+    advances: true,
+    cancelSeen: false,
+    ...given,
+  };
 }
 
 /** A checkpoint that ends the saga and gives the lease back. */

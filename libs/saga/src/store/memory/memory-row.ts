@@ -71,7 +71,9 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       epoch: leased ? 1 : 0,
       lockedBy: leased ? lease.worker : undefined,
       dueAt: leased ? now + lease.duration : beginsAt,
+      checkpoints: 0,
       takeovers: 0,
+      losses: 0,
       parent: given.parent,
       createdAt: now,
       updatedAt: now,
@@ -90,10 +92,15 @@ interface Recording {
   readonly changed: readonly string[];
   readonly elapsed?: ReadonlyMap<string, number>;
   readonly step: string;
+  readonly advances: boolean;
 }
 
 /** Writes a state and those of its steps that changed; the row's other steps stay as they are. */
-export function record(row: MemoryRow, { state, changed, elapsed, step }: Recording, now: number): void {
+export function record(
+  row: MemoryRow,
+  { state, changed, elapsed, step, advances }: Recording,
+  now: number,
+): void {
   const { saga } = row;
   const steps = new Map(saga.state.steps);
   const stepTimes = new Map(saga.stepTimes);
@@ -108,6 +115,7 @@ export function record(row: MemoryRow, { state, changed, elapsed, step }: Record
   saga.stepTimes = stepTimes;
   saga.updatedAt = now;
   saga.takeovers = 0;
+  if (advances) saga.losses = 0;
   saga.finishedAt = isTerminal(state.status) ? (saga.finishedAt ?? now) : undefined;
 }
 

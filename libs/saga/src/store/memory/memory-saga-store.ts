@@ -128,7 +128,10 @@ export class MemorySagaStore implements SagaStore {
     for (const row of taken) {
       const { saga } = row;
       row.woken = false;
-      if (saga.lockedBy !== undefined) saga.takeovers += 1;
+      if (saga.lockedBy !== undefined) {
+        saga.takeovers += 1;
+        saga.losses += 1;
+      }
       saga.lockedBy = lease.worker;
       saga.epoch += 1;
       saga.dueAt = now + lease.duration;
@@ -158,12 +161,13 @@ export class MemorySagaStore implements SagaStore {
     return { lost, cancelled, now };
   }
 
-  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
     const now = this.now();
     const key = JSON.stringify([saga, step]);
     const kept = [...(this.reserved.get(key) ?? [])];
     const times = Array.from({ length: attempts }, () => {
-      const time = Math.max(now, kept.at(-1) ?? now, kept.length < count ? now : kept.at(-count)! + per);
+      const allowed = kept.length < count ? now : kept.at(-count)! + per;
+      const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);
       kept.push(time);
       return time;
     });
@@ -234,7 +238,9 @@ export class MemorySagaStore implements SagaStore {
     const row = this.rows.get(checkpoint.id);
     if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';
     const { saga } = row;
+    if (saga.checkpoints >= checkpoint.number) return 'saved';
     if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';
+    saga.checkpoints = checkpoint.number;
     record(row, checkpoint, now);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
@@ -257,10 +263,11 @@ export class MemorySagaStore implements SagaStore {
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
-    record(row, { ...edit, changed: [...edit.state.steps.keys()] }, now);
+    record(row, { ...edit, changed: [...edit.state.steps.keys()], advances: true }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
     if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
+    saga.checkpoints += 1;
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;

@@ -27,16 +27,28 @@ function columnsOf(rows: readonly unknown[][], count: number): unknown[][] {
   return Array.from({ length: count }, (_, column) => rows.map((row) => row[column] ?? null));
 }
 
-function sagaRow({ id, epoch, state, step, cancelSeen, release, changed }: Checkpoint): unknown[] {
+function sagaRow({
+  id,
+  epoch,
+  number,
+  state,
+  step,
+  advances,
+  cancelSeen,
+  release,
+  changed,
+}: Checkpoint): unknown[] {
   const settled = isSettled(state.status);
   return [
     id,
     epoch,
+    number,
     state.status,
     state.stuckIn,
     state.failure && JSON.stringify(state.failure),
     step,
     lastError(changed.map((name) => stepState(state, name))) ?? state.failure?.error?.message,
+    advances,
     cancelSeen,
     release !== undefined,
     settled || state.status === 'paused' ? undefined : release?.dueAt,

@@ -42,6 +42,12 @@ interface StartedRow {
   readonly now: number;
 }
 
+interface UnsavedRow {
+  readonly id: string;
+  readonly epoch: number;
+  readonly checkpoints: number;
+}
+
 /** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresSagaStore implements SagaStore {
   private readonly pool: PgPool;
@@ -120,9 +126,9 @@ export class PostgresSagaStore implements SagaStore {
     };
   }
 
-  async reserve({ saga, step, count, per }: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
     const [row] = await this.query<Reservation>(this.dataSource, this.sql.reserve, [
-      ...[saga, step, count, per, attempts],
+      ...[saga, step, count, per, attempts, ahead],
     ]);
     return row!;
   }
@@ -257,11 +263,13 @@ export class PostgresSagaStore implements SagaStore {
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
-    const found = await this.query<{ id: string; epoch: number }>(sql, this.sql.unsaved, [unsaved]);
-    const epochs = new Map(found.map((row) => [row.id, row.epoch]));
+    const found = await this.query<UnsavedRow>(sql, this.sql.unsaved, [unsaved]);
+    const rows = new Map(found.map((row) => [row.id, row]));
     return checkpoints.map((c) => {
       if (saved.has(c.id)) return 'saved';
-      return epochs.get(c.id) === c.epoch ? 'cancelled' : 'fenced';
+      const row = rows.get(c.id);
+      if (row?.epoch !== c.epoch) return 'fenced';
+      return row.checkpoints >= c.number ? 'saved' : 'cancelled';
     });
   }
 
@@ -295,9 +303,11 @@ export class PostgresSagaStore implements SagaStore {
       {
         id: saga.id,
         epoch: saga.epoch,
+        number: saga.checkpoints + 1,
         state: edit.state,
         changed: [...edit.state.steps.keys()],
         step: edit.step,
+        advances: true,
         cancelSeen: true,
         release: { dueAt },
         parent: saga.parent,

@@ -31,6 +31,8 @@ export class SagaInstance {
   deadlineAt!: Date | null;
   /** Fencing token: raised by every claim and every operator's edit. */
   epoch!: number;
+  /** The number of its last checkpoint. */
+  checkpoints!: number;
   /** The worker that holds the lease. */
   lockedBy!: string | null;
   /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
@@ -39,6 +41,8 @@ export class SagaInstance {
   rankAt!: Date | null;
   /** Times that it was taken over from a lost worker since anything was recorded. */
   takeovers!: number;
+  /** The same since anything of it came to an end. */
+  losses!: number;
   cancelRequestedAt!: Date | null;
   cancelReason!: string | null;
   /** Somebody waits for it: announce when it is settled. */
@@ -132,10 +136,12 @@ export function sagaEntities(
         progress: { type: 'json', nullable: true },
         deadlineAt: { ...time, name: 'deadline_at', nullable: true },
         epoch: { type: 'int' },
+        checkpoints: { type: 'int' },
         lockedBy: { name: 'locked_by', type: 'text', nullable: true },
         dueAt: { ...time, name: 'due_at', nullable: true },
         rankAt: { ...time, name: 'rank_at', nullable: true },
         takeovers: { type: 'smallint' },
+        losses: { type: 'smallint' },
         cancelRequestedAt: { ...time, name: 'cancel_requested_at', nullable: true },
         cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
         watched: { type: 'boolean' },

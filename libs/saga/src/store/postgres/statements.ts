@@ -35,7 +35,7 @@ export const statementsOf = (s: string) => ({
   checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
   lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
-  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 5)}`,
+  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
   leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
 });
 

@@ -18,8 +18,10 @@ export interface StoredSagaRow {
   priority: number;
   tags: Record<string, string> | null;
   epoch: number;
+  checkpoints: number;
   locked_by: string | null;
   takeovers: number;
+  losses: number;
   cancel_requested: boolean;
   cancel_reason: string | null;
   lock_key: string | null;
@@ -74,9 +76,11 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     tags: row.tags ?? undefined,
     state,
     epoch: row.epoch,
+    checkpoints: row.checkpoints,
     lockedBy: row.locked_by ?? undefined,
     dueAt: row.due_at ?? undefined,
     takeovers: row.takeovers,
+    losses: row.losses,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },

@@ -5,11 +5,13 @@ import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 const SAGA_COLUMNS = {
   id: 'uuid',
   epoch: 'int',
+  number: 'int',
   status: 'text',
   stuck_in: 'text',
   failure: 'json',
   step: 'text',
   error: 'text',
+  advances: 'boolean',
   cancel_seen: 'boolean',
   released: 'boolean',
   due_at: 'float8',
@@ -75,7 +77,7 @@ BEGIN
   WITH updated AS (
     UPDATE ${schema}.instance i SET
       status = w.status, stuck_in = w.stuck_in, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
-      takeovers = 0,
+      takeovers = 0, losses = CASE WHEN w.advances THEN 0 ELSE i.losses END, checkpoints = w.number,
       locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
       due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,
       rank_at = CASE WHEN w.released OR w.settled
@@ -84,7 +86,7 @@ BEGIN
       updated_at = now(),
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
-    WHERE i.id = w.id AND i.epoch = w.epoch AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
+    WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND NOT w.settled THEN pg_notify('${channel}', 'due') END
   )

@@ -127,6 +127,7 @@ BEGIN
       UPDATE ${schema}.instance i SET
         epoch = i.epoch + 1,
         takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+        losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
         locked_by = $7,
         woken = false,
         due_at = moment + $8 * interval '1 millisecond',

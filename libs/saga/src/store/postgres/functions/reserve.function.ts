@@ -6,10 +6,11 @@
  * before the last one, so the row's last times are all that needs to be looked at, however far ahead they lie.
  *
  * Plan: by primary key, pinned as in checkpoint.function.ts; the table has a row for each limited step.
- * $1 saga, $2 step, $3 count, $4 per in ms, $5 attempts.
+ * $1 saga, $2 step, $3 count, $4 per in ms, $5 attempts, $6 ms from now at which the first
+ * may begin.
  */
 export const reserveFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.reserve_1(text, text, int, float8, int)
+CREATE OR REPLACE FUNCTION ${schema}.reserve_1(text, text, int, float8, int, float8)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $function$
 DECLARE
@@ -26,7 +27,7 @@ BEGIN
   clock := extract(epoch FROM clock_timestamp()) * 1000;
   FOR n IN 1..$5 LOOP
     size := cardinality(kept);
-    next := greatest(clock, kept[size]);
+    next := greatest(clock + $6, kept[size]);
     IF size >= $3 THEN next := greatest(next, kept[size - $3 + 1] + $4); END IF;
     kept := kept || next;
     given := given || next;

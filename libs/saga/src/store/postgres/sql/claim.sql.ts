@@ -27,6 +27,7 @@ WITH sagas AS (
   UPDATE ${schema}.instance i SET
     epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $4::text,
     woken = false,
     due_at = now() + $5::float8 * interval '1 millisecond',

@@ -5,7 +5,7 @@
  */
 export const storedSagaColumns = (schema: string, i: string): string => `
   ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.stuck_in, ${i}.failure, ${i}.progress,
-  ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.locked_by, ${i}.takeovers,
+  ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.checkpoints, ${i}.locked_by, ${i}.takeovers, ${i}.losses,
   ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason,
   ${i}.lock_key, ${i}.lock_state, ${i}.parent_id, ${i}.parent_step,
   (extract(epoch FROM ${i}.due_at) * 1000)::float8 AS due_at,

@@ -1,0 +1,95 @@
+import type { EntityManager } from 'typeorm';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  Claim,
+  ClaimRequest,
+  Edit,
+  Lease,
+  NewSaga,
+  StartResult,
+  StoredSaga,
+  StoreTarget,
+} from '../../libs/saga/src/engine/saga-store.js';
+import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
+import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import { EPOCH } from './simulated-clock.js';
+import type { Timeline } from './timeline.js';
+import type { Witness } from './witness.js';
+
+/** What a transactional step did, which is there once the transaction is committed. */
+export class SimulatedTransaction {
+  readonly effects: (() => void)[] = [];
+}
+
+/**
+ * The one database that all processes share: the store that passes the same contract as PostgreSQL, seen by a witness
+ * after each statement. It outlives everything.
+ */
+export class Database {
+  readonly hub = new MemoryWakeupHub();
+  readonly memory: MemorySagaStore;
+  downUntil = 0;
+
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly witness: Witness,
+  ) {
+    this.memory = new MemorySagaStore({ now: () => EPOCH + timeline.now, wakeup: this.hub.wakeup() });
+  }
+
+  get isDown(): boolean {
+    return this.timeline.now < this.downUntil;
+  }
+
+  async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    const results = await this.memory.start(sagas, lease);
+    sagas.forEach((saga, n) => this.witness.started(saga, results[n], lease));
+    return results;
+  }
+
+  async checkpoint(checkpoints: readonly Checkpoint[], worker: string): Promise<CheckpointResult[]> {
+    const results = await this.memory.checkpoint(checkpoints);
+    checkpoints.forEach((checkpoint, n) => {
+      if (results[n] === 'saved') this.witness.saved(checkpoint, worker);
+    });
+    return results;
+  }
+
+  async commit(
+    checkpoint: Checkpoint,
+    { effects }: SimulatedTransaction,
+    worker: string,
+  ): Promise<CheckpointResult> {
+    const [result] = await this.checkpoint([checkpoint], worker);
+    if (result === 'saved') for (const effect of effects) effect();
+    return result!;
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const claim = await this.memory.claim(request);
+    for (const saga of claim.sagas) this.witness.claimed(saga, request);
+    return claim;
+  }
+
+  async renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
+    const result = await this.memory.renew(leases, lease);
+    for (const { id } of leases) if (!result.lost.includes(id)) this.witness.renewed(id, lease);
+    return result;
+  }
+
+  async edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    let edit: Edit | undefined;
+    const saga = await this.memory.edit(target, (before, now) => (edit = change(before, now)));
+    if (saga && edit) this.witness.edited(saga, edit);
+    return saga;
+  }
+
+  /** A transaction, as methods are given it. */
+  static managerOf(transaction: SimulatedTransaction): EntityManager {
+    return transaction as unknown as EntityManager;
+  }
+}

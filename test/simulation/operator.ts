@@ -1,0 +1,56 @@
+import {
+  abortEdit,
+  cancelEdit,
+  gaveUp,
+  retryEdit,
+  skipEdit,
+  undoEdit,
+} from '../../libs/saga/src/engine/operator-edits.js';
+import type { Edit, StoredSaga } from '../../libs/saga/src/engine/saga-store.js';
+import { awaitedBy } from '../../libs/saga/src/engine/run-children.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
+import type { Participants } from './participants.js';
+import type { OperatorCall } from './scenario.js';
+
+type Change = (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined;
+
+/** A person with the operator's calls, who does by hand what he says that he did. */
+export class Operator {
+  constructor(private readonly participants: Participants) {}
+
+  /** @throws what the call throws: that it does not fit the saga's state, or that the database cannot be reached */
+  async carryOut({ kind, pick }: OperatorCall, id: string, engine: SagaEngine): Promise<void> {
+    if (kind === 'abort') return this.abort(id, engine);
+    await engine.edit({ id }, this.changeOf(kind, pick));
+  }
+
+  private changeOf(kind: OperatorCall['kind'], pick: number): Change {
+    if (kind === 'cancel') return (saga, graph, now) => cancelEdit(saga, graph, now, { reason: 'by hand' });
+    if (kind === 'undo') return (saga, graph, now) => undoEdit(saga, graph, now, {});
+    if (kind === 'retry') return (saga, graph, now) => retryEdit(saga, graph, now, {});
+    return (saga, graph, now) => {
+      const steps = gaveUp(saga, graph);
+      const step = steps[pick % steps.length] ?? 'none';
+      if (kind === 'retry one') return retryEdit(saga, graph, now, { step });
+      const edit = skipEdit(saga, graph, now, { step, result: '"by hand"' });
+      this.doByHand(saga, step, saga.state.stuckIn === 'compensating');
+      return edit;
+    };
+  }
+
+  /** What he skips in going forward he does, in turning back he undoes. */
+  private doByHand({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
+    const { round } = state.steps.get(key) ?? { round: 1 };
+    const effect = this.participants.effect(`${id}:${key}${round > 1 ? `~${round}` : ''}`);
+    if (isUndone || state.steps.get(key)?.cut) effect.isUndone = true;
+    else effect.value ??= 'by hand';
+  }
+
+  /** With the sagas that its steps wait for, as SagaService.abort does. */
+  private async abort(id: string, engine: SagaEngine): Promise<void> {
+    const saga = await engine.edit({ id }, (s, graph, now) => abortEdit(s, graph, now, {}));
+    for (const child of saga ? awaitedBy(saga.state) : [])
+      await this.abort(child.id, engine).catch(() => undefined);
+  }
+}

@@ -1,0 +1,212 @@
+import { type SagaGraph, type StepNode, stepOfKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors/saga-errors.js';
+import type { Chance, Dice } from './chance.js';
+import type { SimulatedTransaction } from './database.js';
+import type { Weather } from './scenario.js';
+import type { Life, Timeline } from './timeline.js';
+import type { Witness } from './witness.js';
+
+/** What methods are given, as far as participants care. */
+export interface CallContext {
+  readonly sagaId: string;
+  readonly idempotencyKey: string;
+  readonly round: number;
+  readonly attempt: number;
+  readonly index?: number;
+  readonly result?: unknown;
+  readonly input?: unknown;
+  readonly signal: AbortSignal;
+  readonly manager?: unknown;
+}
+
+/** Who calls. */
+export interface Caller {
+  readonly worker: string;
+  readonly life: Life;
+}
+
+/** What the other services have under one idempotency key. */
+export interface Effect {
+  readonly key: string;
+  /** The first call's answer, which later ones with the same key are given as well. */
+  value?: string;
+  isUndone: boolean;
+  /** Calls made, and those that are still on their way. */
+  calls: number;
+  underWay: number;
+}
+
+type Outcome =
+  | 'answers'
+  | 'fails'
+  | 'rejects'
+  | 'breaks off'
+  | 'breaks off, done'
+  | 'answers late'
+  | 'hangs'
+  | 'loses its database';
+
+const PATIENCE = 60_000;
+
+/**
+ * The other services. Each does what a call asks for once per idempotency key, wherever the call comes from and
+ * whatever has become of the caller; what was undone under a key is not done any more under it.
+ */
+export class Participants {
+  readonly effects = new Map<string, Effect>();
+
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly chance: Chance,
+    private readonly weather: Weather,
+    private readonly witness: Witness,
+    private readonly isSlowOff: boolean,
+  ) {}
+
+  /** One method of a saga is called in a worker. */
+  call(graph: SagaGraph, method: string, ctx: CallContext, caller: Caller): Promise<unknown> {
+    const [first, second] = method.split(' ');
+    const node = graph.steps.get(second ?? first!)!;
+    const kind = second === undefined ? 'run' : (first as 'undo' | 'probe');
+    if (!caller.life.call()) return new Promise(() => undefined);
+    this.witness.called({ kind, node, ctx, worker: caller.worker });
+    const effect = this.effect(ctx.idempotencyKey.replace(/:compensate$/, ''));
+    effect.calls += 1;
+    const dice = this.chance.for('call', nameOf(ctx, kind), effect.calls);
+    if (this.witness.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
+    if (kind === 'probe') return this.asked(effect, dice, caller);
+    if (kind === 'undo') return this.undo(effect, ctx, dice, caller, node);
+    if (node.kind === 'sub-saga') return this.after(1, caller, () => ctx.input);
+    return this.run(effect, node, ctx, dice, caller);
+  }
+
+  effect(key: string): Effect {
+    let effect = this.effects.get(key);
+    if (!effect) this.effects.set(key, (effect = { key, isUndone: false, calls: 0, underWay: 0 }));
+    return effect;
+  }
+
+  private run(
+    effect: Effect,
+    node: StepNode,
+    ctx: CallContext,
+    dice: Dice,
+    caller: Caller,
+  ): Promise<unknown> {
+    const outcome = this.outcome(dice, node.transactional);
+    const value = `${effect.key} #${effect.calls}`;
+    const latency = this.latency(dice, outcome);
+    if (node.transactional) return this.inTransaction(effect, ctx, outcome, latency, value, caller);
+    const takesEffect = outcome !== 'fails' && outcome !== 'rejects' && outcome !== 'breaks off';
+    if (takesEffect) {
+      effect.underWay += 1;
+      this.timeline.after(latency * dice.next(), () => {
+        effect.underWay -= 1;
+        if (!effect.isUndone) effect.value ??= value;
+        else this.witness.refused(effect);
+      });
+    }
+    const answered = this.after(latency, caller, () => answerTo(outcome, () => effect.value));
+    return dice.happens(0.5) ? heeding(ctx.signal, answered) : answered;
+  }
+
+  private inTransaction(
+    effect: Effect,
+    { manager }: CallContext,
+    outcome: Outcome,
+    latency: number,
+    value: string,
+    caller: Caller,
+  ): Promise<unknown> {
+    return this.after(latency, caller, () =>
+      answerTo(outcome, () => {
+        (manager as SimulatedTransaction).effects.push(() => this.witness.committed(effect, value));
+        return value;
+      }),
+    );
+  }
+
+  private undo(
+    effect: Effect,
+    ctx: CallContext,
+    dice: Dice,
+    caller: Caller,
+    node: StepNode,
+  ): Promise<unknown> {
+    const outcome = this.outcome(dice, node.transactional);
+    const latency = this.latency(dice, outcome);
+    const isDone = outcome !== 'fails' && outcome !== 'rejects' && outcome !== 'breaks off';
+    const { manager } = ctx as { manager?: SimulatedTransaction };
+    if (isDone && !manager) {
+      this.timeline.after(latency * dice.next(), () => (effect.isUndone = true));
+    }
+    return this.after(latency, caller, () =>
+      answerTo(outcome, () => void manager?.effects.push(() => (effect.isUndone = true))),
+    );
+  }
+
+  /** What came of it, as truly as it can be said. */
+  private asked(effect: Effect, dice: Dice, caller: Caller): Promise<unknown> {
+    return this.after(dice.long(0.5, 500), caller, () => {
+      if (dice.happens(this.weather.failing / 2)) throw new Error('the probe fails');
+      if (effect.value !== undefined) return { done: effect.value };
+      return effect.underWay > 0 || dice.happens(0.1) ? 'unknown' : 'not-done';
+    });
+  }
+
+  private outcome(dice: Dice, isTransactional: boolean): Outcome {
+    const { failing } = this.weather;
+    return dice.weighed<Outcome>({
+      answers: 1 - failing,
+      fails: failing * 0.4,
+      rejects: failing * 0.04,
+      'breaks off': isTransactional ? 0 : failing * 0.1,
+      'breaks off, done': isTransactional ? 0 : failing * 0.1,
+      'answers late': failing * 0.25,
+      hangs: failing * 0.05,
+      'loses its database': isTransactional ? failing * 0.3 : 0,
+    });
+  }
+
+  private latency(dice: Dice, outcome: Outcome): number {
+    const usual = dice.long(0.2, 80);
+    if (this.isSlowOff) return usual;
+    if (outcome === 'hangs') return PATIENCE;
+    return outcome === 'answers late' ? dice.long(100, PATIENCE) : usual;
+  }
+
+  private async after<T>(delay: number, { life }: Caller, answer: () => T): Promise<T> {
+    await new Promise<void>((resolve) => void this.timeline.after(delay, resolve, life));
+    return answer();
+  }
+}
+
+function answerTo<T>(outcome: Outcome, answer: () => T): T {
+  if (outcome === 'fails') throw new Error('not now');
+  if (outcome === 'rejects') throw new StepRejectedError('never');
+  if (outcome.startsWith('breaks off')) throw new UnknownOutcomeError('the line broke');
+  if (outcome === 'loses its database')
+    throw Object.assign(new Error('deadlock detected'), { name: 'QueryFailedError', code: '40P01' });
+  return answer();
+}
+
+/** One that gives up when its signal aborts; its request is on its way all the same. */
+function heeding(signal: AbortSignal, answered: Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    answered.then(resolve, reject);
+  });
+}
+
+function nameOf({ sagaId, idempotencyKey }: CallContext, kind: string): string {
+  return `${sagaId} ${idempotencyKey} ${kind}`;
+}
+
+/** The saga, step or item, and round of an idempotency key without its ending. */
+export function partsOfKey(key: string): { saga: string; key: string; step: string; round: number } {
+  const [saga, rest] = key.split(':') as [string, string];
+  const [item, round = '1'] = rest.split('~') as [string, string?];
+  return { saga, key: item, step: stepOfKey(item), round: Number(round) };
+}

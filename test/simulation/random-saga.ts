@@ -1,0 +1,104 @@
+import type { Type } from '@nestjs/common';
+import type { UnlinkedStep } from '../../libs/saga/src/definition/link-steps.js';
+import { resolveRetryPolicy } from '../../libs/saga/src/definition/retry-policy.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import { graphOf, stepOf } from '../../libs/saga/src/machine/graph-of.contract.js';
+import { listing, scripted } from '../../libs/saga/src/machine/random-graph.contract.js';
+import { mended } from '../graphs/definable-graph.js';
+import type { Chance, Dice } from './chance.js';
+
+/** A class of sagas, as data; the type stands for the class. */
+export interface SimulatedSaga {
+  readonly graph: SagaGraph;
+  readonly type: Type;
+}
+
+/** Milliseconds within which so many sagas of a class have their attempts, and their leases. */
+const RATE = { count: 2, per: 1_000 };
+
+/**
+ * Sagas of random shape, each with sub-sagas of those after it.
+ * @param isLeftOut of what was made, by its name: to make a scenario smaller
+ */
+export function randomSagas(
+  chance: Chance,
+  count: number,
+  isLeftOut: (name: string) => boolean,
+): SimulatedSaga[] {
+  const types = Array.from({ length: count }, (_, n) => ({ [`Saga${n}`]: class {} })[`Saga${n}`]! as Type);
+  return types.map((type, n) => {
+    const dice = chance.for('saga', n);
+    const size = Math.floor(dice.long(1, dice.happens(0.1) ? 30 : 9));
+    const names = Array.from({ length: size }, (_, k) => `s${k}`);
+    const kept = names.filter((name) => !isLeftOut(`step ${n}.${name}`));
+    const later = types.slice(n + 1);
+    const steps = kept.map((name) => randomStep(chance.for('step', n, name), name, kept, later));
+    const options = randomOptions(dice, isLeftOut, n);
+    return {
+      type,
+      graph: { ...mended({ ...graphOf(...steps), ...options }), ...options, name: `saga-${n}` },
+    };
+  });
+}
+
+function randomOptions(dice: Dice, isLeftOut: (name: string) => boolean, n: number): Partial<SagaGraph> {
+  const timeout = dice.happens(0.15) ? dice.int(500, 20_000) : undefined;
+  const suspends = dice.happens(0.1);
+  const lockKey = dice.happens(0.15)
+    ? (input: unknown) => `key ${(input as { n: number }).n % 3}`
+    : undefined;
+  const concurrency = dice.happens(0.15) ? dice.int(1, 3) : undefined;
+  return {
+    ...(!isLeftOut(`timeout ${n}`) && { timeout }),
+    onFailure: suspends ? 'suspend' : 'compensate',
+    ...(!isLeftOut(`lock ${n}`) && { lockKey }),
+    ...(!isLeftOut(`concurrency ${n}`) && { concurrency }),
+  };
+}
+
+function randomStep(
+  dice: Dice,
+  name: string,
+  names: readonly string[],
+  later: readonly Type[],
+): UnlinkedStep {
+  const before = names.slice(0, names.indexOf(name));
+  const after = before.filter((_, k) => dice.happens(k === before.length - 1 ? 0.7 : 0.15));
+  const mode = dice.weighed({
+    plain: 6,
+    'at most once': 1,
+    transactional: 1,
+    'sub-saga': later.length > 0 ? 1 : 0,
+  });
+  const retry = resolveRetryPolicy({ attempts: dice.int(1, 3), delay: dice.int(10, 300) });
+  const undo = resolveRetryPolicy({ attempts: dice.int(2, 6), delay: dice.int(10, 300) });
+  const compensated = dice.happens(0.85);
+  const isChild = mode === 'sub-saga';
+  const fansOut = !isChild && dice.happens(0.12);
+  return stepOf(name, {
+    kind: isChild ? 'sub-saga' : 'step',
+    after,
+    join: after.length > 1 && dice.happens(0.3) ? 'any' : 'all',
+    compensate: compensated && (!isChild || dice.happens(0.3)) ? `undo ${name}` : undefined,
+    retry,
+    compensationRetry: undo,
+    timeout: !isChild && dice.happens(0.3) ? dice.int(50, 3_000) : undefined,
+    transactional: mode === 'transactional',
+    idempotent: mode !== 'at most once',
+    compensateOnFailure: compensated && mode === 'plain' && dice.happens(0.1),
+    probe: (mode === 'plain' || mode === 'at most once') && dice.happens(0.2) ? `probe ${name}` : undefined,
+    when: dice.happens(0.12) ? scripted([dice.happens(0.5), dice.happens(0.5)]) : undefined,
+    forEach: fansOut ? listing([dice.int(0, 5), dice.int(0, 5)]) : undefined,
+    concurrency: dice.int(1, 4),
+    delay: dice.happens(0.08) ? dice.int(20, 5_000) : undefined,
+    savepoint: dice.happens(0.12) ? { attempts: dice.int(2, 3) } : undefined,
+    pivot: !fansOut && dice.happens(0.05),
+    rateLimit: !isChild && dice.happens(0.05) ? RATE : undefined,
+    child: isChild
+      ? (
+          (type: Type) => () =>
+            type
+        )(dice.among(later))
+      : undefined,
+  });
+}

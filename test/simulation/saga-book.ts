@@ -1,0 +1,48 @@
+import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import { Relations } from '../../libs/saga/src/machine/graph-book.contract.js';
+import { INITIAL, type SagaState, type StepState } from '../../libs/saga/src/machine/saga-state.js';
+
+/** What the witness has seen of one saga: at the database, at its methods, and at those who operate it. */
+export class SagaBook {
+  readonly relations: Relations;
+  state: SagaState = INITIAL;
+  epoch = 0;
+  /** The number of the last one. */
+  checkpoints = 0;
+  /** Undefined: nobody's. */
+  holder: string | undefined;
+  /** By the timeline. */
+  leaseEnds = 0;
+  /** Those whom a claim of another has overtaken. */
+  readonly overtaken = new Set<string>();
+  /** Workers may have been lost: more may have begun than anybody knows. */
+  wasTakenOver = false;
+  /** Somebody has acted on it: what comes after is on his word. */
+  operated = 0;
+  cancelAccepted = false;
+  /** What was done by hand: keys and rounds. */
+  readonly byHand = new Set<string>();
+  /** Results by key and round, as they were recorded; undefined: it returned nothing. */
+  readonly results = new Map<string, string | undefined>();
+  /** Keys that were recorded as done, or passed by. */
+  readonly done = new Set<string>();
+  /** Methods that were called, by key, round and kind, with the operator's calls that there had been. */
+  readonly called = new Map<string, number>();
+  /** Workers that were taken down by it since anything of it came to an end. */
+  readonly tookDown = new Set<string>();
+  lockHeld = false;
+
+  constructor(
+    readonly id: string,
+    readonly graph: SagaGraph,
+    readonly lockKey: string | undefined,
+    readonly parent: string | undefined,
+    readonly correlationId: string | undefined,
+  ) {
+    this.relations = new Relations(graph);
+  }
+
+  step(name: string): StepState | undefined {
+    return this.state.steps.get(name);
+  }
+}

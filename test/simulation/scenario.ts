@@ -1,0 +1,204 @@
+import { Chance } from './chance.js';
+import { randomSagas, type SimulatedSaga } from './random-saga.js';
+
+/** A saga that somebody starts. */
+export interface Start {
+  readonly name: string;
+  readonly n: number;
+  /** Milliseconds from the beginning. */
+  readonly at: number;
+  /** Which class. */
+  readonly saga: number;
+  readonly correlationId: string;
+  /** The process that starts it; beyond the workers: one that runs none. */
+  readonly by: number;
+  readonly priority: number;
+  readonly delay?: number;
+  /** The same correlation id with another input. */
+  readonly isConflict: boolean;
+  /** Each call of its steps takes its worker down. */
+  readonly isFatal: boolean;
+  /** Somebody waits for it, in the process that started it. */
+  readonly isAwaited: boolean;
+}
+
+export const FAULTS = {
+  /** The process is gone, at this moment. */
+  crash: 3,
+  /** The process is gone in place of one of its next calls. */
+  'crash in a call': 5,
+  /** SIGSTOP, or a blocked event loop. */
+  pause: 3,
+  /** SIGTERM: it shuts down in good order, and is started again. */
+  stop: 2,
+  /** Its connections break, and new ones are refused. */
+  cut: 2,
+  /** Its connections hang: what it sends arrives nowhere, and it hears nothing. */
+  'half-open': 2,
+  /** What it sends arrives, and the answers do not. */
+  deaf: 2,
+  /** Nothing that is announced reaches it; it does not know. */
+  'no notifications': 1,
+  /** The database restarts: all connections break. */
+  'database down': 2,
+} as const;
+
+export interface Fault {
+  readonly name: string;
+  readonly kind: keyof typeof FAULTS;
+  readonly at: number;
+  readonly duration: number;
+  /** Which worker, where it is one. */
+  readonly worker: number;
+  /** For a crash in a call: in which of the next. */
+  readonly call: number;
+}
+
+export const CALLS = { cancel: 4, retry: 4, 'retry one': 2, skip: 2, abort: 1, undo: 1 } as const;
+
+/** What an operator does. */
+export interface OperatorCall {
+  readonly name: string;
+  readonly kind: keyof typeof CALLS;
+  readonly at: number;
+  /** The n-th start's saga, or with `child` a saga that it started. */
+  readonly saga: number;
+  readonly ofChild: boolean;
+  readonly pick: number;
+}
+
+export interface Weather {
+  /** Milliseconds, one way: mostly near the first. */
+  readonly delay: readonly [number, number];
+  /** Parts of requests: not sent; executed, and the answer lost; the connection broken, and executed later all the same. */
+  readonly lost: number;
+  readonly unanswered: number;
+  readonly late: number;
+  /** Of hints. */
+  readonly hintsLost: number;
+  /** Of calls of participants. */
+  readonly failing: number;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly chance: Chance;
+  readonly sagas: readonly SimulatedSaga[];
+  readonly workers: number;
+  /** Sagas that a worker advances at once. */
+  readonly concurrency: number;
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly starts: readonly Start[];
+  readonly faults: readonly Fault[];
+  readonly calls: readonly OperatorCall[];
+  readonly weather: Weather;
+  /** From then on (ms) nothing goes wrong any more. */
+  readonly calm: number;
+  readonly isLeftOut: (name: string) => boolean;
+}
+
+const CLIENTS = 2;
+/** Takeovers without progress after which a saga is stuck. */
+export const MAX_TAKEOVERS = 5;
+
+/**
+ * All that happens, from a seed.
+ * @param without names of what is left out
+ */
+export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set()): Scenario {
+  const chance = new Chance(seed);
+  const dice = chance.for('scenario');
+  const isLeftOut = (name: string) => without.has(name);
+  const workers = dice.int(1, 4);
+  const calm = dice.int(5_000, 60_000);
+  const sagas = randomSagas(chance, dice.int(1, 5), isLeftOut);
+  const count = dice.int(5, 60);
+  const size = { concurrency: dice.among([1, 2, 5, 20, 100]), lease: dice.among([1_000, 5_000, 30_000]) };
+  const starts = series(count, isLeftOut, 'start', (n) =>
+    randomStart(chance, n, { count, workers, calm, sagas }),
+  );
+  const faults = series(dice.int(0, 12), isLeftOut, 'fault', (_, name) => {
+    const of = chance.for(name);
+    const [kind, at, worker] = [of.weighed(FAULTS), of.int(0, calm), of.int(0, workers - 1)];
+    const duration = Math.min(Math.floor(of.long(50, size.lease * 3)), calm - at);
+    return { name, kind, at, worker, duration, call: of.int(1, 60) };
+  });
+  const calls = series(dice.int(0, 15), isLeftOut, 'call', (_, name) => {
+    const of = chance.for(name);
+    const when = { at: of.int(0, calm * 2), saga: of.int(0, count - 1) };
+    return { name, kind: of.weighed(CALLS), ...when, ofChild: of.happens(0.15), pick: of.int(0, 99) };
+  });
+  const weather = randomWeather(chance, isLeftOut);
+  return { seed, chance, sagas, workers, ...size, starts, faults, calls, weather, calm, isLeftOut };
+}
+
+/** The names of all that can be left out of it. */
+export function partsOf({ starts, faults, calls, sagas }: Scenario): string[] {
+  const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
+  const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `concurrency ${n}`]);
+  const weather = ['lost', 'unanswered', 'late', 'hints', 'failing', 'slow participants'].map(
+    (what) => `weather ${what}`,
+  );
+  return [...[...starts, ...faults, ...calls].map(({ name }) => name), ...weather, ...steps, ...options];
+}
+
+export const processesOf = ({ workers }: Pick<Scenario, 'workers'>): number => workers + CLIENTS;
+
+function series<T>(
+  count: number,
+  isLeftOut: (name: string) => boolean,
+  what: string,
+  make: (n: number, name: string) => T,
+): T[] {
+  const numbers = Array.from({ length: count }, (_, n) => n).filter((n) => !isLeftOut(`${what} ${n}`));
+  return numbers.map((n) => make(n, `${what} ${n}`));
+}
+
+function randomStart(
+  chance: Chance,
+  n: number,
+  {
+    count,
+    workers,
+    calm,
+    sagas,
+  }: { count: number; workers: number; calm: number; sagas: readonly SimulatedSaga[] },
+): Start {
+  const name = `start ${n}`;
+  const dice = chance.for(name);
+  // Now and then the same again, from another process or at another time.
+  const isAgain = n > 0 && dice.happens(0.15);
+  const same = isAgain ? dice.int(Math.max(0, n - 5), n - 1) : n;
+  const first = chance.for('subject', same);
+  return {
+    name,
+    n,
+    at: dice.int(0, dice.happens(0.5) ? 500 : calm),
+    saga: first.int(0, sagas.length - 1),
+    correlationId: `order ${same}`,
+    by: dice.int(0, processesOf({ workers }) - 1),
+    priority: first.happens(0.2) ? first.int(1, 100) : 0,
+    delay: first.happens(0.1) ? first.int(1, 10_000) : undefined,
+    isConflict: isAgain && dice.happens(0.2),
+    isFatal: first.happens(0.3 / count),
+    isAwaited: dice.happens(0.5),
+  };
+}
+
+function randomWeather(chance: Chance, isLeftOut: (name: string) => boolean): Weather {
+  const dice = chance.for('weather');
+  const isBad = dice.happens(0.6);
+  const rate = (what: string, most: number) => {
+    const is = dice.happens(0.5) ? dice.long(0, most) : 0;
+    return isBad && !isLeftOut(`weather ${what}`) ? is : 0;
+  };
+  return {
+    delay: [0.2, dice.among([2, 20, 300])],
+    lost: rate('lost', 0.1),
+    unanswered: rate('unanswered', 0.1),
+    late: rate('late', 0.1),
+    hintsLost: rate('hints', 1),
+    failing: isLeftOut('weather failing') ? 0 : dice.among([0, 0.05, 0.2, 0.5]),
+  };
+}

@@ -1,0 +1,207 @@
+import type { StartResult } from '../../libs/saga/src/engine/saga-store.js';
+import { newSagaOf } from '../../libs/saga/src/engine/new-saga.js';
+import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
+import { Database } from './database.js';
+import { Operator } from './operator.js';
+import { Participants } from './participants.js';
+import type { Violation } from './promises.js';
+import { type Fault, type OperatorCall, processesOf, type Scenario, type Start } from './scenario.js';
+import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
+import { Timeline } from './timeline.js';
+import { verdictOn } from './verdict.js';
+import { Witness } from './witness.js';
+
+/** Virtual milliseconds after everything is well again in which every saga has to come to rest. */
+const QUIET = 900_000;
+/** A look at whether it has, so often (ms). */
+const LOOK = 1_000;
+
+export interface Run {
+  readonly violations: readonly Violation[];
+  readonly sagas: number;
+  /** What happened, one line each, if it was asked for. */
+  readonly log: readonly string[];
+  /** Virtual milliseconds. */
+  readonly took: number;
+}
+
+/** What came of a start, as whoever started it knows. */
+export interface Started {
+  readonly start: Start;
+  readonly id: string;
+  result?: StartResult;
+  failed?: string;
+  /** What whoever waited for it was told. */
+  outcome?: string;
+}
+
+/** Plays a scenario to its end, and says which promises were broken. */
+export function simulate(scenario: Scenario, isLogging = false): Promise<Run> {
+  return new Simulation(scenario, isLogging).run();
+}
+
+class Simulation {
+  private readonly timeline = new Timeline();
+  private readonly witness: Witness;
+  private readonly database: Database;
+  private readonly participants: Participants;
+  private readonly processes: SimulatedProcess[];
+  private readonly operator: Operator;
+  private readonly started: Started[] = [];
+  private isQuiet = false;
+
+  constructor(
+    private readonly scenario: Scenario,
+    isLogging: boolean,
+  ) {
+    const { timeline } = this;
+    const graphs = new Map(scenario.sagas.map(({ graph }) => [graph.name, graph]));
+    const isQuick = scenario.weather.delay[1] <= 20;
+    this.witness = new Witness(timeline, graphs, isQuick, isLogging);
+    this.database = new Database(timeline, this.witness);
+    const isSlowOff = scenario.isLeftOut('weather slow participants');
+    this.participants = new Participants(
+      timeline,
+      scenario.chance,
+      scenario.weather,
+      this.witness,
+      isSlowOff,
+    );
+    this.witness.effects = this.participants.effects;
+    this.operator = new Operator(this.participants);
+    const world: ProcessWorld = { ...this, timeline, scenario, weather: scenario.weather, ...this.parts() };
+    this.processes = Array.from(
+      { length: processesOf(scenario) },
+      (_, n) => new SimulatedProcess(world, n, n < scenario.workers),
+    );
+  }
+
+  private parts() {
+    const { database, participants, witness } = this;
+    return { database, participants, witness };
+  }
+
+  async run(): Promise<Run> {
+    const { scenario, timeline } = this;
+    for (const process of this.processes) process.start();
+    for (const start of scenario.starts) timeline.after(start.at, () => this.start(start));
+    for (const fault of scenario.faults) timeline.after(fault.at, () => this.inject(fault));
+    for (const call of scenario.calls) timeline.after(call.at, () => void this.operate(call));
+    timeline.after(scenario.calm, () => this.calmDown());
+    this.look();
+    await timeline.run(() => this.isQuiet);
+    const violations = [...this.witness.violations, ...verdictOn({ ...this.parts(), started: this.started })];
+    return { violations, sagas: this.witness.books.size, log: this.witness.log, took: timeline.now };
+  }
+
+  private start(start: Start): void {
+    const { sagas } = this.scenario;
+    const { graph } = sagas[start.saga]!;
+    const process = this.processes[start.by]!;
+    if (!process.life.isAlive) return;
+    const id = `saga-${start.n}`;
+    const input = JSON.stringify({ n: start.n, of: start.isConflict ? start.n : start.correlationId });
+    const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined });
+    if (start.isFatal) this.witness.fatal.add(id);
+    const started: Started = { start, id };
+    this.started.push(started);
+    const { name, version, correlationId, priority, delay, lockKey, timeout, step } = made;
+    const given = {
+      id,
+      fresh: true,
+      name,
+      version,
+      correlationId,
+      input,
+      priority,
+      delay,
+      lockKey,
+      timeout,
+      step,
+    };
+    process.engine.submit(given).then(
+      (result) => {
+        started.result = result;
+        if (start.isAwaited) this.wait(process, started);
+      },
+      (error: Error) => (started.failed = error.message),
+    );
+  }
+
+  private wait({ engine }: SimulatedProcess, started: Started): void {
+    const { result } = started;
+    const id = result!.created ? started.id : result!.existing.id;
+    engine.waiters.wait(id).then(
+      ({ state }) => (started.outcome = state.status),
+      () => undefined,
+    );
+  }
+
+  private inject({ name, kind, worker, duration, call }: Fault): void {
+    const { timeline } = this;
+    const process = this.processes[worker]!;
+    const until = timeline.now + duration;
+    this.witness.note(() => `${name}: ${kind} of ${process.name} for ${duration} ms`);
+    if (kind === 'crash') process.crash();
+    else if (kind === 'crash in a call') process.crashInCall(call);
+    else if (kind === 'pause') process.pause(duration);
+    else if (kind === 'stop') void process.stop();
+    else if (kind === 'half-open') process.link.hungUntil = until;
+    else if (kind === 'deaf') process.link.deafUntil = until;
+    else if (kind === 'no notifications') process.link.unheardUntil = until;
+    else if (kind === 'cut') {
+      process.link.cutUntil = until;
+      timeline.after(duration, () => process.reconnected());
+    } else {
+      this.database.downUntil = until;
+      timeline.after(duration, () => this.processes.forEach((one) => one.reconnected()));
+    }
+  }
+
+  private async operate(call: OperatorCall): Promise<void> {
+    const id = this.targetOf(call);
+    const process = this.processes.at(-1)!;
+    if (id === undefined) return;
+    this.witness.note(() => `${call.name}: ${call.kind} ${id}`);
+    await this.operator.carryOut(call, id, process.engine).catch((error: Error) => {
+      this.witness.note(() => `${call.name} is refused: ${error.message}`);
+    });
+  }
+
+  private targetOf({ saga, ofChild }: OperatorCall): string | undefined {
+    const book = this.witness.books.get(`saga-${saga}`);
+    const child = book && [...book.state.steps.values()].find((step) => step.child)?.child?.id;
+    return ofChild ? child : book?.id;
+  }
+
+  /** Nothing goes wrong any more. */
+  private calmDown(): void {
+    this.witness.note(() => 'all is well from here');
+    this.database.downUntil = 0;
+    Object.assign(this.scenario.weather, { lost: 0, unanswered: 0, late: 0, hintsLost: 0, failing: 0 });
+    for (const process of this.processes) process.heal();
+  }
+
+  /** It is over once every saga has come to rest, and nothing that was sent is on its way. */
+  private look(): void {
+    this.timeline.after(LOOK, () => {
+      const { now } = this.timeline;
+      const isOver = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
+      this.isQuiet = isOver || now > this.scenario.calm * 2 + QUIET;
+      this.look();
+    });
+  }
+
+  private allRest(): boolean {
+    const { books } = this.witness;
+    for (const { state } of books.values()) {
+      if (!isTerminal(state.status) && state.status !== 'stuck' && state.status !== 'suspended') return false;
+    }
+    return true;
+  }
+
+  private nothingIsUnderWay(): boolean {
+    for (const { underWay } of this.participants.effects.values()) if (underWay > 0) return false;
+    return true;
+  }
+}

@@ -1,0 +1,145 @@
+import type { EntityManager } from 'typeorm';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  ClaimRequest,
+  Edit,
+  Lease,
+  NewSaga,
+  RateLimit,
+  SagaStore,
+  StoredSaga,
+  StoreFilter,
+  StoreTarget,
+} from '../../libs/saga/src/engine/saga-store.js';
+import type { Dice } from './chance.js';
+import { Database, SimulatedTransaction } from './database.js';
+import { ConnectionLost, type Link } from './link.js';
+import type { Weather } from './scenario.js';
+import type { Life, Timeline } from './timeline.js';
+
+/** What the operating system makes of a connection on which nothing is heard any more, after so long (ms). */
+const GIVEN_UP = 20_000;
+/** A statement whose connection broke may still be executed, so much later (ms). */
+const LATEST = 20_000;
+
+const NEVER = new Promise<never>(() => undefined);
+
+export interface StoreWorld {
+  readonly timeline: Timeline;
+  readonly database: Database;
+  readonly weather: Weather;
+}
+
+/** The store as one process has it: every statement travels there and back, and may be lost on either way. */
+export class SimulatedStore implements SagaStore {
+  constructor(
+    private readonly world: StoreWorld,
+    private readonly worker: string,
+    private readonly life: Life,
+    private readonly link: Link,
+    private readonly dice: Dice,
+  ) {}
+
+  start(sagas: readonly NewSaga[], lease: Lease) {
+    return this.send(() => this.world.database.start(sagas, lease), { mayBeLate: true });
+  }
+
+  startWithin(): never {
+    throw new Error('No application of this world has a transaction of its own');
+  }
+
+  checkpoint(checkpoints: readonly Checkpoint[]) {
+    return this.send(() => this.world.database.checkpoint(checkpoints, this.worker), { mayBeLate: true });
+  }
+
+  /** Until it is committed nothing of it is there; a process that dies, or loses its connection, rolls it back. */
+  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    const transaction = new SimulatedTransaction();
+    await this.send(async () => undefined);
+    const checkpoint = await work(Database.managerOf(transaction));
+    return this.send(() => this.world.database.commit(checkpoint, transaction, this.worker));
+  }
+
+  claim(request: ClaimRequest) {
+    return this.send(() => this.world.database.claim(request), { mayBeLate: true });
+  }
+
+  renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
+    return this.send(() => this.world.database.renew(leases, lease), { mayBeLate: true });
+  }
+
+  reserve(limit: RateLimit, attempts: number) {
+    return this.send(() => this.world.database.memory.reserve(limit, attempts), { mayBeLate: true });
+  }
+
+  load(target: StoreTarget) {
+    return this.send(() => this.world.database.memory.load(target));
+  }
+
+  find(filter: StoreFilter) {
+    return this.send(() => this.world.database.memory.find(filter));
+  }
+
+  edit(target: StoreTarget, change: (saga: StoredSaga, now: number) => Edit | undefined) {
+    return this.send(() => this.world.database.edit(target, change), { isInteractive: true });
+  }
+
+  ended(ids: readonly string[]) {
+    return this.send(() => this.world.database.memory.ended(ids));
+  }
+
+  watch(ids: readonly string[]) {
+    return this.send(() => this.world.database.memory.watch(ids));
+  }
+
+  isTransient(error: unknown): boolean {
+    return TRANSIENT.has((error as { code?: string } | undefined)?.code ?? '');
+  }
+
+  private send<T>(
+    execute: () => Promise<T>,
+    { mayBeLate = false, isInteractive = false }: { mayBeLate?: boolean; isInteractive?: boolean } = {},
+  ): Promise<T> {
+    if (!this.life.call()) return NEVER;
+    const { timeline, weather, database } = this.world;
+    const [there, back] = [this.dice.long(...weather.delay), this.dice.long(...weather.delay)];
+    return new Promise<T>((resolve, reject) => {
+      const fail = (delay: number) =>
+        void timeline.after(delay, () => reject(new ConnectionLost()), this.life);
+      if (timeline.now < this.link.cutUntil) return fail(there);
+      if (timeline.now < this.link.hungUntil) return fail(this.untilGivenUp(this.link.hungUntil));
+      if (this.dice.happens(weather.lost)) return fail(there + back);
+      if (mayBeLate && this.dice.happens(weather.late)) {
+        const late = there + back + this.dice.long(1, LATEST);
+        timeline.after(late, () => {
+          if (!database.isDown) execute().catch(() => undefined);
+        });
+        return fail(there + back);
+      }
+      timeline.after(there, () => {
+        // Its half of a transaction is done by the process itself.
+        if (isInteractive && !this.life.isAlive) return;
+        if (database.isDown) return fail(back);
+        execute().then(
+          (result) => this.answer(back, fail, () => resolve(result)),
+          (error: Error) => this.answer(back, fail, () => reject(error)),
+        );
+      });
+    });
+  }
+
+  private answer(back: number, fail: (delay: number) => void, tell: () => void): void {
+    const { timeline, weather, database } = this.world;
+    const silentUntil = Math.max(this.link.deafUntil, this.link.hungUntil);
+    if (timeline.now < silentUntil) return fail(this.untilGivenUp(silentUntil));
+    if (timeline.now < this.link.cutUntil || this.dice.happens(weather.unanswered)) return fail(back);
+    timeline.after(back, () => (database.isDown ? fail(0) : tell()), this.life);
+  }
+
+  private untilGivenUp(mended: number): number {
+    return Math.min(GIVEN_UP, mended - this.world.timeline.now);
+  }
+}
+
+const TRANSIENT = new Set(['08006', '40001', '40P01']);

@@ -1,0 +1,132 @@
+import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import type { Database } from './database.js';
+import { type Effect, type Participants, partsOfKey } from './participants.js';
+import type { Promised, Violation } from './promises.js';
+import type { SagaBook } from './saga-book.js';
+import type { Started } from './simulate.js';
+import type { Witness } from './witness.js';
+
+export interface Remains {
+  readonly witness: Witness;
+  readonly participants: Participants;
+  readonly database: Database;
+  readonly started: readonly Started[];
+}
+
+type Finding = [Promised, string];
+
+/** What is wrong with what is left in the end, when everything has come to rest. */
+export function verdictOn({ witness, participants, started }: Remains): Violation[] {
+  const books = [...witness.books.values()];
+  const effectsOf = bySaga(participants.effects.values());
+  const findings = [
+    ...started.flatMap((one) => wrongWithStart(one, witness)),
+    ...books.flatMap((book) => [
+      ...wrongWithRest(book, witness),
+      ...wrongInTheEnd(book, effectsOf.get(book.id) ?? []),
+      ...wrongWithChildren(book, witness),
+    ]),
+  ];
+  return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
+}
+
+function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
+  const groups = new Map<string, Effect[]>();
+  for (const effect of effects) {
+    const { saga } = partsOfKey(effect.key);
+    const group = groups.get(saga);
+    if (group) group.push(effect);
+    else groups.set(saga, [effect]);
+  }
+  return groups;
+}
+
+function wrongWithStart({ start, id, result, outcome }: Started, { books }: Witness): Finding[] {
+  if (!result) return [];
+  const stored = result.created ? id : result.existing.id;
+  const book = books.get(stored);
+  if (!book) return [['I1', `${stored} was acknowledged, and is not there`]];
+  const findings: Finding[] = [];
+  const { correlationId } = start;
+  const same = [...books.values()].filter(
+    (other) => other.correlationId === correlationId && other.graph === book.graph,
+  );
+  if (same.length > 1)
+    findings.push(['I1', `${correlationId} is ${same.map((one) => one.id).join(' and ')}`]);
+  const { status } = book.state;
+  if (outcome !== undefined && outcome !== status && book.operated === 0)
+    findings.push(['I20', `${stored} is ${status}; who waited was told ${outcome}`]);
+  return findings;
+}
+
+function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
+  const { id, state } = book;
+  const { status } = state;
+  const findings: Finding[] = [];
+  const rests = isTerminal(status) || status === 'stuck' || status === 'suspended';
+  if (!rests && !waitsForPerson(book, books)) findings.push(['I19', `${id} is ${status} for ever`]);
+  if (status === 'completed' && book.cancelAccepted && book.operated === 1)
+    findings.push(['I17', `${id} completed; its cancellation was accepted`]);
+  const gaveUp = [...state.steps.values()].some(
+    (step) => step.status === 'failed' || step.status === 'compensation_failed',
+  );
+  if ((status === 'stuck' || status === 'suspended') && !gaveUp && !book.wasTakenOver)
+    findings.push(['I19', `${id} is ${status}, and nothing of it gave up`]);
+  return findings;
+}
+
+/** Behind a lock that a saga holds which needs a person, or for one that it started and that does. */
+function waitsForPerson(book: SagaBook, books: ReadonlyMap<string, SagaBook>): boolean {
+  const needsPerson = ({ state: { status } }: SagaBook) => status === 'stuck' || status === 'suspended';
+  const children = [...book.state.steps.values()].flatMap(({ child }) => books.get(child?.id ?? '') ?? []);
+  if (children.some((child) => needsPerson(child) || waitsForPerson(child, books))) return true;
+  if (book.lockKey === undefined) return false;
+  const line = [...books.values()].filter(
+    (other) => other !== book && other.graph.name === book.graph.name && other.lockKey === book.lockKey,
+  );
+  return line.some((other) => needsPerson(other) || (other.lockHeld && waitsForPerson(other, books)));
+}
+
+/** Each effect stands, because it is wanted, or is undone. */
+function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
+  const { id, state, relations, byHand } = book;
+  const { status } = state;
+  if (status !== 'completed' && status !== 'compensated') return [];
+  const findings = effects.flatMap(({ key, value, isUndone }): Finding[] => {
+    const { key: item, step, round } = partsOfKey(key);
+    const node = relations.node(step);
+    const is = stepState(state, step);
+    const isWanted = status === 'completed' && is.status === 'completed' && !is.cut && is.round === round;
+    const text = `${item}~${round} of ${id}, which is ${status},`;
+    if (isWanted && isUndone) return [['I16', `${text} is undone, and wanted`]];
+    const stands = value !== undefined && !isUndone;
+    if (!isWanted && stands && node.compensate !== undefined && !byHand.has(`${item}~${round}`))
+      return [['I16', `${text} is left behind`]];
+    return [];
+  });
+  if (status !== 'completed') return findings;
+  const done = new Set(effects.filter(({ value }) => value !== undefined).map(({ key }) => key));
+  for (const node of relations.nodes) {
+    const { status: is, cut, round, items } = stepState(state, node.name);
+    if (is !== 'completed' || cut || node.kind === 'sub-saga') continue;
+    for (const key of items?.map((_, n) => `${node.name}[${n}]`) ?? [node.name]) {
+      if (!done.has(`${id}:${key}${round > 1 ? `~${round}` : ''}`) && !byHand.has(`${key}~${round}`))
+        findings.push(['I16', `${key} of ${id}, which is completed, was never done`]);
+    }
+  }
+  return findings;
+}
+
+function wrongWithChildren({ id, state, byHand }: SagaBook, { books }: Witness): Finding[] {
+  const { status } = state;
+  if (status !== 'completed' && status !== 'compensated') return [];
+  return [...state.steps].flatMap(([key, { child, cut, status: is, round }]): Finding[] => {
+    const book = child && books.get(child.id);
+    if (!child || byHand.has(`${key}~${round}`)) return [];
+    if (!book) return [['I21', `${child.id}, which ${key} of ${id} started, is not there`]];
+    const isWanted = status === 'completed' && is === 'completed' && !cut;
+    const isThere = book.state.status === 'completed';
+    if (isWanted === isThere || (isWanted && book.operated > 0)) return [];
+    return [['I21', `${child.id} is ${book.state.status}; ${key} of ${id} is ${is}, and ${id} ${status}`]];
+  });
+}

@@ -1,0 +1,336 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
+import type {
+  Checkpoint,
+  ClaimRequest,
+  Edit,
+  Lease,
+  NewSaga,
+  StartResult,
+  StoredSaga,
+} from '../../libs/saga/src/engine/saga-store.js';
+import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import type { CallContext, Effect } from './participants.js';
+import { partsOfKey } from './participants.js';
+import type { Promised, Violation } from './promises.js';
+import { MAX_TAKEOVERS } from './scenario.js';
+import { SagaBook } from './saga-book.js';
+import type { Timeline } from './timeline.js';
+
+export interface Called {
+  readonly kind: 'run' | 'undo' | 'probe';
+  readonly node: StepNode;
+  readonly ctx: CallContext;
+  readonly worker: string;
+}
+
+/**
+ * Sees every statement that the database executes, and every call of a method, and holds them against the promises.
+ * It knows nothing of the machine: what follows from what is read off the graph.
+ */
+export class Witness {
+  readonly books = new Map<string, SagaBook>();
+  readonly violations: Violation[] = [];
+  readonly log: string[] = [];
+  /** Ids of sagas whose methods take their worker down. */
+  readonly fatal = new Set<string>();
+  effects: ReadonlyMap<string, Effect> = new Map();
+  private readonly begun = new Map<string, number[]>();
+
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly graphs: ReadonlyMap<string, SagaGraph>,
+    /** Answers take less than a permit of a rate limit is good for. */
+    private readonly isQuick: boolean,
+    private readonly isLogging: boolean,
+  ) {}
+
+  note(text: () => string): void {
+    if (this.isLogging) this.log.push(`${this.timeline.now.toFixed(1).padStart(9)}  ${text()}`);
+  }
+
+  violate(promise: Promised, what: string): void {
+    this.violations.push({ promise, what, at: this.timeline.now });
+    this.note(() => `VIOLATION ${promise}: ${what}`);
+  }
+
+  isFatal(id: string): boolean {
+    return this.fatal.has(id);
+  }
+
+  started(saga: NewSaga & { parent?: { id: string } }, result: StartResult | undefined, lease: Lease): void {
+    if (result && !result.created) return;
+    if (this.books.has(saga.id)) return;
+    const book = new SagaBook(
+      saga.id,
+      this.graphs.get(saga.name)!,
+      saga.lockKey,
+      saga.parent?.id,
+      saga.correlationId,
+    );
+    this.books.set(saga.id, book);
+    this.note(() => `${saga.id} (${saga.name}) is stored${result?.leased ? ` for ${lease.worker}` : ''}`);
+    if (!result?.leased) return;
+    Object.assign(book, { epoch: 1, holder: lease.worker, leaseEnds: this.timeline.now + lease.duration });
+  }
+
+  claimed(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {
+    const book = this.books.get(saga.id)!;
+    this.note(() => `${lease.worker} claims ${saga.id}, epoch ${saga.epoch}, takeovers ${saga.takeovers}`);
+    if (saga.epoch <= book.epoch)
+      this.violate('I5', `${saga.id} is claimed under epoch ${saga.epoch}, after ${book.epoch}`);
+    if (book.holder !== undefined) {
+      book.wasTakenOver = true;
+      if (book.holder !== lease.worker) book.overtaken.add(book.holder);
+      if (this.timeline.now < book.leaseEnds)
+        this.violate('I5', `${saga.id} is claimed by ${lease.worker} while it is leased to ${book.holder}`);
+    }
+    Object.assign(book, {
+      epoch: saga.epoch,
+      holder: lease.worker,
+      leaseEnds: this.timeline.now + lease.duration,
+    });
+    book.lockHeld = saga.lock?.held ?? false;
+    this.checkLock(book);
+    const limit = sagas.find(({ name }) => name === saga.name)?.concurrency;
+    if (limit === undefined) return;
+    const leased = [...this.books.values()].filter(
+      (other) =>
+        other.graph.name === saga.name && other.holder !== undefined && this.timeline.now < other.leaseEnds,
+    );
+    if (leased.length > limit)
+      this.violate('I14', `${leased.length} of ${saga.name} are leased, ${limit} may be`);
+  }
+
+  renewed(id: string, { duration, worker }: Lease): void {
+    const book = this.books.get(id)!;
+    if (book.holder === worker) book.leaseEnds = this.timeline.now + duration;
+    else this.violate('I5', `${worker} renews ${id}, which is ${book.holder}'s`);
+  }
+
+  saved({ id, epoch, number, state, release, starts }: Checkpoint, worker: string): void {
+    const book = this.books.get(id)!;
+    // Sent before, and answered again.
+    if (number <= book.checkpoints) return;
+    book.checkpoints = number;
+    this.note(() => `${worker} saves ${id}: ${describe(state)}${release ? ', and gives it back' : ''}`);
+    if (epoch !== book.epoch || book.holder !== worker)
+      this.violate(
+        'I5',
+        `${worker} saves ${id} under epoch ${epoch}; it is ${book.holder}'s under ${book.epoch}`,
+      );
+    this.changed(book, state);
+    if (release || isTerminal(state.status)) book.holder = undefined;
+    for (const child of starts ?? []) this.started(child, undefined, { worker: '', duration: 0 });
+  }
+
+  edited(saga: StoredSaga, edit: Edit): void {
+    const book = this.books.get(saga.id)!;
+    book.operated += 1;
+    if ('requestCancel' in edit) {
+      book.cancelAccepted = true;
+      this.note(() => `${saga.id} is asked to turn back`);
+      return;
+    }
+    this.note(() => `${saga.id} is changed by hand: ${describe(edit.state)}`);
+    if (edit.state.failure?.kind === 'cancelled' && edit.state.status === 'compensating')
+      book.cancelAccepted = true;
+    this.changed(book, saga.state, true);
+    Object.assign(book, { epoch: saga.epoch, checkpoints: saga.checkpoints, holder: undefined });
+  }
+
+  called({ kind, node, ctx, worker }: Called): void {
+    const book = this.books.get(ctx.sagaId)!;
+    const parts = partsOfKey(ctx.idempotencyKey.replace(/:compensate$/, ''));
+    const text = `${kind} ${parts.key}~${parts.round} of ${ctx.sagaId}`;
+    this.note(() => `${worker} calls ${text}, attempt ${ctx.attempt}`);
+    // A probe only asks.
+    if (kind !== 'probe' && book.overtaken.has(worker) && book.holder !== worker)
+      this.violate('I6', `${worker} begins ${text}; it was overtaken by ${book.holder ?? 'another'}`);
+    const id = `${kind} ${parts.key}~${parts.round}`;
+    if (kind === 'run') this.run(book, node, parts, text, worker);
+    if (kind === 'undo') this.undone(book, node, parts, ctx, text);
+    book.called.set(id, book.operated);
+    if (!this.fatal.has(book.id) || kind === 'probe') return;
+    book.tookDown.add(worker);
+    if (book.tookDown.size > MAX_TAKEOVERS + 1)
+      this.violate(
+        'I18',
+        `${book.id} takes ${worker} down, the ${book.tookDown.size}th, with nothing recorded in between`,
+      );
+  }
+
+  /** A transaction is committed: what it did is there. */
+  committed(effect: Effect, value: string): void {
+    if (effect.value !== undefined)
+      this.violate('I12', `${effect.key} is done by ${effect.value}, and again by ${value}`);
+    effect.value = value;
+  }
+
+  /** Somebody's request arrives after it was undone. */
+  refused(effect: Effect): void {
+    this.note(() => `${effect.key} arrives late, and is refused`);
+  }
+
+  private run(
+    book: SagaBook,
+    node: StepNode,
+    { key, step, round }: ReturnType<typeof partsOfKey>,
+    text: string,
+    worker: string,
+  ): void {
+    const id = `${key}~${round}`;
+    if (book.results.has(id) && !book.overtaken.has(worker))
+      this.violate('I2', `${text}, whose result is recorded`);
+    if (!this.mayBegin(book, node)) this.violate('I4', `${text} begins before what it waits for is recorded`);
+    const isAgain = !node.idempotent && book.called.get(`run ${id}`) === book.operated;
+    const effect = this.effectOf(book, key, round);
+    // What definitely failed may be tried again.
+    if (isAgain && effect && (effect.value !== undefined || effect.underWay > 0))
+      this.violate('I11', `${text} begins again, and had taken effect or may yet`);
+    // In one attempt, a transaction may be tried again.
+    if (!node.rateLimit || node.transactional || !this.isQuick) return;
+    const limit = `${book.graph.name} ${step}`;
+    const times = this.begun.get(limit) ?? [];
+    this.begun.set(limit, [...times, this.timeline.now].slice(-20));
+    const { count, per } = node.rateLimit;
+    const within = times.filter((time) => time > this.timeline.now - per * 0.99).length;
+    if (within >= count)
+      this.violate(
+        'I15',
+        `${text} begins at ${this.timeline.now}, after ${times.slice(-count).join(', ')}; ${count} may within ${per} ms`,
+      );
+  }
+
+  /** As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join any. */
+  private mayBegin({ done, state }: SagaBook, { after, join }: StepNode): boolean {
+    if (after.length === 0) return true;
+    const isOver = (name: string) => done.has(name) || stepState(state, name).cut;
+    return join === 'any' ? after.some((name) => done.has(name)) : after.every(isOver);
+  }
+
+  private undone(
+    book: SagaBook,
+    node: StepNode,
+    { key, round }: ReturnType<typeof partsOfKey>,
+    ctx: CallContext,
+    text: string,
+  ): void {
+    const id = `${key}~${round}`;
+    if (!book.called.has(`run ${id}`) && !book.byHand.has(id) && !book.wasTakenOver)
+      this.violate('I9', `${text}, which was never called`);
+    const recorded = book.results.get(id);
+    const expected = recorded === undefined ? undefined : (JSON.parse(recorded) as unknown);
+    if (!isDeepStrictEqual(ctx.result, expected))
+      this.violate('I8', `${text} is given ${JSON.stringify(ctx.result)}, and should be ${recorded}`);
+    const isCut = stepState(book.state, node.name).cut;
+    for (const name of book.relations.descendants(node.name)) {
+      const dependent = book.relations.node(name);
+      // A join any does not depend on those that lost it.
+      if (isCut || dependent.compensate === undefined || dependent.kind === 'sub-saga') continue;
+      const standing = this.standing(book, name).find((effect) => partsOfKey(effect.key).round === round);
+      if (standing && !isStillGoingOn(standing)) this.violate('I7', `${text} before ${standing.key}`);
+    }
+  }
+
+  private standing(book: SagaBook, step: string): Effect[] {
+    const items = stepState(book.state, step).items?.map((_, n) => `${step}[${n}]`) ?? [step];
+    const { round } = stepState(book.state, step);
+    return items.flatMap((key) => {
+      const effect = this.effectOf(book, key, round);
+      return effect?.value !== undefined && !effect.isUndone ? [effect] : [];
+    });
+  }
+
+  private effectOf({ id }: SagaBook, key: string, round: number): Effect | undefined {
+    return this.effects.get(`${id}:${key}${round > 1 ? `~${round}` : ''}`);
+  }
+
+  private changed(book: SagaBook, state: SagaState, isByHand = false): void {
+    const before = book.state;
+    if (
+      isTerminal(before.status) &&
+      state.status !== before.status &&
+      !(isByHand && before.status === 'completed')
+    )
+      this.violate('I10', `${book.id} was ${before.status}, and is ${state.status}`);
+    for (const [key, step] of state.steps) {
+      const id = `${key}~${stepState(state, key.replace(/\[.*/, '')).round}`;
+      if (step.status === 'completed' || step.status === 'skipped') book.done.add(key);
+      if (isByHand && isByHandOf(before, state, key)) book.byHand.add(id);
+      if (step.status !== 'completed') continue;
+      if (book.results.has(id) && book.results.get(id) !== step.result && !isByHand)
+        this.violate('I2', `${id} of ${book.id}: ${step.result}, was ${book.results.get(id)}`);
+      book.results.set(id, step.result);
+      if (!isByHand) this.checkResult(book, key, id, step.result);
+    }
+    for (const [key, step] of before.steps) {
+      const now = stepState(state, key);
+      if (
+        step.status === 'completed' &&
+        now.round === step.round &&
+        (now.status === 'pending' || now.status === 'running')
+      )
+        this.violate('I2', `${key} of ${book.id} was completed, and is ${now.status}`);
+    }
+    book.state = state;
+    if (isByHand || hasAdvanced(before, state)) book.tookDown.clear();
+    if (isTerminal(state.status)) book.lockHeld = false;
+  }
+
+  private checkResult(book: SagaBook, key: string, id: string, result: string | undefined): void {
+    const node = book.relations.node(key);
+    const isWhole = node.forEach && !key.endsWith(']');
+    if (isWhole || node.kind === 'sub-saga' || book.byHand.has(id)) return;
+    const round = Number(id.split('~')[1]);
+    const effect = this.effectOf(book, key, round);
+    // The transaction's own effect is there the moment after.
+    if (node.transactional && effect?.value === undefined) return;
+    if (effect?.value === undefined || JSON.stringify(effect.value) !== result)
+      this.violate(
+        'I3',
+        `${id} of ${book.id} is recorded as ${result}; the participant has ${effect?.value}`,
+      );
+  }
+
+  private checkLock(book: SagaBook): void {
+    if (!book.lockHeld || book.lockKey === undefined) return;
+    for (const other of this.books.values()) {
+      const isSame = other.graph.name === book.graph.name && other.lockKey === book.lockKey;
+      if (other !== book && isSame && other.lockHeld && !isTerminal(other.state.status))
+        this.violate('I13', `${book.id} and ${other.id} both hold ${book.lockKey}`);
+    }
+  }
+}
+
+/** Something of it has come to an end. */
+function hasAdvanced(before: SagaState, after: SagaState): boolean {
+  if (before.status !== after.status) return true;
+  return [...after.steps].some(([key, { status, failures, compensationFailures }]) => {
+    const was = stepState(before, key);
+    const isOver =
+      status !== 'pending' && status !== 'running' && status !== 'waiting' && status !== 'compensating';
+    return (
+      (isOver && status !== was.status) ||
+      failures > was.failures ||
+      compensationFailures > was.compensationFailures
+    );
+  });
+}
+
+/** A call that nobody waits for any more may still arrive; what it does then is refused, or seen in the end. */
+function isStillGoingOn({ underWay }: Effect): boolean {
+  return underWay > 0;
+}
+
+function isByHandOf(before: SagaState, after: SagaState, key: string): boolean {
+  const [was, is] = [stepState(before, key).status, stepState(after, key).status];
+  return was !== is && (is === 'completed' || is === 'compensated');
+}
+
+function describe(state: SagaState): string {
+  const steps = [...state.steps].map(([key, { status, unknown, round, cut }]) => {
+    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${cut ? ' (cut)' : ''}`;
+  });
+  return `${state.status}${state.rollbackTo === undefined ? '' : ` to ${state.rollbackTo}`} [${steps.join(', ')}]`;
+}
