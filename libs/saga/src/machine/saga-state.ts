@@ -5,18 +5,20 @@ import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
  * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
  * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
  */
-export const SAGA_STATUSES = [
-  'running',
-  'compensating',
-  'completed',
-  'compensated',
-  'stuck',
-  'suspended',
-  'paused',
-  'aborted',
-] as const;
+export type SagaStatus =
+  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
 
-export type SagaStatus = (typeof SAGA_STATUSES)[number];
+const STATUSES: Record<SagaStatus, true> = {
+  running: true,
+  compensating: true,
+  completed: true,
+  compensated: true,
+  stuck: true,
+  suspended: true,
+  paused: true,
+  aborted: true,
+};
+export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
 
 export type StepStatus =
   | 'pending'
