@@ -123,7 +123,6 @@ async function unclear(
   idOf: () => Promise<string>,
 ): Promise<string[]> {
   const neighbours = new Neighbours(sagas);
-  const begun = performance.now();
   const unclear = await Promise.all(
     Object.entries(calls).flatMap(([what, call]) =>
       given.map(async ({ name, value }, n) => {
@@ -141,7 +140,6 @@ async function unclear(
     ),
   );
   await neighbours.expectUnharmed();
-  expect(performance.now() - begun).toBeLessThan(60_000);
   return unclear.flat();
 }
 

@@ -10,7 +10,7 @@ import { fuzz } from '../../libs/saga/src/engine/fuzz-settings.contract.js';
 import fc from 'fast-check';
 
 /** Longer than anything here may take: what is not settled by then hangs. */
-export const IN_TIME = { timeout: '60s' } as const;
+export const IN_TIME = { timeout: '100s' } as const;
 
 /** So many cases, the same in each run of the tests; with FUZZ_SEED others. */
 export function casesOf<T>(arbitrary: fc.Arbitrary<T>, count: number): T[] {

@@ -78,7 +78,7 @@ const kept = ({ thrown }: Thrown): object => JSON.parse(JSON.stringify(serialize
 /** As it was left, once it is settled. */
 async function settled(
   sagas: SagaService,
-  run: (one: Case) => Promise<{ id: string; outcome: (o: { timeout: '60s' }) => Promise<unknown> }>,
+  run: (one: Case) => Promise<{ id: string; outcome: (o: typeof IN_TIME) => Promise<unknown> }>,
 ): Promise<SagaSnapshot[]> {
   const neighbours = new Neighbours(sagas);
   const results = await allAtOnce(cases, neighbours, async (_, n) => {

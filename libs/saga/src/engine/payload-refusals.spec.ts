@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { cpuTimeOf } from './cpu-time.contract.js';
 import { nested, refusal } from './payload-refusal.contract.js';
 
 describe('a payload is refused', () => {
@@ -143,10 +144,11 @@ describe('a payload that would take for ever is refused at once', () => {
     ['one long text, again and again', Array(100_000).fill(long)],
     ['one long key, again and again', Array(100_000).fill({ [long]: 1 })],
   ])('%s', (_, value) => {
-    const begun = performance.now();
-    expect(refusal(value, 10_000).message).toMatch(/maxPayloadBytes \(10000\)|500 levels/);
-    expect(refusal({ order: [value] }, 2 ** 17).message).toMatch(/maxPayloadBytes|500 levels/);
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    const time = cpuTimeOf(() => {
+      expect(refusal(value, 10_000).message).toMatch(/maxPayloadBytes \(10000\)|500 levels/);
+      expect(refusal({ order: [value] }, 2 ** 17).message).toMatch(/maxPayloadBytes|500 levels/);
+    });
+    expect(time).toBeLessThan(5_000);
   });
 
   it('with a path that is not for ever either', () => {
