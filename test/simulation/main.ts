@@ -1,49 +1,101 @@
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { PROMISES } from './promises.js';
-import { partsOf, scenarioOf } from './scenario.js';
-import { simulate, type Run } from './simulate.js';
+import { describeFailure } from './describe-failure.js';
+import { NOTHING, type Played, playSeeds, sum } from './play-seeds.js';
+import { scenarioOf } from './scenario.js';
+import { shrink } from './shrink.js';
+import { simulate } from './simulate.js';
+
+const USAGE = `npm run simulate -- [--seeds=10000] [--from=1] [--jobs=<processors>]
+npm run simulate -- --seed=<seed> [--without=<parts>]   one scenario, with all that happens in it
+A seed that fails is made as small as it can be, and told.`;
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '1000' },
+    seeds: { type: 'string', default: '10000' },
     from: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string' },
     without: { type: 'string', default: '' },
-    log: { type: 'boolean', default: false },
+    /** Of a process that was started by another. */
+    part: { type: 'boolean', default: false },
   },
 });
 
-async function main(): Promise<void> {
-  if (values.seed !== undefined) {
-    const without = new Set(values.without.split(',').filter(Boolean));
-    const run = await simulate(scenarioOf(Number(values.seed), without), values.log);
-    if (values.log) console.log(run.log.join('\n'));
-    console.log(
-      run.violations
-        .map(({ promise, what, at }) => `${promise} (${PROMISES[promise]}) at ${at}: ${what}`)
-        .join('\n') || 'no violation',
-      `${run.sagas} sagas, ${run.took} ms`,
-    );
-    return;
-  }
+const numberOf = (name: 'seeds' | 'from' | 'jobs' | 'seed'): number => {
+  const number = Number(values[name]);
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw new Error(`--${name}=${values[name]}: give a whole number.\n${USAGE}`);
+};
+
+/** Failing seeds that are told in full; of the others only their numbers. */
+const TOLD = 3;
+
+async function main(): Promise<number> {
+  if (values.part) return playPart();
+  if (values.seed !== undefined) return playOne(numberOf('seed'));
   const began = performance.now();
-  let sagas = 0;
-  const failed: { seed: number; run: Run }[] = [];
-  const [from, count] = [Number(values.from), Number(values.seeds)];
-  for (let seed = from; seed < from + count; seed += 1) {
-    const run = await simulate(scenarioOf(seed));
-    sagas += run.sagas;
-    if (run.violations.length > 0) {
-      failed.push({ seed, run });
-      const v = run.violations[0]!;
-      console.log(`seed ${seed}: ${run.violations.length} ${v.promise} ${v.what.slice(0, 200)}`);
-      if (failed.length >= 30) break;
-    }
-  }
-  const secs = (performance.now() - began) / 1000;
-  console.log(
-    `${count} seeds, ${sagas} sagas, ${secs.toFixed(1)} s, ${(sagas / secs).toFixed(0)} sagas/s, ${failed.length} failed`,
+  const played = await playAll(began);
+  console.log(textOf(played, began));
+  for (const seed of played.failed.slice(0, TOLD)) console.log(`\n${await told(seed)}`);
+  if (played.failed.length > 0) console.log(`\nFailing seeds: ${played.failed.join(', ')}`);
+  return played.failed.length;
+}
+
+async function playOne(seed: number): Promise<number> {
+  const without = values.without.split(',').filter(Boolean);
+  console.log(await describeFailure(seed, without));
+  return (await simulate(scenarioOf(seed, new Set(without)))).violations.length;
+}
+
+async function told(seed: number): Promise<string> {
+  const without = await shrink(seed, await simulate(scenarioOf(seed)));
+  return describeFailure(seed, without);
+}
+
+async function playPart(): Promise<number> {
+  await playSeeds({ from: numberOf('from'), count: numberOf('seeds') }, (played) => process.send!(played));
+  process.disconnect();
+  return 0;
+}
+
+/** The seeds in as many processes as there are processors. */
+async function playAll(began: number): Promise<Played> {
+  const [count, from, jobs] = [numberOf('seeds'), numberOf('from'), Math.max(1, numberOf('jobs'))];
+  const share = Math.ceil(count / jobs);
+  let all = NOTHING;
+  let shown = began;
+  const parts = Array.from({ length: jobs }, (_, n) => {
+    const first = n * share;
+    const flags = [`--from=${from + first}`, `--seeds=${Math.max(0, Math.min(share, count - first))}`];
+    const part = fork(fileURLToPath(import.meta.url), ['--part', ...flags]);
+    part.on('message', (played: Played) => {
+      all = sum(all, played);
+      if (performance.now() - shown < 10_000) return;
+      shown = performance.now();
+      console.log(textOf(all, began));
+    });
+    return new Promise<void>((resolve, reject) => {
+      part.on('exit', (code) => {
+        if (code === 0) resolve();
+        else reject(new Error(`Seeds ${flags.join(' ')}: the process ended with ${code}`));
+      });
+    });
+  });
+  await Promise.all(parts);
+  return all;
+}
+
+function textOf({ seeds, sagas, time, failed }: Played, began: number): string {
+  const seconds = (performance.now() - began) / 1_000;
+  const rate = Math.round(sagas / seconds).toLocaleString('en');
+  const days = (time / 86_400_000).toFixed(1);
+  return (
+    `${seeds.toLocaleString('en')} scenarios, ${sagas.toLocaleString('en')} sagas, ${days} days of virtual time, ` +
+    `${seconds.toFixed(0)} s, ${rate} simulated sagas a second, ${failed.length} failed`
   );
 }
-void partsOf;
-await main();
+
+process.exitCode = (await main()) > 0 ? 1 : 0;

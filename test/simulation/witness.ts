@@ -188,8 +188,8 @@ export class Witness {
     // What definitely failed may be tried again.
     if (isAgain && effect && (effect.value !== undefined || effect.underWay > 0))
       this.violate('I11', `${text} begins again, and had taken effect or may yet`);
-    // In one attempt, a transaction may be tried again.
-    if (!node.rateLimit || node.transactional || !this.isQuick) return;
+    // In one attempt, a transaction may be tried again; and what is recorded first may be long in being recorded.
+    if (!node.rateLimit || node.transactional || !node.idempotent || !this.isQuick) return;
     const limit = `${book.graph.name} ${step}`;
     const times = this.begun.get(limit) ?? [];
     this.begun.set(limit, [...times, this.timeline.now].slice(-20));

@@ -1,0 +1,44 @@
+import { scenarioOf } from './scenario.js';
+import { simulate } from './simulate.js';
+
+export interface Seeds {
+  readonly from: number;
+  readonly count: number;
+}
+
+export interface Played {
+  readonly seeds: number;
+  readonly sagas: number;
+  /** Virtual milliseconds. */
+  readonly time: number;
+  readonly failed: readonly number[];
+}
+
+/** Plays one scenario after the other. `onProgress` is told now and then what has been played since. */
+export async function playSeeds(
+  { from, count }: Seeds,
+  onProgress: (played: Played) => void = () => undefined,
+): Promise<Played> {
+  let all: Played = NOTHING;
+  let since: Played = NOTHING;
+  for (let seed = from; seed < from + count; seed += 1) {
+    const { violations, sagas, took } = await simulate(scenarioOf(seed));
+    since = sum(since, { seeds: 1, sagas, time: took, failed: violations.length > 0 ? [seed] : [] });
+    if (since.seeds < 100 && seed < from + count - 1) continue;
+    onProgress(since);
+    all = sum(all, since);
+    since = NOTHING;
+  }
+  return all;
+}
+
+export const NOTHING: Played = { seeds: 0, sagas: 0, time: 0, failed: [] };
+
+export function sum(a: Played, b: Played): Played {
+  return {
+    seeds: a.seeds + b.seeds,
+    sagas: a.sagas + b.sagas,
+    time: a.time + b.time,
+    failed: [...a.failed, ...b.failed],
+  };
+}

@@ -1,0 +1,91 @@
+import { describeFailure, describeViolations } from './describe-failure.js';
+import { PROMISES } from './promises.js';
+import { scenarioOf } from './scenario.js';
+import { leftOut } from './shrink.js';
+import { simulate } from './simulate.js';
+
+/** Others, and more of them: npm run simulate. */
+const SCENARIOS = 120;
+const AT_ONCE = 20;
+
+/** Seeds that broke a promise once, with what they found. */
+const FOUND: readonly (readonly [seed: number, what: string])[] = [
+  [2, 'a checkpoint that arrived after later ones put the saga back'],
+  [6, 'a checkpoint of a sub-saga that arrived late left it behind for ever'],
+  [102, 'a step began after an answer that had taken longer than the lease'],
+  [115, 'an answer that was long under way put the clock back, and a rate limit was overrun'],
+  [287, 'a first step began after its start had taken longer than the lease'],
+  [386, 'a transactional step was committed after its saga had been given back'],
+  [1058, 'a step began that a transaction, about to be committed, had cut'],
+  [10271, 'a transaction that was tried again called its method after another had taken over'],
+  [10803, 'at shutdown a result that was recorded was overwritten by a failure'],
+  [12152, 'a step with a rate limit took workers down for ever'],
+];
+
+describe('whatever fails, every promise is kept', () => {
+  const groups = Array.from({ length: SCENARIOS / AT_ONCE }, (_, n) => n * AT_ONCE + 1);
+
+  test.each(groups)(`in ${AT_ONCE} scenarios from seed %i on`, async (from) => {
+    let sagas = 0;
+    for (let seed = from; seed < from + AT_ONCE; seed += 1) {
+      const run = await simulate(scenarioOf(seed));
+      expect({ seed, broken: describeViolations(run) }).toEqual({ seed, broken: [] });
+      sagas += run.sagas;
+    }
+    expect(sagas).toBeGreaterThan(AT_ONCE);
+  });
+
+  test.each(FOUND)('in the scenario of seed %i, where once %s', async (seed) => {
+    expect(describeViolations(await simulate(scenarioOf(seed)))).toEqual([]);
+  });
+});
+
+describe('a scenario', () => {
+  test('plays the same again, event by event', async () => {
+    const first = await simulate(scenarioOf(7), true);
+    const second = await simulate(scenarioOf(7), true);
+    expect(first.log.length).toBeGreaterThan(100);
+    expect(second).toEqual(first);
+  });
+
+  test('is another one for each seed', async () => {
+    const [a, b] = await Promise.all([7, 8].map((seed) => simulate(scenarioOf(seed), true)));
+    expect(a!.log).not.toEqual(b!.log);
+  });
+
+  test('goes on without a part that is left out, and all else in it stays as it was', () => {
+    const whole = scenarioOf(7);
+    const left = scenarioOf(7, new Set([whole.starts[0]!.name]));
+    expect(left.starts).toEqual(whole.starts.slice(1));
+    expect(left.faults).toEqual(whole.faults);
+    expect(left.weather).toEqual(whole.weather);
+  });
+
+  test('is told with all that happens in it, and how to see it again', async () => {
+    const text = await describeFailure(7, ['fault 0']);
+    expect(text).toContain(`--seed=7 --without='fault 0'`);
+    expect(text).toMatch(/worker-\d\.1 calls run s0/);
+  });
+});
+
+describe('a failing scenario is made small', () => {
+  test('down to what it does not fail without', async () => {
+    const parts = Array.from({ length: 37 }, (_, n) => `part ${n}`);
+    const needed = ['part 3', 'part 20', 'part 21'];
+    let tries = 0;
+    const without = await leftOut(parts, async (given) => {
+      tries += 1;
+      return needed.every((part) => !given.includes(part));
+    });
+    expect(parts.filter((part) => !without.includes(part))).toEqual(needed);
+    expect(tries).toBeLessThan(80);
+  });
+
+  test('to nothing, where it fails anyway', async () => {
+    expect(await leftOut(['a', 'b', 'c'], async () => true)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+test('every promise has its number and its words', () => {
+  expect(Object.keys(PROMISES)).toEqual(Object.keys(PROMISES).map((_, n) => `I${n + 1}`));
+});
