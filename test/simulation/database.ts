@@ -13,9 +13,15 @@ import type {
 } from '../../libs/saga/src/engine/saga-store.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import { stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { UNSTORABLE } from './participants.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
+
+function isUnstorable({ state, changed }: Checkpoint): boolean {
+  return changed.some((key) => stepState(state, key).result?.includes(UNSTORABLE));
+}
 
 /** What a transactional step did, which is there once the transaction is committed. */
 export class SimulatedTransaction {
@@ -49,6 +55,8 @@ export class Database {
   }
 
   async checkpoint(checkpoints: readonly Checkpoint[], worker: string): Promise<CheckpointResult[]> {
+    // One bad row, and the statement fails as a whole.
+    if (checkpoints.some(isUnstorable)) throw new Error('The database refuses a result');
     const results = await this.memory.checkpoint(checkpoints);
     checkpoints.forEach((checkpoint, n) => {
       if (results[n] === 'saved') this.witness.saved(checkpoint, worker);

@@ -44,9 +44,12 @@ type Outcome =
   | 'breaks off, done'
   | 'answers late'
   | 'hangs'
+  | 'gives what cannot be stored'
   | 'loses its database';
 
 const PATIENCE = 60_000;
+/** In what the database refuses to store. */
+export const UNSTORABLE = ' (unstorable)';
 
 /**
  * The other services. Each does what a call asks for once per idempotency key, wherever the call comes from and
@@ -94,7 +97,7 @@ export class Participants {
     caller: Caller,
   ): Promise<unknown> {
     const outcome = this.outcome(dice, node.transactional);
-    const value = `${effect.key} #${effect.calls}`;
+    const value = `${effect.key} #${effect.calls}${outcome === 'gives what cannot be stored' ? UNSTORABLE : ''}`;
     const latency = this.latency(dice, outcome);
     if (node.transactional) return this.inTransaction(effect, ctx, outcome, latency, value, caller);
     const takesEffect = outcome !== 'fails' && outcome !== 'rejects' && outcome !== 'breaks off';
@@ -164,6 +167,7 @@ export class Participants {
       'breaks off, done': isTransactional ? 0 : failing * 0.1,
       'answers late': failing * 0.25,
       hangs: failing * 0.05,
+      'gives what cannot be stored': failing * 0.02,
       'loses its database': isTransactional ? failing * 0.3 : 0,
     });
   }

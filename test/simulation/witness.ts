@@ -17,6 +17,9 @@ import { MAX_TAKEOVERS } from './scenario.js';
 import { SagaBook } from './saga-book.js';
 import type { Timeline } from './timeline.js';
 
+/** The database's clock counts from another beginning (ms). */
+const ROUNDING = 0.001;
+
 export interface Called {
   readonly kind: 'run' | 'undo' | 'probe';
   readonly node: StepNode;
@@ -82,7 +85,7 @@ export class Witness {
     if (book.holder !== undefined) {
       book.wasTakenOver = true;
       if (book.holder !== lease.worker) book.overtaken.add(book.holder);
-      if (this.timeline.now < book.leaseEnds)
+      if (this.timeline.now < book.leaseEnds - ROUNDING)
         this.violate('I5', `${saga.id} is claimed by ${lease.worker} while it is leased to ${book.holder}`);
     }
     Object.assign(book, {
