@@ -1,4 +1,4 @@
-import { Chance } from './chance.js';
+import { Chance, type Dice } from './chance.js';
 import { randomSagas, type SimulatedSaga } from './random-saga.js';
 
 /** A saga that somebody starts. */
@@ -99,6 +99,8 @@ export interface Scenario {
 }
 
 const CLIENTS = 2;
+/** What those calls of operators are called that come while a saga has hardly begun. */
+export const HASTY = 'hasty call';
 /** Takeovers without progress after which a saga is stuck. */
 export const MAX_TAKEOVERS = 5;
 
@@ -129,8 +131,31 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     const when = { at: of.int(0, calm * 2), saga: of.int(0, count - 1) };
     return { name, kind: of.weighed(CALLS), ...when, ofChild: of.happens(0.15), pick: of.int(0, 99) };
   });
+  const hasty = series(chance.for('hasty').int(0, 8), isLeftOut, HASTY, (_, name) =>
+    hastyCall(chance.for(name), name, starts),
+  );
   const weather = randomWeather(chance, isLeftOut);
-  return { seed, chance, sagas, workers, ...size, starts, faults, calls, weather, calm, isLeftOut };
+  return {
+    seed,
+    chance,
+    sagas,
+    workers,
+    ...size,
+    starts,
+    faults,
+    calls: [...calls, ...hasty],
+    weather,
+    calm,
+    isLeftOut,
+  };
+}
+
+/** What an operator does while the saga has hardly begun. */
+function hastyCall(dice: Dice, name: string, starts: readonly Start[]): OperatorCall {
+  const start = starts.length > 0 ? dice.among(starts) : undefined;
+  const at = (start?.at ?? 0) + (start?.delay ?? 0) + dice.long(0, 3_000);
+  const kind = dice.weighed({ ...CALLS, cancel: 12 });
+  return { name, kind, at, saga: start?.n ?? 0, ofChild: dice.happens(0.15), pick: dice.int(0, 99) };
 }
 
 /** The names of all that can be left out of it. */

@@ -306,15 +306,14 @@ export class Witness {
   }
 }
 
-/** Something of it has come to an end. */
+/** Something of it has come to an end, or a start of a kind that comes once only. */
 function hasAdvanced(before: SagaState, after: SagaState): boolean {
   if (before.status !== after.status) return true;
   return [...after.steps].some(([key, { status, failures, compensationFailures }]) => {
     const was = stepState(before, key);
-    const isOver =
-      status !== 'pending' && status !== 'running' && status !== 'waiting' && status !== 'compensating';
+    const isNews = status !== 'pending' && status !== 'waiting' && status !== 'compensating';
     return (
-      (isOver && status !== was.status) ||
+      (isNews && status !== was.status) ||
       failures > was.failures ||
       compensationFailures > was.compensationFailures
     );

@@ -1,10 +1,10 @@
-import { inspect } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { LARGEST_COUNT, LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
 import type { SagaGraph } from './saga-graph.js';
 import { SagaMetadata } from './saga-metadata.js';
 import type { Report } from './saga-finding.js';
 import type { SagaOptions } from './saga-options.js';
+import { shown } from './shown-value.js';
 
 const SAGA_OPTIONS = [
   'name',
@@ -31,12 +31,12 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     UNREADABLE.test(name)
   ) {
     report(
-      `@Saga name ${inspect(name)} cannot be used`,
+      `@Saga name ${shown(name)} cannot be used`,
       `give 1 to ${LONGEST_NAME} characters, without spaces around them or control characters`,
     );
   }
   if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {
-    report(`@Saga version ${inspect(version)} cannot be used`, 'give a whole number from 1');
+    report(`@Saga version ${shown(version)} cannot be used`, 'give a whole number from 1');
   }
   if (SagaMetadata.stepsOf(saga).length === 0) {
     report('it has no steps', 'decorate at least one method with @Step()');
@@ -61,7 +61,7 @@ function readUpgradeFrom(given: unknown, version: unknown, report: Report): read
   for (const from of versions) {
     if (Number.isInteger(from) && (from as number) >= 1 && (from as number) < (version as number)) continue;
     report(
-      `@Saga upgradeFrom ${inspect(from)} is no version before ${inspect(version)}`,
+      `@Saga upgradeFrom ${shown(from)} is no version before ${shown(version)}`,
       version === 1 ? 'give the new graph a higher version' : 'give a lower version, such as upgradeFrom: 1',
     );
   }

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { LONGEST_TIMER } from './duration.js';
 import type { UnlinkedStep } from './link-steps.js';
 import { LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
@@ -7,6 +6,7 @@ import type { Report } from './saga-finding.js';
 import type { StepMetadata } from './saga-metadata.js';
 import type { SagaMethods } from './saga-methods.js';
 import type { StepOptions, SubSagaOptions } from './step-options.js';
+import { shown } from './shown-value.js';
 
 const STEP_OPTIONS = [
   'compensate',
@@ -67,7 +67,7 @@ export function readStep(
   else read.refuseUnknown(options, STEP_OPTIONS, '@Step');
   if (child && typeof child !== 'function') {
     report(
-      `@SubSaga was given ${inspect(child)}`,
+      `@SubSaga was given ${shown(child)}`,
       'give it a function that returns the class: () => ShipmentSaga',
     );
   }
@@ -131,7 +131,7 @@ function checkCompensation(options: StepOptions, methods: SagaMethods, report: R
   if (compensate === undefined) return;
   if (!methods.all.includes(compensate)) {
     report(
-      `compensate ${inspect(compensate)} is not a method of ${methods.className}`,
+      `compensate ${shown(compensate)} is not a method of ${methods.className}`,
       ['write it', ...methods.plain].join(', or name '),
     );
   } else if (methods.steps.includes(compensate)) {
@@ -144,7 +144,7 @@ function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report
   const plain = methods.plain.filter((name) => !methods.compensations.includes(name));
   if (!methods.all.includes(probe)) {
     report(
-      `probe ${inspect(probe)} is not a method of ${methods.className}`,
+      `probe ${shown(probe)} is not a method of ${methods.className}`,
       ['write it', ...plain].join(', or name '),
     );
   } else if (methods.steps.includes(probe)) {
@@ -189,12 +189,12 @@ function readAfter(
   const names = [...new Set(given)];
   if (join !== undefined && names.length < 2) {
     report(
-      `join chooses between several steps, and this one waits for ${names.length === 0 ? 'none' : `${inspect(names[0])} alone`}`,
+      `join chooses between several steps, and this one waits for ${names.length === 0 ? 'none' : `${shown(names[0])} alone`}`,
       'name at least two in after, or leave join out',
     );
   }
   const twice = names.filter((name) => given.indexOf(name) !== given.lastIndexOf(name));
-  for (const name of twice) report(`after names ${inspect(name)} twice`, 'name it once');
+  for (const name of twice) report(`after names ${shown(name)} twice`, 'name it once');
   return names.filter((name): name is string => {
     const wrong = whatIsWrongWithEdge(step, name, methods);
     if (wrong) report(...wrong);
@@ -209,7 +209,7 @@ function whatIsWrongWithEdge(
   { all, steps, compensations }: SagaMethods,
 ): Parameters<Report> | undefined {
   if (typeof name !== 'string') {
-    return [`after has ${inspect(name)}`, 'give the name of a step, or several in an array'];
+    return [`after has ${shown(name)}`, 'give the name of a step, or several in an array'];
   }
   if (name === step) return ['after names the step itself', 'take it out'];
   if (steps.includes(name) || !all.includes(name)) return undefined;

@@ -1,6 +1,6 @@
-import { inspect } from 'node:util';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { type Flaw, textOfFlaw } from './saga-finding.js';
+import { shown } from './shown-value.js';
 
 /** Milliseconds as a number, or a whole or decimal number with a unit: `'250ms'`, `'10s'`, `'15m'`, `'24h'`, `'7d'`. */
 export type Duration = number | string;
@@ -33,7 +33,7 @@ export function readDuration(duration: Duration, what: string, longest = LONGEST
       : NaN;
   if (value >= 0 && value <= longest) return value;
   return {
-    problem: `${what}: ${inspect(duration)} is not a duration`,
+    problem: `${what}: ${shown(duration)} is not a duration`,
     mend: `give milliseconds (0 to ${longest}) or a string such as '250ms', '10s', '15m', '24h' or '7d'`,
   };
 }

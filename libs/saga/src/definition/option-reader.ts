@@ -1,7 +1,7 @@
-import { inspect } from 'node:util';
 import { type Duration, readDuration } from './duration.js';
 import { readRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.js';
 import type { Report } from './saga-finding.js';
+import { shown } from './shown-value.js';
 
 /** The largest number of PostgreSQL's integer, in which counts are kept. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
@@ -84,7 +84,7 @@ export class OptionReader {
   }
 
   private refuse<T>(value: unknown, option: string, mend: string, instead: T): T {
-    this.report(`${this.owner}${option} is ${inspect(value)}`, mend);
+    this.report(`${this.owner}${option} is ${shown(value)}`, mend);
     return instead;
   }
 }

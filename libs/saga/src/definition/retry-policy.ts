@@ -1,7 +1,7 @@
-import { inspect } from 'node:util';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { type Duration, readDuration } from './duration.js';
 import { type Flaw, textOfFlaw } from './saga-finding.js';
+import { shown } from './shown-value.js';
 
 /** When, and how often, an attempt that failed is made again. */
 export interface RetryPolicy {
@@ -49,13 +49,13 @@ export function readRetryPolicy(
   policy: RetryPolicy,
   what: string,
 ): { resolved?: ResolvedRetryPolicy; flaws: readonly Flaw[] } {
-  if (typeof policy !== 'object' || policy === null) {
-    const problem = `${what} is ${inspect(policy)}`;
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) {
+    const problem = `${what} is ${shown(policy)}`;
     return { flaws: [{ problem, mend: 'give a policy such as { attempts: 3 }' }] };
   }
   const flaws: Flaw[] = [];
   const expect = (fits: boolean, key: keyof RetryPolicy, mend: string): void => {
-    if (!fits) flaws.push({ problem: `${what}.${key} is ${inspect(policy[key])}`, mend });
+    if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, mend });
   };
   const milliseconds = (duration: Duration, key: keyof RetryPolicy): number => {
     const read = readDuration(duration, `${what}.${key}`);

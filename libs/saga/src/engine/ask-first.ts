@@ -1,7 +1,9 @@
 import type { StepContext } from '../definition/contexts.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { stepState, type SagaState } from '../machine/saga-state.js';
-import { encodePayload } from './payload.js';
+import { shown } from '../definition/shown-value.js';
+import { leaveAlone } from './at-once.js';
+import { decodePayload, encodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
 import type { StepAttempt } from './step-attempt.js';
 
@@ -39,12 +41,16 @@ export function askFirst(
 
 function answered(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer;
-  throw new TypeError(`when() has to return true or false, at once; it returned ${typeof answer}`);
+  leaveAlone(answer);
+  throw new TypeError(`when() has to return true or false, at once; it returned ${shown(answer)}`);
 }
 
 function itemsOf(items: unknown, maxPayloadBytes: number): string[] {
-  if (!Array.isArray(items))
-    throw new TypeError(`forEach() has to return an array, at once; it returned ${typeof items}`);
-  const text = encodePayload(items, 'forEach()', maxPayloadBytes)!;
-  return (JSON.parse(text) as unknown[]).map((item) => JSON.stringify(item));
+  const stored = Array.isArray(items)
+    ? decodePayload(encodePayload(items, 'forEach()', maxPayloadBytes))
+    : undefined;
+  // An array may have a toJSON() that gives none.
+  if (Array.isArray(stored)) return stored.map((item) => JSON.stringify(item));
+  leaveAlone(items);
+  throw new TypeError(`forEach() has to return an array, at once; it returned ${shown(items)}`);
 }

@@ -1,7 +1,9 @@
+import { types } from 'node:util';
 import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../errors/saga-errors.js';
 import { leavesNothing } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
+import { leaveAlone } from './at-once.js';
 import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { Invoker } from './invoker.js';
@@ -19,8 +21,8 @@ export interface AttemptRunnerOptions {
 
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
 
-/** An attempt that timed out: told apart from what a method throws by identity. */
-class AttemptTimedOut extends Error {}
+/** An attempt that timed out: told apart from what a method throws by identity, since that may be a proxy that throws. */
+const TIMED_OUT = Symbol('timed out');
 
 /** Makes attempts: calls the method, bounds it in time, and says what happened as an event for the machine. */
 export class AttemptRunner {
@@ -55,17 +57,20 @@ export class AttemptRunner {
   /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
   private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
     let answer: unknown;
+    let done: { result: unknown } | undefined;
     try {
       answer = await this.bounded(probe, async () => invoke(probe.method, probe.context()));
+      // Here, since it may be a proxy, or a getter that throws.
+      if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
+      const thrown = error === TIMED_OUT ? probe.abortedBy : error;
       this.options.log.warn(
-        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(error).message}`,
+        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
       );
       return failed;
     }
     if (answer === 'not-done') return { ...failed, unknown: false };
-    if (typeof answer === 'object' && answer !== null && 'done' in answer)
-      return this.completed(probe, answer.done);
+    if (done) return this.completed(probe, done.result);
     if (answer !== 'unknown') {
       this.options.log.warn(
         `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
@@ -106,7 +111,7 @@ export class AttemptRunner {
   /** What a failed attempt means. A transactional one was rolled back, so its outcome is always known. */
   failed(attempt: StepAttempt, error: unknown): SagaEvent {
     const { kind, node } = attempt.action;
-    const timedOut = error instanceof AttemptTimedOut;
+    const timedOut = error === TIMED_OUT;
     const thrown = timedOut ? attempt.abortedBy : error;
     const rejected = isCoded(thrown, 'SAGA_STEP_REJECTED');
     const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
@@ -142,7 +147,8 @@ export class AttemptRunner {
             'timeout',
           ),
         );
-        reject(new AttemptTimedOut());
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
+        reject(TIMED_OUT);
       });
       call()
         .then(resolve, reject)
@@ -157,10 +163,13 @@ export class AttemptRunner {
   ): boolean {
     if (!retryIf) return true;
     try {
-      return retryIf(error);
+      const answer: unknown = retryIf(error);
+      leaveAlone(answer);
+      if (types.isPromise(answer)) throw new TypeError('it has to answer at once, and returned a promise');
+      return Boolean(answer);
     } catch (thrown) {
       this.options.log.warn(
-        `retryIf of step '${step}' threw, so the step is retried: ${serializeError(thrown).message}`,
+        `retryIf of step '${step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
       );
       return true;
     }

@@ -14,9 +14,8 @@ export function resultsText(state: SagaState): string {
 
 /** The results of the steps that completed and stand, by step name. */
 export function decodeResults(state: SagaState): Record<string, unknown> {
-  const results: Record<string, unknown> = {};
-  for (const key of standing(state)) results[key] = decodePayload(resultOf(state, key));
-  return results;
+  // Not by assignment, for the sake of a step named __proto__.
+  return Object.fromEntries(standing(state).map((key) => [key, decodePayload(resultOf(state, key))]));
 }
 
 function standing(state: SagaState): string[] {

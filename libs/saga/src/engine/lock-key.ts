@@ -1,6 +1,9 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
+import { shown } from '../definition/shown-value.js';
+import { leaveAlone } from './at-once.js';
 import { decodePayload } from './payload.js';
+import { serializeError } from './serialize-error.js';
 import { isKey } from './storable-key.js';
 
 const LONGEST_LOCK_KEY = 500;
@@ -17,13 +20,14 @@ export function lockKeyOf(graph: SagaGraph, input: string | undefined): string |
     key = graph.lockKey(decodePayload(input));
   } catch (error) {
     throw new SagaValidationError(
-      `start(): lockKey of saga '${graph.name}' threw: ${String((error as Error | undefined)?.message ?? error)}. ` +
+      `start(): lockKey of saga '${graph.name}' threw: ${serializeError(error).message}. ` +
         `Let it give a key for every input, or check the input with @Saga({ input }).`,
       { cause: error },
     );
   }
   if (isKey(key, LONGEST_LOCK_KEY)) return key;
-  const given = typeof key === 'string' ? `one of ${key.length} characters` : typeof key;
+  leaveAlone(key);
+  const given = typeof key === 'string' ? `one of ${key.length} characters` : shown(key);
   throw new SagaValidationError(
     `start(): lockKey of saga '${graph.name}' has to return a string of 1 to ${LONGEST_LOCK_KEY} characters, without ` +
       `NUL or half surrogate pairs, at once; it returned ${given}.`,

@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { cpuTimeOf } from './cpu-time.contract.js';
 import { nested, refusal } from './payload-refusal.contract.js';
 
 describe('a payload is refused', () => {
@@ -103,12 +104,56 @@ describe('a payload is refused', () => {
   it('when a boxed value never comes out of its box', () => {
     const box = Object('a') as { valueOf: () => unknown };
     box.valueOf = () => box;
-    expect(refusal({ box }).message).toContain('500 levels');
+    expect(refusal({ box }).message).toContain('a cycle');
+    const boxes = (): object => Object.assign(Object('a') as object, { valueOf: boxes });
+    expect(refusal({ box: boxes() }).message).toContain('500 levels');
   });
 
   it('when toJSON() goes on for ever', () => {
     const endless = (): object => ({ toJSON: () => ({ more: endless() }) });
     expect(refusal(endless()).message).toContain('500 levels');
+  });
+});
+
+describe('a payload that would take for ever is refused at once', () => {
+  /** Few objects, each twice in the one around it: 2 to the power of `levels` as JSON. */
+  const doubled = (levels: number): unknown => {
+    let value: unknown = { sku: 'a' };
+    for (let n = 0; n < levels; n += 1) value = n % 2 === 0 ? [value, value] : { a: value, b: value };
+    return value;
+  };
+  const ever = (): object => ({
+    get left() {
+      return ever();
+    },
+    get right() {
+      return ever();
+    },
+  });
+  const converted = (): object => ({ toJSON: () => [converted(), converted()] });
+  const long = 'x'.repeat(2 ** 20);
+
+  it.each<[string, unknown]>([
+    ['objects within each other, again and again', doubled(60)],
+    [
+      'an array that says it has no end',
+      new Proxy([], { get: (_, key) => (key === 'length' ? 2 ** 32 - 1 : 0) }),
+    ],
+    ['getters that give ever more', ever()],
+    ['toJSON() that gives ever more', converted()],
+    ['one long text, again and again', Array(100_000).fill(long)],
+    ['one long key, again and again', Array(100_000).fill({ [long]: 1 })],
+  ])('%s', (_, value) => {
+    const time = cpuTimeOf(() => {
+      expect(refusal(value, 10_000).message).toMatch(/maxPayloadBytes \(10000\)|500 levels/);
+      expect(refusal({ order: [value] }, 2 ** 17).message).toMatch(/maxPayloadBytes|500 levels/);
+    });
+    expect(time).toBeLessThan(5_000);
+  });
+
+  it('with a path that is not for ever either', () => {
+    const { path } = refusal({ [long]: { [long]: 1n } }, 2 ** 24);
+    expect(path).toHaveLength(2 * ('[""]'.length + 201) + 'input'.length);
   });
 });
 
@@ -139,7 +184,13 @@ describe('a payload that cannot be read is refused with its path', () => {
     ],
     ['an element that throws', [Object.defineProperty([1], 0, { get: fail })], 'input[0][0]'],
     ['a proxy that throws', { a: new Proxy({}, { get: fail }) }, 'input.a'],
-    ['a proxy whose keys throw', { a: new Proxy({}, { ownKeys: fail }) }, 'input'],
+    ['a proxy whose keys throw', { a: new Proxy({}, { ownKeys: fail }) }, 'input.a'],
+    ['a proxy whose prototype throws', [new Proxy({}, { getPrototypeOf: fail })], 'input[0]'],
+    [
+      'a proxy whose length throws',
+      [[new Proxy([], { get: (_, key) => key === 'length' && fail() })]],
+      'input[0][0]',
+    ],
     ['a proxy that is revoked', { a: revoked.proxy }, 'input.a'],
     [
       'a boxed value whose valueOf() throws',

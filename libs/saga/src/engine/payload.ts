@@ -1,9 +1,30 @@
 import { types } from 'node:util';
+import { cut } from '../definition/shown-value.js';
 import { SagaPayloadError } from '../errors/saga-errors.js';
 import { serializeError } from './serialize-error.js';
 
 /** Deeper values are refused: PostgreSQL's JSON parser and everyone's tools have a limit not far beyond. */
 const DEEPEST = 500;
+/** Longest key that a path shows in full. */
+const LONGEST_KEY = 200;
+/** A value takes a byte as JSON, or more; so often as many characters of text are read to tell its exact size. */
+const ROOM_PER_BYTE = 16;
+
+/** One walk through a value. */
+interface Walk {
+  readonly what: string;
+  readonly maxBytes: number;
+  /** The objects around the one that is looked at, and the keys by which each was reached from the one around it. */
+  readonly around: object[];
+  readonly keys: (string | number)[];
+  /**
+   * What may be read yet, in characters, before it is certain that the whole is too large. Without this bound a few
+   * arrays that hold each other twice, or a getter that makes ever more, would take for ever.
+   */
+  room: number;
+  /** What came of it, if a part was refused: told by this, since a getter may throw a proxy that itself throws. */
+  refusal?: SagaPayloadError;
+}
 
 /**
  * A value as JSON text, or undefined for undefined.
@@ -18,7 +39,7 @@ const DEEPEST = 500;
  * @throws SagaPayloadError naming the path
  */
 export function encodePayload(value: unknown, what: string, maxBytes: number): string | undefined {
-  const text = jsonOf(value, what);
+  const text = jsonOf(value, what, maxBytes);
   if (text === undefined) return undefined;
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
@@ -31,13 +52,14 @@ export function encodePayload(value: unknown, what: string, maxBytes: number): s
   return text;
 }
 
-function jsonOf(value: unknown, what: string): string | undefined {
+function jsonOf(value: unknown, what: string, maxBytes: number): string | undefined {
+  const walk: Walk = { what, maxBytes, around: [], keys: [], room: maxBytes * ROOM_PER_BYTE };
   try {
-    return JSON.stringify(checked(value, what, [], 0, true));
+    return JSON.stringify(checked(value, walk, true));
   } catch (error) {
-    if (error instanceof SagaPayloadError) throw error;
-    // The traps of a proxy, or a text that is too long for a string.
-    return refuse(what, `could not be read: ${serializeError(error).message}`);
+    if (walk.refusal) throw walk.refusal;
+    // A getter, the trap of a proxy, or a text that is too long for a string.
+    return refuse(walk, `could not be read: ${serializeError(error).message}`);
   }
 }
 
@@ -78,46 +100,45 @@ const LOSSY: readonly (readonly [string, (value: object) => boolean])[] = [
  * Walks the value once and returns a plain copy of it, so that what was checked is what is stored, even if a
  * getter answers differently the second time.
  */
-function checked(value: unknown, path: string, seen: object[], depth: number, mayConvert: boolean): unknown {
+function checked(value: unknown, walk: Walk, mayConvert: boolean): unknown {
+  if (value === undefined) return undefined;
+  take(walk, ROOM_PER_BYTE);
   switch (typeof value) {
     case 'string':
-      checkString(value, path);
+      take(walk, value.length);
+      checkString(value, walk);
       return value;
     case 'number':
-      if (!Number.isFinite(value)) refuse(path, `is ${value}, which JSON cannot carry`);
+      if (!Number.isFinite(value)) refuse(walk, `is ${value}, which JSON cannot carry`);
       return value;
     case 'boolean':
-    case 'undefined':
       return value;
     case 'object':
-      return value === null ? null : checkedObject(value, path, seen, depth, mayConvert);
+      return value === null ? null : checkedObject(value, walk, mayConvert);
     case 'bigint':
-      return refuse(path, 'is a bigint, which JSON cannot carry; store it as a string');
+      return refuse(walk, 'is a bigint, which JSON cannot carry; store it as a string');
     default:
-      return refuse(path, `is a ${typeof value}, which JSON cannot carry`);
+      return refuse(walk, `is a ${typeof value}, which JSON cannot carry`);
   }
 }
 
-function checkedObject(
-  value: object,
-  path: string,
-  seen: object[],
-  depth: number,
-  mayConvert: boolean,
-): unknown {
-  if (depth >= DEEPEST) refuse(path, `is nested more than ${DEEPEST} levels deep`);
-  if (seen.includes(value)) refuse(path, 'refers back to a value that contains it (a cycle)');
-  const toJSON = read(value, 'toJSON', path);
+function checkedObject(value: object, walk: Walk, mayConvert: boolean): unknown {
+  const { around } = walk;
+  if (around.length >= DEEPEST) refuse(walk, `is nested more than ${DEEPEST} levels deep`);
+  if (around.includes(value)) refuse(walk, 'refers back to a value that contains it (a cycle)');
+  const { toJSON } = value as { toJSON?: unknown };
   const converts = mayConvert && typeof toJSON === 'function';
   const plain = isPlain(value);
-  if (!plain) refuseLossy(value, path, converts);
-  if (converts) return checked(converted(value, toJSON as ToJSON, path), path, seen, depth, false);
-  if (!plain && types.isBoxedPrimitive(value)) return checked(value.valueOf(), path, seen, depth + 1, false);
-  seen.push(value);
-  const copy = Array.isArray(value)
-    ? checkedArray(value, path, seen, depth)
-    : checkedRecord(value, path, seen, depth);
-  seen.pop();
+  if (!plain) refuseLossy(value, walk, converts);
+  if (converts) return checked(converted(value, toJSON as ToJSON, walk), walk, false);
+  around.push(value);
+  const copy =
+    !plain && types.isBoxedPrimitive(value)
+      ? checked(value.valueOf(), walk, false)
+      : Array.isArray(value)
+        ? checkedArray(value, walk)
+        : checkedRecord(value, walk);
+  around.pop();
   return copy;
 }
 
@@ -127,64 +148,80 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
 }
 
-function refuseLossy(value: object, path: string, converts: boolean): void {
+function refuseLossy(value: object, walk: Walk, converts: boolean): void {
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
-    refuse(path, 'is binary data; store it as a base64 string, or elsewhere');
+    refuse(walk, 'is binary data; store it as a base64 string, or elsewhere');
   }
   if (converts) {
-    if (types.isDate(value) && Number.isNaN(value.getTime())) refuse(path, 'is an invalid Date');
+    if (types.isDate(value) && Number.isNaN(value.getTime())) refuse(walk, 'is an invalid Date');
     return;
   }
   const lossy = LOSSY.find(([, is]) => is(value));
-  if (lossy) refuse(path, `is ${lossy[0]}, of which JSON would keep nothing`);
+  if (lossy) refuse(walk, `is ${lossy[0]}, of which JSON would keep nothing`);
 }
 
-function checkedArray(value: unknown[], path: string, seen: object[], depth: number): unknown[] {
-  return Array.from({ length: value.length }, (_, index) => {
-    const where = `${path}[${index}]`;
-    const item = checked(read(value, String(index), where), where, seen, depth + 1, true);
-    if (item === undefined) refuse(where, 'is undefined, which JSON cannot carry in an array; use null');
-    return item;
-  });
-}
-
-function checkedRecord(value: object, path: string, seen: object[], depth: number): object {
-  // A null prototype, so that a key named __proto__ is a key like any other.
-  const copy = Object.create(null) as Record<string, unknown>;
-  for (const key of Object.keys(value)) {
-    const where = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
-      ? `${path}.${key}`
-      : `${path}[${JSON.stringify(key)}]`;
-    checkString(key, where);
-    const item = checked(read(value, key, where), where, seen, depth + 1, true);
-    if (item !== undefined) copy[key] = item;
+function checkedArray(value: unknown[], walk: Walk): unknown[] {
+  const copy: unknown[] = [];
+  const { length } = value;
+  for (let index = 0; index < length; index += 1) {
+    walk.keys.push(index);
+    const item = checked(value[index], walk, true);
+    if (item === undefined) refuse(walk, 'is undefined, which JSON cannot carry in an array; use null');
+    copy.push(item);
+    walk.keys.pop();
   }
   return copy;
 }
 
-function read(value: object, key: string, path: string): unknown {
-  try {
-    return (value as Record<string, unknown>)[key];
-  } catch (error) {
-    return refuse(path, `could not be read: ${serializeError(error).message}`);
+function checkedRecord(value: object, walk: Walk): object {
+  // A null prototype, so that a key named __proto__ is a key like any other.
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const key of Object.keys(value)) {
+    walk.keys.push(key);
+    take(walk, key.length);
+    checkString(key, walk);
+    const item = checked((value as Record<string, unknown>)[key], walk, true);
+    if (item === undefined) walk.room += key.length;
+    else copy[key] = item;
+    walk.keys.pop();
   }
+  return copy;
 }
 
 type ToJSON = (key: string) => unknown;
 
-function converted(value: object, toJSON: ToJSON, path: string): unknown {
+function converted(value: object, toJSON: ToJSON, walk: Walk): unknown {
   try {
     return toJSON.call(value, '');
   } catch (error) {
-    return refuse(path, `could not be converted by its toJSON(): ${serializeError(error).message}`);
+    return refuse(walk, `could not be converted by its toJSON(): ${serializeError(error).message}`);
   }
 }
 
-function checkString(value: string, path: string): void {
-  if (value.includes('\0')) refuse(path, 'contains a NUL character, which PostgreSQL cannot store');
-  if (!value.isWellFormed()) refuse(path, 'contains half of a surrogate pair, which PostgreSQL cannot store');
+function take(walk: Walk, room: number): void {
+  walk.room -= room;
+  if (walk.room >= 0) return;
+  walk.keys.length = 0;
+  refuse(
+    walk,
+    `is larger than maxPayloadBytes (${walk.maxBytes}) as JSON; keep large data elsewhere and pass its key, or raise ` +
+      `maxPayloadBytes`,
+  );
 }
 
-function refuse(path: string, problem: string): never {
-  throw new SagaPayloadError(`${path} ${problem}.`, path);
+function checkString(value: string, walk: Walk): void {
+  if (value.includes('\0')) refuse(walk, 'contains a NUL character, which PostgreSQL cannot store');
+  if (!value.isWellFormed()) refuse(walk, 'contains half of a surrogate pair, which PostgreSQL cannot store');
+}
+
+function refuse(walk: Walk, problem: string): never {
+  const path = walk.what + walk.keys.map(stepOfPath).join('');
+  walk.refusal = new SagaPayloadError(`${path} ${problem}.`, path);
+  throw walk.refusal;
+}
+
+function stepOfPath(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`;
+  if (key.length > LONGEST_KEY) return `[${JSON.stringify(cut(key, LONGEST_KEY))}]`;
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

@@ -87,7 +87,7 @@ describe('what is thrown but is no error', () => {
     ],
     ['an object whose name is no text', { name: 7, message: 'no' }, { name: 'NonError', message: 'no' }],
     ['an object without a prototype', Object.create(null), { name: 'NonError', message: '{}' }],
-    ['an object that JSON cannot carry', { total: 1n }, { name: 'NonError', message: 'object' }],
+    ['an object that JSON cannot carry', { total: 1n }, { name: 'NonError', message: '{ total: 1n }' }],
     [
       'an object that is undefined as JSON',
       { toJSON: () => undefined },

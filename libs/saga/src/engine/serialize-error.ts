@@ -1,8 +1,11 @@
+import { cut, shown } from '../definition/shown-value.js';
 import type { SerializedError } from '../definition/saga-failure.js';
 
 const LONGEST_MESSAGE = 4_000;
 const LONGEST_STACK = 8_000;
 const DEEPEST_CAUSE = 4;
+/** An object that is thrown is described as JSON, if it has no more parts than this. */
+const MOST_PARTS = 1_000;
 
 /** Anything that can be thrown, as something that can be stored. Never throws itself, whatever its getters do. */
 export function serializeError(thrown: unknown, depth = 0): SerializedError {
@@ -31,16 +34,24 @@ export function serializeError(thrown: unknown, depth = 0): SerializedError {
 
 function describe(thrown: unknown): string {
   try {
-    if (typeof thrown === 'object') return JSON.stringify(thrown) ?? 'object';
+    if (typeof thrown === 'object') return jsonOf(thrown) ?? 'object';
     // eslint-disable-next-line @typescript-eslint/no-base-to-string -- objects do not come here
     return String(thrown);
   } catch {
-    return typeof thrown;
+    return typeof thrown === 'object' ? shown(thrown) : typeof thrown;
   }
 }
 
+/** @throws what its getters do, and for one that JSON cannot carry, or that would take for ever */
+function jsonOf(thrown: unknown): string | undefined {
+  let parts = 0;
+  return JSON.stringify(thrown, (_, part: unknown) => {
+    parts += 1;
+    if (parts > MOST_PARTS) throw new RangeError('too many parts');
+    return typeof part === 'string' ? cut(part, LONGEST_MESSAGE) : part;
+  });
+}
+
 function storable(text: string, longest: number): string {
-  const wellFormed = text.replaceAll('\0', '\u2400').toWellFormed();
-  // Cutting may split a surrogate pair once more.
-  return wellFormed.length <= longest ? wellFormed : `${wellFormed.slice(0, longest).toWellFormed()}…`;
+  return cut(text, longest).replaceAll('\0', '\u2400');
 }

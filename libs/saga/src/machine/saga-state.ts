@@ -8,6 +8,18 @@ import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
 export type SagaStatus =
   'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
 
+const STATUSES: Record<SagaStatus, true> = {
+  running: true,
+  compensating: true,
+  completed: true,
+  compensated: true,
+  stuck: true,
+  suspended: true,
+  paused: true,
+  aborted: true,
+};
+export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
+
 export type StepStatus =
   | 'pending'
   | 'running'

@@ -1,9 +1,13 @@
 import type { Type } from '@nestjs/common';
+import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import type { StoreFilter } from '../engine/saga-store.js';
-import type { SagaStatus } from '../machine/saga-state.js';
+import { isKey } from '../engine/storable-key.js';
+import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
+import { readOptions } from './call-options.js';
 import type { SagaRegistry } from './saga.registry.js';
-import { isUuid } from './start-options.js';
+import { isUuid, KEY_RULE, TAGS_RULE, timeOf } from './start-options.js';
+import { readTags } from './tags.js';
 
 export interface SagaFilter {
   /** A class or a name. */
@@ -29,27 +33,65 @@ export interface Page<T> {
 }
 
 const LONGEST_PAGE = 1_000;
+/** More can only be the same ones again. */
+const MOST_STATUSES = 1_000;
+const FILTERS = [
+  'saga',
+  'status',
+  'correlationId',
+  'tags',
+  'createdAfter',
+  'createdBefore',
+  'limit',
+  'cursor',
+] as const satisfies (keyof SagaFilter)[];
 
-/** @throws SagaValidationError for a limit or a cursor that is none */
-export function toStoreFilter(filter: SagaFilter, registry: SagaRegistry): StoreFilter {
-  const limit = filter.limit ?? 50;
-  if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE) {
-    throw new SagaValidationError(
-      `find(): limit is ${String(limit)}; give a whole number from 1 to ${LONGEST_PAGE}.`,
-    );
-  }
-  if (filter.cursor !== undefined && !isUuid(filter.cursor)) {
-    throw new SagaValidationError('find(): cursor is not one; give the `next` of the page before.');
-  }
+/**
+ * The filter as the store takes it.
+ * @throws SagaValidationError naming every wrong field at once
+ */
+export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
+  const given = readOptions('find(): filter', filter, FILTERS);
+  const { saga, correlationId, limit = 50, cursor } = given;
+  const status = given.status === undefined ? undefined : statusesOf(given.status);
+  const tags = given.tags === undefined ? undefined : readTags(given.tags);
+  const [after, before] = [timeOf(given.createdAfter), timeOf(given.createdBefore)];
+  const problems = [
+    given.status !== undefined &&
+      !status &&
+      `status is ${shown(given.status)}; give one of ${SAGA_STATUSES.join(', ')}, or several in an array`,
+    correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
+    given.tags !== undefined && !tags && TAGS_RULE,
+    given.createdAfter !== undefined && after === undefined && 'createdAfter is not a valid Date',
+    given.createdBefore !== undefined && before === undefined && 'createdBefore is not a valid Date',
+    !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
+      `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
+    cursor !== undefined && !isUuid(cursor) && 'cursor is not one; give the `next` of the page before',
+    typeof saga === 'string' && !isKey(saga) && `saga has to be a class, or ${KEY_RULE}`,
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0) throw new SagaValidationError(`find(): ${problems.join('. ')}.`);
   return {
-    name: filter.saga === undefined ? undefined : registry.nameOf(filter.saga),
-    status: filter.status === undefined ? undefined : [filter.status].flat(),
-    correlationId: filter.correlationId,
-    tags: filter.tags,
-    createdAfter: filter.createdAfter,
-    createdBefore: filter.createdBefore,
-    before: filter.cursor,
+    name: saga === undefined ? undefined : registry.nameOf(saga),
+    status,
+    correlationId,
+    tags,
+    createdAfter: after === undefined ? undefined : new Date(after),
+    createdBefore: before === undefined ? undefined : new Date(before),
+    before: cursor,
     // One more than asked for tells whether there is a next page.
     limit: limit + 1,
   };
+}
+
+/** Undefined: one of them is no status. */
+function statusesOf(given: unknown): SagaStatus[] | undefined {
+  try {
+    const statuses: unknown[] = Array.isArray(given) ? (given as unknown[]).slice(0, MOST_STATUSES) : [given];
+    return statuses.every((one) => SAGA_STATUSES.includes(one as SagaStatus))
+      ? (statuses as SagaStatus[])
+      : undefined;
+  } catch {
+    // A proxy.
+    return undefined;
+  }
 }

@@ -1,9 +1,11 @@
-import { inspect } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
 import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
 import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
+import { shown } from '../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import { serializeError } from '../engine/serialize-error.js';
+import { schemaFlaw } from '../store/postgres/schema-name.js';
 
 export interface SagaModuleOptions {
   /** Name of a TypeORM DataSource; default: the default one. */
@@ -88,15 +90,28 @@ const SHORTEST_POLL = 10;
  * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
  */
 export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
+  let problem: string;
+  try {
+    const read = readOptions(options);
+    if (!Array.isArray(read)) return read;
+    problem = `${read.join('. ')}.`;
+  } catch (error) {
+    problem = `the options could not be read: ${serializeError(error).message}`;
+  }
+  throw new SagaConfigurationError(`SagaModule.forRoot: ${problem}`);
+}
+
+/** The options with their defaults, or all that is wrong with them. */
+function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
   const duration = (value: Duration, name: string, least: number): number => {
     const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
-    if (ms < least) problems.push(`${name} is ${JSON.stringify(value)}; give at least ${least} ms`);
+    if (ms < least) problems.push(`${name} is ${shown(value)}; give at least ${least} ms`);
     return ms;
   };
   const whole = (value: number, name: string): number => {
     if (!Number.isInteger(value) || value < 1)
-      problems.push(`${name} is ${String(value)}; give a whole number from 1`);
+      problems.push(`${name} is ${shown(value)}; give a whole number from 1`);
     return value;
   };
   const attempt = <T>(read: () => T): T | undefined => {
@@ -116,16 +131,21 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
 
   unknown(options, OPTIONS, '');
   const worker = options.worker === undefined ? {} : options.worker;
-  if (worker) unknown(worker, WORKER_OPTIONS, 'worker.');
-  const schema = options.schema ?? DEFAULT_SCHEMA;
-  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
-    problems.push(
-      `schema is ${JSON.stringify(schema)}; give a lower-case name of letters, digits and _, 48 characters at most`,
-    );
-  }
+  if (worker !== false && (typeof worker !== 'object' || worker === null || Array.isArray(worker)))
+    problems.push(`worker is ${shown(worker)}; give false, or an object of its options`);
+  else if (worker) unknown(worker, WORKER_OPTIONS, 'worker.');
+  if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
+    problems.push(`migrate is ${shown(options.migrate)}; give true or false`);
+  if (options.dataSource !== undefined && typeof options.dataSource !== 'string')
+    problems.push(`dataSource is ${shown(options.dataSource)}; give the name of one`);
+  if (worker && worker.sagas !== undefined && !Array.isArray(worker.sagas))
+    problems.push(`worker.sagas is ${shown(worker.sagas)}; give an array of classes`);
+  const { schema = DEFAULT_SCHEMA } = options;
+  const flaw = schemaFlaw(schema);
+  if (flaw !== undefined) problems.push(flaw);
   const onDrift = options.onDrift ?? 'error';
   if (onDrift !== 'error' && onDrift !== 'warn')
-    problems.push(`onDrift is ${inspect(onDrift)}; give 'error' or 'warn'`);
+    problems.push(`onDrift is ${shown(onDrift)}; give 'error' or 'warn'`);
   if (options.retry) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
   if (options.compensationRetry)
     attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
@@ -155,6 +175,5 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
     compensationRetry: options.compensationRetry,
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
   };
-  if (problems.length > 0) throw new SagaConfigurationError(`SagaModule.forRoot: ${problems.join('. ')}.`);
-  return resolved;
+  return problems.length > 0 ? problems : resolved;
 }

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { SagaGraph } from '../definition/saga-graph.js';
+import { shown } from '../definition/shown-value.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import type { RunnableSaga } from '../engine/invoker.js';
@@ -41,7 +42,7 @@ export class SagaRegistry implements SagaDefinitions {
   ofType(type: Type): RegisteredSaga {
     const saga = this.byType.get(type);
     if (saga) return saga;
-    const name = typeof type === 'function' ? type.name : String(type);
+    const name = typeof type === 'function' && typeof type.name === 'string' ? type.name : shown(type);
     throw new SagaDefinitionError(
       `${name} is not a saga of this application. Decorate it with @Saga() and add it to the providers of a module.`,
     );

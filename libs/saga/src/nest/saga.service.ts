@@ -2,6 +2,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
 import type { InputOf } from '../definition/saga-types.js';
+import { shown } from '../definition/shown-value.js';
 import {
   SagaConflictError,
   SagaDefinitionError,
@@ -27,6 +28,7 @@ import {
 import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { isKey } from '../engine/storable-key.js';
+import { readOptions } from './call-options.js';
 import { isUuid, type StartOptions, toStartFields } from './start-options.js';
 
 /** A saga by its id, or by its name and correlation id. */
@@ -44,6 +46,9 @@ export interface SagaHandle<S = unknown> {
   outcome(options?: { timeout?: Duration }): Promise<SagaOutcome<S>>;
 }
 
+/** In characters. */
+const LONGEST_REASON = 4_000;
+
 type EditOf = (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined;
 
 /** Starts sagas, looks at them, waits for them, and lets an operator act on them. */
@@ -60,17 +65,15 @@ export class SagaService {
    * @throws SagaConflictError when the id or correlation id is that of a saga with another input
    * @throws SagaUnavailableError when the database could not be reached for 30 s
    */
-  async start<S>(saga: Type<S>, input: InputOf<S>, options: StartOptions = {}): Promise<SagaHandle<S>> {
+  async start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
     const graph = registry.latest(saga);
-    const fields = toStartFields(options);
+    const { manager, ...fields } = toStartFields(options);
     const text = encodePayload(input, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? uuidv7(), fields.id === undefined];
     const start = newSagaOf(graph, text, { ...fields, id, fresh });
-    const result = await (options.manager
-      ? engine.submitWithin(options.manager, start)
-      : engine.submit(start));
+    const result = await (manager ? engine.submitWithin(manager, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
     return this.handle(result.created ? start.id : result.existing.id, result.created, running);
   }
@@ -85,7 +88,7 @@ export class SagaService {
   }
 
   /** Newest first, a page at a time. */
-  async find(filter: SagaFilter = {}): Promise<Page<SagaSummary>> {
+  async find(filter?: SagaFilter): Promise<Page<SagaSummary>> {
     const { engine, registry } = await this.runtime.ready();
     const query = toStoreFilter(filter, registry);
     const rows = await engine.find(query);
@@ -98,10 +101,11 @@ export class SagaService {
    * @throws SagaNotFoundError
    * @throws SagaTimeoutError past `timeout`; the saga goes on
    */
-  async wait(target: SagaTarget, options: { timeout?: Duration } = {}): Promise<SagaOutcome> {
+  async wait(target: SagaTarget, options?: { timeout?: Duration }): Promise<SagaOutcome> {
     const running = await this.runtime.ready();
+    const timeout = readTimeout('wait', options);
     const { id } = await this.get(target);
-    return this.handle(id, false, running).outcome(options);
+    return this.handle(id, false, running).outcome({ timeout });
   }
 
   /**
@@ -109,8 +113,8 @@ export class SagaService {
    * completes all the same, it is undone like the rest.
    * @throws SagaStateError when it is terminal, or stuck in turning back
    */
-  async cancel(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
-    const reason = checkReason('cancel', options.reason);
+  async cancel(target: SagaTarget, options?: { reason?: string }): Promise<void> {
+    const reason = readReason('cancel', options);
     await this.edit(target, (saga, graph, now) => cancelEdit(saga, graph, now, { reason }));
   }
 
@@ -118,8 +122,8 @@ export class SagaService {
    * Stops the saga at once and undoes nothing; the sagas that its steps wait for are aborted, too.
    * @throws SagaStateError when it is terminal
    */
-  async abort(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
-    const reason = checkReason('abort', options.reason);
+  async abort(target: SagaTarget, options?: { reason?: string }): Promise<void> {
+    const reason = readReason('abort', options);
     const { state } = await this.edit(target, (saga, graph, now) => abortEdit(saga, graph, now, { reason }));
     // Called again after it was cut off in between, it goes on here.
     for (const { id } of awaitedBy(state)) await this.abortChild(id, reason);
@@ -138,8 +142,8 @@ export class SagaService {
    * Undoes a saga that completed: its compensations run in reverse, as if it had failed after its last step.
    * @throws SagaStateError when it is not completed, or has passed its point of no return
    */
-  async undo(target: SagaTarget, options: { reason?: string } = {}): Promise<void> {
-    const reason = checkReason('undo', options.reason);
+  async undo(target: SagaTarget, options?: { reason?: string }): Promise<void> {
+    const reason = readReason('undo', options);
     await this.edit(target, (saga, graph, now) => undoEdit(saga, graph, now, { reason }));
   }
 
@@ -148,13 +152,13 @@ export class SagaService {
    * @param options.step only this one of several; `options.input`: goes on with another input
    * @throws SagaStateError when it is not stuck, or not at this step
    */
-  async retry(target: SagaTarget, options: { input?: unknown; step?: string } = {}): Promise<void> {
+  async retry(target: SagaTarget, options?: { input?: unknown; step?: string }): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
+    const { step, ...given } = readOptions('retry(): options', options, ['input', 'step']);
+    if (step !== undefined) checkStep('retry', step);
     const input =
-      'input' in options
-        ? { text: encodePayload(options.input, 'input', resolved.maxPayloadBytes) }
-        : undefined;
-    await this.edit(target, (saga, graph, now) => retryEdit(saga, graph, now, { step: options.step, input }));
+      'input' in given ? { text: encodePayload(given.input, 'input', resolved.maxPayloadBytes) } : undefined;
+    await this.edit(target, (saga, graph, now) => retryEdit(saga, graph, now, { step, input }));
   }
 
   /**
@@ -165,10 +169,13 @@ export class SagaService {
   async skip(
     target: SagaTarget,
     step: string,
-    options: { result?: unknown; reason?: string } = {},
+    options?: { result?: unknown; reason?: string },
   ): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
-    const result = encodePayload(options.result, `result of step '${step}'`, resolved.maxPayloadBytes);
+    checkStep('skip', step);
+    const given = readOptions('skip(): options', options, ['result']);
+    readReason('skip', options);
+    const result = encodePayload(given.result, `result of step '${step}'`, resolved.maxPayloadBytes);
     await this.edit(target, (saga, graph, now) => skipEdit(saga, graph, now, { step, result }));
   }
 
@@ -194,13 +201,8 @@ export class SagaService {
     return {
       id,
       created,
-      outcome: async ({ timeout } = {}) =>
-        toOutcome<S>(
-          await engine.waiters.wait(
-            id,
-            timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER),
-          ),
-        ),
+      outcome: async (options) =>
+        toOutcome<S>(await engine.waiters.wait(id, readTimeout('outcome', options))),
     };
   }
 
@@ -216,8 +218,15 @@ export class SagaService {
       if (!isUuid(target)) throw notFound(target);
       return { id: target.toLowerCase() };
     }
-    if (!isKey(target.correlationId)) throw notFound(target);
-    return { name: registry.nameOf(target.saga), correlationId: target.correlationId };
+    const { saga, correlationId } = readOptions('target', target, ['saga', 'correlationId']);
+    if (saga === undefined || typeof correlationId !== 'string') {
+      throw new SagaValidationError(
+        `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,
+      );
+    }
+    const name = registry.nameOf(saga);
+    if (!isKey(correlationId) || !isKey(name)) throw notFound({ saga: name, correlationId });
+    return { name, correlationId };
   }
 }
 
@@ -239,20 +248,25 @@ function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void
 }
 
 function notFound(target: SagaTarget): SagaNotFoundError {
-  if (typeof target === 'string')
-    return new SagaNotFoundError(`No saga has the id ${JSON.stringify(target)}.`);
-  const name = typeof target.saga === 'string' ? target.saga : target.saga.name;
-  return new SagaNotFoundError(
-    `No saga of ${name} has the correlation id ${JSON.stringify(target.correlationId)}.`,
+  if (typeof target === 'string') return new SagaNotFoundError(`No saga has the id ${shown(target)}.`);
+  const name = typeof target.saga === 'string' ? shown(target.saga) : target.saga.name;
+  return new SagaNotFoundError(`No saga of ${name} has the correlation id ${shown(target.correlationId)}.`);
+}
+
+function readReason(call: string, options: { reason?: string } | undefined): string | undefined {
+  const { reason } = readOptions(`${call}(): options`, options, ['reason']);
+  if (reason === undefined || reason === '' || isKey(reason, LONGEST_REASON)) return reason;
+  throw new SagaValidationError(
+    `${call}(): reason has to be a string of ${LONGEST_REASON} characters at most, without NUL or half surrogate pairs.`,
   );
 }
 
-function checkReason(call: string, reason: string | undefined): string | undefined {
-  if (
-    reason === undefined ||
-    (typeof reason === 'string' && reason.isWellFormed() && !reason.includes('\0'))
-  ) {
-    return reason;
-  }
-  throw new SagaValidationError(`${call}(): reason has to be a string without NUL or half surrogate pairs.`);
+function readTimeout(call: string, options: { timeout?: Duration } | undefined): number | undefined {
+  const { timeout } = readOptions(`${call}(): options`, options, ['timeout']);
+  return timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER);
+}
+
+function checkStep(call: string, step: unknown): void {
+  if (isKey(step)) return;
+  throw new SagaValidationError(`${call}(): step is ${shown(step)}; give the name of a step.`);
 }

@@ -1,8 +1,12 @@
+import { types } from 'node:util';
 import type { EntityManager } from 'typeorm';
 import { type Duration, toMilliseconds } from '../definition/duration.js';
+import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import type { NewSaga } from '../engine/saga-store.js';
 import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
+import { readOptions } from './call-options.js';
+import { readTags } from './tags.js';
 
 export interface StartOptions {
   /** A UUID; default: a UUIDv7. The same again returns the same saga, started once. */
@@ -23,30 +27,39 @@ export interface StartOptions {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> & {
-  id?: string;
-};
+const START_OPTIONS = [
+  'id',
+  'correlationId',
+  'manager',
+  'priority',
+  'delay',
+  'startAt',
+  'tags',
+] as const satisfies (keyof StartOptions)[];
+
+type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
+  Pick<StartOptions, 'id' | 'manager'>;
 
 /**
  * The options as they are stored.
  * @throws SagaValidationError naming every wrong option at once
  */
-export function toStartFields(options: StartOptions): StartFields {
-  const { id, correlationId, priority = 0, delay, startAt, tags } = options;
+export function toStartFields(options: StartOptions | undefined): StartFields {
+  const given = readOptions('start(): options', options, START_OPTIONS);
+  const { id, correlationId, manager, priority = 0, delay, startAt, tags } = given;
+  const storedTags = tags === undefined ? undefined : readTags(tags);
+  const startTime = timeOf(startAt);
   let delayMs: number | undefined;
   const problems = [
     wrongDelay(() => (delayMs = delay === undefined ? undefined : toMilliseconds(delay, 'delay'))),
-    id !== undefined && !UUID.test(id) && `id ${JSON.stringify(id)} is not a UUID`,
+    id !== undefined && !isUuid(id) && `id ${shown(id)} is not a UUID`,
     correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
     !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
-      `priority is ${String(priority)}; give a whole number from 0 to 100`,
-    startAt !== undefined &&
-      !(startAt instanceof Date && !Number.isNaN(startAt.getTime())) &&
-      'startAt is not a valid Date',
+      `priority is ${shown(priority)}; give a whole number from 0 to 100`,
+    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
     delay !== undefined && startAt !== undefined && 'delay and startAt exclude each other; give one of them',
-    tags !== undefined &&
-      !(isRecord(tags) && Object.entries(tags).every(([k, v]) => isKey(k) && isKey(v))) &&
-      `tags has to be an object whose keys and values are each ${KEY_RULE}`,
+    tags !== undefined && !storedTags && TAGS_RULE,
+    manager !== undefined && !canQuery(manager) && 'manager is not an EntityManager',
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`start(): ${problems.join('. ')}.`);
   return {
@@ -55,8 +68,9 @@ export function toStartFields(options: StartOptions): StartFields {
     priority,
     delay: delayMs,
     // Long ago is now, and some of it is outside of PostgreSQL's time.
-    startAt: startAt && Math.max(0, startAt.getTime()),
-    tags,
+    startAt: startTime === undefined ? undefined : Math.max(0, startTime),
+    tags: storedTags,
+    manager,
   };
 }
 
@@ -70,12 +84,24 @@ function wrongDelay(read: () => unknown): string | false {
   }
 }
 
-const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
+export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
+export const TAGS_RULE = `tags has to be an object whose keys and values are each ${KEY_RULE}`;
+
+/** The time of a Date, whatever its own methods say; undefined: it is none, or not valid. */
+export function timeOf(date: unknown): number | undefined {
+  if (!types.isDate(date)) return undefined;
+  const time = Date.prototype.getTime.call(date);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function canQuery(manager: unknown): boolean {
+  try {
+    return typeof (manager as Partial<EntityManager> | null)?.query === 'function';
+  } catch {
+    return false;
+  }
+}
 
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
