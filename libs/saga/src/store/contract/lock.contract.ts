@@ -55,6 +55,14 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, sagas[0]!.name)).toEqual([]);
     });
 
+    test('goes to who came first, though who came later is more urgent', async () => {
+      const { store } = subject();
+      const [first] = await queue(1);
+      const later = newSaga({ name: first!.name, lockKey: 'k', priority: 100 });
+      await store.start([later], WORKER);
+      expect(await claimedIds(store, first!.name, 1)).toEqual([first!.id]);
+    });
+
     test('is waited for again by a completed saga that is undone, which has its old place', async () => {
       const { store } = subject();
       const [first, second, third] = await queue(3);

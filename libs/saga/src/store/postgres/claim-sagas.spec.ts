@@ -1,9 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { until } from '../../../../../test/support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/test-database.js';
 import type { NewSaga } from '../../engine/saga-store.js';
-import { loaded, newSaga, OTHER_WORKER, uniqueName, WORKER } from '../contract/store-subject.contract.js';
+import {
+  checkpointOf,
+  stateOf,
+  lastCheckpointOf,
+  loaded,
+  newSaga,
+  OTHER_WORKER,
+  uniqueName,
+  WORKER,
+} from '../contract/store-subject.contract.js';
 import { SagaClaims } from './claim-sagas.js';
 import { migrate } from './migrate.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
@@ -153,3 +163,85 @@ describe('a claim', () => {
     expect(await loaded(store, id)).toEqual(saga);
   });
 });
+
+describe.each([undefined, 5])('a row that somebody is at (concurrency: %s)', (concurrency) => {
+  test('keeps no claim waiting: it takes the others, and learns that one more is due', async () => {
+    const name = uniqueName();
+    const [locked, free] = (await due({ name }, { name })) as [string, string];
+    await client.query('BEGIN');
+    try {
+      await client.query('SELECT FROM saga.instance WHERE id = $1 FOR UPDATE', [locked]);
+      const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency }], limit: 10 };
+      const claim = await Promise.race([store.claim(request), sleep(10_000, undefined, { ref: false })]);
+      expect(claim?.sagas.map(({ id }) => id)).toEqual([free]);
+      expect(claim!.nextDueAt).toBeLessThanOrEqual(claim!.now);
+    } finally {
+      await client.query('ROLLBACK');
+    }
+  });
+});
+
+test('claims of a name with a concurrency come one after the other', async () => {
+  const name = uniqueName();
+  const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency: 1 }], limit: 10 };
+  await due({ name });
+  const { sagas } = await store.claim(request);
+  expect(await store.checkpoint(sagas.map((saga) => lastCheckpointOf(saga)))).toEqual(['saved']);
+  await due({ name }, { name });
+  await client.query('BEGIN');
+  await client.query('SELECT FROM saga.concurrency WHERE saga = $1 FOR UPDATE', [name]);
+  const claiming = [store.claim(request), store.claim({ ...request, lease: OTHER_WORKER })];
+  await until(async () => {
+    const waiting = await dataSource.query<unknown[]>(
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%claim_limited_1%'`,
+    );
+    return waiting.length === 2;
+  });
+  await client.query('COMMIT');
+  const claims = await Promise.all(claiming);
+  expect(claims.flatMap(({ sagas: taken }) => taken)).toHaveLength(1);
+});
+
+test('a saga that lines up while the lock is being handed on gets it', async () => {
+  const name = uniqueName();
+  const [first, second] = (await due({ name, lockKey: 'k' }, { name, lockKey: 'k' })) as [string, string];
+  const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 1 };
+  expect((await store.claim(request)).sagas.map(({ id }) => id)).toEqual([first]);
+  await client.query('BEGIN');
+  await client.query(`SELECT saga.lock_line_1(ARRAY[$1], ARRAY['k'])`, [name]);
+  await client.query(
+    `UPDATE saga.instance SET status = 'completed', locked_by = NULL, due_at = NULL, rank_at = NULL WHERE id = $1`,
+    [first],
+  );
+  await client.query('SELECT saga.leave_line_1(ARRAY[$1]::uuid[])', [first]);
+  let hasEnded = false;
+  const claiming = store.claim(request).finally(() => (hasEnded = true));
+  await until(async () => {
+    const waiting = await dataSource.query<unknown[]>(
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%line_up_1%'`,
+    );
+    return hasEnded || waiting.length;
+  });
+  await client.query('COMMIT');
+  expect((await claiming).sagas.map(({ id }) => id)).toEqual([second]);
+});
+
+test.each(['fenced', 'cancelled'] as const)(
+  'what a transaction wrote is rolled back when its checkpoint is %s',
+  async (refusal) => {
+    await client.query('CREATE TABLE IF NOT EXISTS written (saga uuid)');
+    const given = newSaga({ leased: true });
+    await store.start([given], WORKER);
+    const saga = await loaded(store, given.id);
+    if (refusal === 'cancelled') await store.edit({ id: saga.id }, () => ({ requestCancel: {} }));
+    const epoch = refusal === 'fenced' ? saga.epoch + 1 : saga.epoch;
+    const result = await store.transact(async (manager) => {
+      await manager.query('INSERT INTO written VALUES ($1)', [saga.id]);
+      return checkpointOf({ id: saga.id, epoch }, stateOf('running'));
+    });
+    expect(result).toBe(refusal);
+    expect((await client.query('SELECT FROM written WHERE saga = $1', [saga.id])).rowCount).toBe(0);
+  },
+);

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Killer } from './mutant.js';
+import type { Workspace } from './workspace.js';
+
+/** A mutant that goes round in circles is noticed as well: seconds of computing, however busy the machine is. */
+const PATIENCE = 300;
+/** What neither computes nor ends in so long (ms) is nobody's finding. */
+const LONGEST = 3_600_000;
+/** Of one test (ms): what is broken may be that somebody is told. */
+const TEST_PATIENCE = 60_000;
+/** Characters of what a killer prints. */
+const MOST_OUTPUT = 100_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly isOverdue: boolean;
+  readonly output: string;
+}
+
+/** What has noticed that something is wrong in this workspace; undefined: nothing is, as far as it knows. */
+export function noticed(killer: Killer, workspace: Workspace): Promise<string | undefined> {
+  return killer.kind === 'simulation'
+    ? brokenPromise(killer.seeds, workspace)
+    : failedTest(killer, workspace);
+}
+
+async function brokenPromise(seeds: number, workspace: Workspace): Promise<string | undefined> {
+  const { code, isOverdue, output } = await run(workspace, [workspace.simulation, `${seeds}`]);
+  if (code === 0) return undefined;
+  const last = output.trim().split('\n').at(-1) ?? '';
+  return `the simulation: ${isOverdue ? 'it does not come to its end' : last}`;
+}
+
+async function failedTest(
+  { paths, tests }: Extract<Killer, { kind: 'specs' }>,
+  workspace: Workspace,
+): Promise<string | undefined> {
+  const { code, isOverdue, output } = await run(workspace, [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    join(workspace.folder, 'node_modules/jest/bin/jest.js'),
+    ...['--runInBand', '--bail', '--silent', '--forceExit', `--testTimeout=${TEST_PATIENCE}`],
+    ...(tests === undefined ? [] : [`--testNamePattern=${tests}`]),
+    ...paths,
+  ]);
+  if (code === 0) return undefined;
+  if (isOverdue) return `${paths.join(', ')}: it does not come to its end`;
+  const [, file, test] = /^FAIL (\S+)[^]*?^ +● (.+)$/m.exec(output) ?? [];
+  if (!file || !test) throw new Error(`The tests of ${paths.join(', ')} could not be run:\n${output}`);
+  return `${file}: ${test}`;
+}
+
+function run({ folder, children }: Workspace, args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const command = ['-c', `ulimit -t ${PATIENCE}; exec "$0" "$@"`, process.execPath, ...args];
+    const child = spawn('/bin/sh', command, {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LONGEST,
+    });
+    let output = '';
+    const keep = (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, MOST_OUTPUT));
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    children.add(child);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      children.delete(child);
+      if (signal === 'SIGTERM') reject(new Error(`${args.join(' ')} does not end`));
+      else resolve({ code, isOverdue: signal !== null, output });
+    });
+  });
+}

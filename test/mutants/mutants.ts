@@ -1,0 +1,12 @@
+import { ENGINE_MUTANTS } from './engine.mutants.js';
+import { MACHINE_MUTANTS } from './machine.mutants.js';
+import { MEMORY_MUTANTS } from './memory.mutants.js';
+import type { Mutant } from './mutant.js';
+import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+
+export const MUTANTS: readonly Mutant[] = [
+  ...MACHINE_MUTANTS,
+  ...ENGINE_MUTANTS,
+  ...MEMORY_MUTANTS,
+  ...POSTGRES_MUTANTS,
+];

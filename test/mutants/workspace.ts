@@ -1,0 +1,88 @@
+import type { ChildProcess } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { transformSync } from '@swc/core';
+import { type Mutant, mutated } from './mutant.js';
+
+const LIBRARY = 'libs/saga/src';
+const COPIED = ['libs', 'apps', 'docs', 'test', 'package.json', 'jest.config.mjs', 'tsconfig.json'];
+const LINKED = ['node_modules', 'libs/saga/node_modules'];
+/** Of what the simulation is made. */
+const BUILT = [LIBRARY, 'test/simulation', 'test/graphs', 'test/mutants'];
+const BUILD = 'build';
+
+/** A copy of the tree in a temporary folder, in which one mutant after the other lives. */
+export class Workspace {
+  readonly folder = mkdtempSync(join(tmpdir(), 'saga-mutants-'));
+  readonly children = new Set<ChildProcess>();
+
+  constructor(root: string) {
+    const isOurs = (path: string) => !['node_modules', 'dist'].includes(basename(path));
+    for (const name of COPIED)
+      cpSync(join(root, name), join(this.folder, name), { recursive: true, filter: isOurs });
+    for (const name of LINKED) {
+      symlinkSync(join(root, name), join(this.folder, name));
+      mkdirSync(dirname(join(this.folder, BUILD, name)), { recursive: true });
+      symlinkSync(join(root, name), join(this.folder, BUILD, name));
+    }
+    for (const folder of BUILT) for (const file of sourcesIn(join(this.folder, folder))) this.build(file);
+  }
+
+  /** The program that plays the simulation. */
+  get simulation(): string {
+    return join(this.folder, BUILD, 'test/mutants/simulate.js');
+  }
+
+  async with<T>(mutant: Mutant, use: () => Promise<T>): Promise<T> {
+    const file = join(this.folder, LIBRARY, mutant.file);
+    const text = readFileSync(file, 'utf8');
+    try {
+      writeFileSync(file, mutated(mutant, text));
+      this.build(file);
+      return await use();
+    } finally {
+      writeFileSync(file, text);
+      this.build(file);
+    }
+  }
+
+  /** At any time: whoever is at work here is ended. */
+  remove(): void {
+    for (const child of this.children) child.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Without a look at types: those of the mutants were checked, and this takes a millisecond. */
+  private build(file: string): void {
+    const { code } = transformSync(readFileSync(file, 'utf8'), {
+      filename: file,
+      configFile: false,
+      swcrc: false,
+      jsc: {
+        target: 'es2022',
+        parser: { syntax: 'typescript', decorators: true },
+        transform: { legacyDecorator: true, decoratorMetadata: true },
+        keepClassNames: true,
+      },
+      module: { type: 'es6' },
+    });
+    const built = join(this.folder, BUILD, relative(this.folder, file)).replace(/\.ts$/, '.js');
+    mkdirSync(dirname(built), { recursive: true });
+    writeFileSync(built, code);
+  }
+}
+
+function sourcesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name)).map((name) => join(folder, name));
+}
