@@ -21,6 +21,7 @@ export const PROMISES = {
   I19: 'Every saga comes to rest, and needs a person only for what gave up',
   I20: 'Whoever waits is told what is stored',
   I21: 'A sub-saga stands with its step, and is undone with it',
+  I22: 'Behind a pivot that was passed nothing is undone',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

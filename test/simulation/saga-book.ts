@@ -31,6 +31,8 @@ export class SagaBook {
   /** Workers that were taken down by it since anything of it came to an end. */
   readonly tookDown = new Set<string>();
   lockHeld = false;
+  /** Pivots that were recorded as completed while it went forward. */
+  readonly pivots = new Set<string>();
 
   constructor(
     readonly id: string,

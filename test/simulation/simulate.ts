@@ -7,7 +7,7 @@ import { Participants } from './participants.js';
 import type { Violation } from './promises.js';
 import { type Fault, type OperatorCall, processesOf, type Scenario, type Start } from './scenario.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
-import { Timeline } from './timeline.js';
+import { type Life, Timeline } from './timeline.js';
 import { verdictOn } from './verdict.js';
 import { Witness } from './witness.js';
 
@@ -15,6 +15,8 @@ import { Witness } from './witness.js';
 const QUIET = 900_000;
 /** A look at whether it has, so often (ms). */
 const LOOK = 1_000;
+/** Looks after which those who wait have to have been told. */
+const PATIENCE = 10;
 
 export interface Run {
   readonly violations: readonly Violation[];
@@ -33,6 +35,8 @@ export interface Started {
   failed?: string;
   /** What whoever waited for it was told. */
   outcome?: string;
+  /** The process that waits for it. */
+  waits?: Life;
 }
 
 /** Plays a scenario to its end, and says which promises were broken. */
@@ -49,6 +53,8 @@ class Simulation {
   private readonly operator: Operator;
   private readonly started: Started[] = [];
   private isQuiet = false;
+  /** Looks in a row that found all at rest. */
+  private restful = 0;
 
   constructor(
     private readonly scenario: Scenario,
@@ -128,10 +134,11 @@ class Simulation {
     );
   }
 
-  private wait({ engine }: SimulatedProcess, started: Started): void {
+  private wait(process: SimulatedProcess, started: Started): void {
     const { result } = started;
+    started.waits = process.life;
     const id = result!.created ? started.id : result!.existing.id;
-    engine.waiters.wait(id).then(
+    process.engine.waiters.wait(id).then(
       ({ state }) => (started.outcome = state.status),
       () => undefined,
     );
@@ -186,8 +193,9 @@ class Simulation {
   private look(): void {
     this.timeline.after(LOOK, () => {
       const { now } = this.timeline;
-      const isOver = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
-      this.isQuiet = isOver || now > this.scenario.calm * 2 + QUIET;
+      const rests = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
+      this.restful = rests ? this.restful + 1 : 0;
+      this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;
       this.look();
     });
   }

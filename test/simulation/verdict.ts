@@ -41,7 +41,7 @@ function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
   return groups;
 }
 
-function wrongWithStart({ start, id, result, outcome }: Started, { books }: Witness): Finding[] {
+function wrongWithStart({ start, id, result, outcome, waits }: Started, { books }: Witness): Finding[] {
   if (!result) return [];
   const stored = result.created ? id : result.existing.id;
   const book = books.get(stored);
@@ -56,15 +56,20 @@ function wrongWithStart({ start, id, result, outcome }: Started, { books }: Witn
   const { status } = book.state;
   if (outcome !== undefined && outcome !== status && book.operated === 0)
     findings.push(['I20', `${stored} is ${status}; who waited was told ${outcome}`]);
+  if (waits?.isAlive && outcome === undefined && rests(book))
+    findings.push(['I20', `nobody was told of ${stored}`]);
   return findings;
+}
+
+function rests({ state: { status } }: SagaBook): boolean {
+  return isTerminal(status) || status === 'stuck' || status === 'suspended';
 }
 
 function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
   const { id, state } = book;
   const { status } = state;
   const findings: Finding[] = [];
-  const rests = isTerminal(status) || status === 'stuck' || status === 'suspended';
-  if (!rests && !waitsForPerson(book, books)) findings.push(['I19', `${id} is ${status} for ever`]);
+  if (!rests(book) && !waitsForPerson(book, books)) findings.push(['I19', `${id} is ${status} for ever`]);
   if (status === 'completed' && book.cancelAccepted && book.operated === 1)
     findings.push(['I17', `${id} completed; its cancellation was accepted`]);
   const gaveUp = [...state.steps.values()].some(

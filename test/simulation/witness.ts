@@ -227,6 +227,7 @@ export class Witness {
     if (!isDeepStrictEqual(ctx.result, expected))
       this.violate('I8', `${text} is given ${JSON.stringify(ctx.result)}, and should be ${recorded}`);
     const isCut = stepState(book.state, node.name).cut;
+    if (!isCut) this.checkPivots(book, text);
     for (const name of book.relations.descendants(node.name)) {
       const dependent = book.relations.node(name);
       // A join any does not depend on those that lost it.
@@ -234,6 +235,14 @@ export class Witness {
       const standing = this.standing(book, name).find((effect) => partsOfKey(effect.key).round === round);
       if (standing && !isStillGoingOn(standing)) this.violate('I7', `${text} before ${standing.key}`);
     }
+  }
+
+  /** What comes after a savepoint is undone where that lies behind the pivot. */
+  private checkPivots({ pivots, state, relations }: SagaBook, text: string): void {
+    const { rollbackTo } = state;
+    const region = rollbackTo === undefined ? undefined : relations.descendants(rollbackTo);
+    const passed = [...pivots].find((name) => !stepState(state, name).cut && (!region || region.has(name)));
+    if (passed !== undefined) this.violate('I22', `${text}, and ${passed} was passed`);
   }
 
   private standing(book: SagaBook, step: string): Effect[] {
@@ -262,6 +271,7 @@ export class Witness {
       if (step.status === 'completed' || step.status === 'skipped') book.done.add(key);
       if (isByHand && isByHandOf(before, state, key)) book.byHand.add(id);
       if (step.status !== 'completed') continue;
+      if (state.status === 'running' && book.relations.node(key).pivot) book.pivots.add(key);
       if (book.results.has(id) && book.results.get(id) !== step.result && !isByHand)
         this.violate('I2', `${id} of ${book.id}: ${step.result}, was ${book.results.get(id)}`);
       book.results.set(id, step.result);
