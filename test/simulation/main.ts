@@ -73,6 +73,7 @@ async function playAll(began: number): Promise<Played> {
     const part = fork(fileURLToPath(import.meta.url), ['--part', ...flags]);
     part.on('message', (played: Played) => {
       all = sum(all, played);
+      for (const seed of played.failed) console.log(`Seed ${seed} breaks a promise`);
       if (performance.now() - shown < 10_000) return;
       shown = performance.now();
       console.log(textOf(all, began));

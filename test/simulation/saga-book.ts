@@ -26,7 +26,7 @@ export class SagaBook {
   readonly results = new Map<string, string | undefined>();
   /** Keys that were recorded as done, or passed by. */
   readonly done = new Set<string>();
-  /** Methods that were called, by key, round and kind, with the operator's calls that there had been. */
+  /** Methods that were called, by key, round and kind, with the operator's calls that there had been at the first. */
   readonly called = new Map<string, number>();
   /** Workers that were taken down by it since anything of it came to an end. */
   readonly tookDown = new Set<string>();

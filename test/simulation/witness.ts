@@ -153,7 +153,7 @@ export class Witness {
     const id = `${kind} ${parts.key}~${parts.round}`;
     if (kind === 'run') this.run(book, node, parts, text, worker);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
-    book.called.set(id, book.operated);
+    if (!book.called.has(id)) book.called.set(id, book.operated);
     if (!this.fatal.has(book.id) || kind === 'probe') return;
     book.tookDown.add(worker);
     if (book.tookDown.size > MAX_TAKEOVERS + 1)
@@ -186,6 +186,7 @@ export class Witness {
     if (book.results.has(id) && !book.overtaken.has(worker))
       this.violate('I2', `${text}, whose result is recorded`);
     if (!this.mayBegin(book, node)) this.violate('I4', `${text} begins before what it waits for is recorded`);
+    // Who asks for it again, asks for all the attempts that its policy has.
     const isAgain = !node.idempotent && book.called.get(`run ${id}`) === book.operated;
     const effect = this.effectOf(book, key, round);
     // What definitely failed may be tried again.
@@ -239,7 +240,9 @@ export class Witness {
 
   /** What comes after a savepoint is undone where that lies behind the pivot. */
   private checkPivots({ pivots, state, relations }: SagaBook, text: string): void {
-    const { rollbackTo } = state;
+    const { rollbackTo, status } = state;
+    // Going forward, only what has lost a race is undone.
+    if (status === 'running') return;
     const region = rollbackTo === undefined ? undefined : relations.descendants(rollbackTo);
     const passed = [...pivots].find((name) => !stepState(state, name).cut && (!region || region.has(name)));
     if (passed !== undefined) this.violate('I22', `${text}, and ${passed} was passed`);
