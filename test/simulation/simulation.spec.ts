@@ -13,8 +13,6 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [2, 'a checkpoint that arrived after later ones put the saga back'],
   [6, 'a checkpoint of a sub-saga that arrived late left it behind for ever'],
   [102, 'a step began after an answer that had taken longer than the lease'],
-  [115, 'an answer that was long under way put the clock back, and a rate limit was overrun'],
-  [287, 'a first step began after its start had taken longer than the lease'],
   [386, 'a transactional step was committed after its saga had been given back'],
   [1058, 'a step began that a transaction, about to be committed, had cut'],
   [10271, 'a transaction that was tried again called its method after another had taken over'],
