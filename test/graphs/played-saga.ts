@@ -113,16 +113,11 @@ export class PlayedSaga implements Play {
     while (!isSettled(this.state.status)) {
       const decision = decide(this.graph, this.state, this.now);
       this.entries.push({ type: 'decision', decision, state: this.state, now: this.now });
-      const { settle, delays = [], actions, wakeAt } = decision;
+      const { settle, events = [], actions, wakeAt } = decision;
       if (settle === 'resumed') this.checkpoint({ type: 'resumed' });
       else if (settle) this.checkpoint({ type: 'settled', status: settle });
-      else if (delays.length > 0) {
-        this.checkpoint(
-          ...delays.map(({ name, delay }): SagaEvent => {
-            return { type: 'delayed', step: name, until: this.now + delay! };
-          }),
-        );
-      } else if (actions.length > 0) await this.begin(actions);
+      else if (events.length > 0) this.checkpoint(...events);
+      else if (actions.length > 0) await this.begin(actions);
       else if (wakeAt !== undefined) this.now = wakeAt;
       else break;
     }

@@ -8,6 +8,7 @@ import type {
   NewSaga,
   RateLimit,
   SagaStore,
+  SentSignal,
   StoredSaga,
   StoreFilter,
   StoreTarget,
@@ -83,6 +84,14 @@ export class SimulatedStore implements SagaStore {
 
   edit(target: StoreTarget, change: (saga: StoredSaga, now: number) => Edit | undefined) {
     return this.send(() => this.world.database.edit(target, change), { isInteractive: true });
+  }
+
+  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]) {
+    return this.send(() => this.world.database.memory.signal(signals), { mayBeLate: true });
+  }
+
+  unheard(id: string) {
+    return this.send(() => this.world.database.memory.unheard(id));
   }
 
   ended(ids: readonly string[]) {

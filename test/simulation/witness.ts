@@ -130,6 +130,7 @@ export class Witness {
   edited(saga: StoredSaga, edit: Edit): void {
     const book = this.books.get(saga.id)!;
     book.operated += 1;
+    if ('signal' in edit) return;
     if ('requestCancel' in edit) {
       book.cancelAccepted = true;
       this.note(() => `${saga.id} is asked to turn back`);

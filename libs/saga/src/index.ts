@@ -1,16 +1,22 @@
 export { Saga } from './definition/saga.decorator.js';
 export type { SagaOptions } from './definition/saga-options.js';
 export { Step } from './definition/step.decorator.js';
+export { Approval } from './definition/approval.decorator.js';
 export { SubSaga } from './definition/sub-saga.decorator.js';
+export { WaitFor } from './definition/wait-for.decorator.js';
 export { analyzeSaga } from './definition/build-saga-graph.js';
 export type { SagaFinding } from './definition/saga-finding.js';
 export type {
+  ApprovalDecision,
+  ApprovalOptions,
   ItemsOf,
   NodeOptions,
   Predicate,
   ProbeAnswer,
   StepOptions,
   SubSagaOptions,
+  WaitForOptions,
+  WaitOptions,
 } from './definition/step-options.js';
 export type {
   CompensationContext,
@@ -39,6 +45,7 @@ export type {
   StepSnapshot,
   WaitingFor,
 } from './nest/saga-snapshot.js';
+export type { Decision, SignalOptions } from './nest/signals.js';
 export type { StartOptions } from './nest/start-options.js';
 export { sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
 export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';

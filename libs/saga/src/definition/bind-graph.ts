@@ -1,7 +1,7 @@
-import { childOf, type GraphRecord, type StepRecord } from './graph-record.js';
+import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
 import { linkSteps, type UnlinkedStep } from './link-steps.js';
 import { DEFAULT_COMPENSATION_RETRY, DEFAULT_STEP_RETRY, resolveRetryPolicy } from './retry-policy.js';
-import type { SagaGraph, StepNode } from './saga-graph.js';
+import { approvalSignal, type SagaGraph, type StepNode } from './saga-graph.js';
 
 /** A saga's class as it is deployed. */
 export interface DeployedSaga {
@@ -50,6 +50,7 @@ function bindStep(step: StepRecord, { steps }: SagaGraph): UnlinkedStep {
     name: step.name,
     kind: step.kind,
     child: step.kind === 'sub-saga' ? own?.child : undefined,
+    wait: waitOf(step, own),
     after: step.after,
     join: step.join ?? 'all',
     compensate,
@@ -58,6 +59,12 @@ function bindStep(step: StepRecord, { steps }: SagaGraph): UnlinkedStep {
     savepoint: step.savepoint && (own?.savepoint ?? DEFAULT_SAVEPOINT),
     pivot: step.pivot ?? false,
   };
+}
+
+/** What is waited for is structure, for how long is not. */
+function waitOf({ kind, name, signal }: StepRecord, own: StepNode | undefined): StepNode['wait'] {
+  if (kind !== 'signal' && kind !== 'approval') return undefined;
+  return { ...own?.wait, signal: kind === 'approval' ? approvalSignal(name) : signal! };
 }
 
 function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
@@ -79,8 +86,7 @@ function gapOf(step: StepRecord, { graph, methods }: DeployedSaga): Gap | undefi
 }
 
 function changeInKind(step: StepRecord, own: StepNode): string | undefined {
-  if (own.kind !== step.kind)
-    return own.kind === 'sub-saga' ? 'is a sub-saga now' : 'is no sub-saga any more';
+  if (own.kind !== step.kind) return `is ${KIND_NAMES[own.kind]} now, and was ${KIND_NAMES[step.kind]}`;
   if (childOf(own) !== step.child) return `runs saga '${childOf(own)}' instead of '${step.child}' now`;
   if ((own.forEach !== undefined) === (step.forEach ?? false)) return undefined;
   return own.forEach ? 'runs once per item now' : 'does not run once per item any more';

@@ -3,9 +3,17 @@ import type { UnlinkedStep } from './link-steps.js';
 import { LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
 import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from './retry-policy.js';
 import type { Report } from './saga-finding.js';
-import type { StepMetadata } from './saga-metadata.js';
+import { approvalSignal } from './saga-graph.js';
+import { signalNameFlaw } from './signal-name.js';
+import type { NodeMetadata, StepMetadata } from './saga-metadata.js';
 import type { SagaMethods } from './saga-methods.js';
-import type { StepOptions, SubSagaOptions } from './step-options.js';
+import type {
+  AnyNodeOptions,
+  ApprovalOptions,
+  StepOptions,
+  SubSagaOptions,
+  WaitForOptions,
+} from './step-options.js';
 import { shown } from './shown-value.js';
 
 const STEP_OPTIONS = [
@@ -38,6 +46,14 @@ const SUB_SAGA_OPTIONS = [
   'savepoint',
   'pivot',
 ] satisfies (keyof SubSagaOptions)[];
+const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalOptions)[];
+/** What each decorator takes. */
+const OPTIONS_OF: Record<NodeMetadata['kind'], readonly [decorator: string, options: readonly string[]]> = {
+  step: ['@Step', STEP_OPTIONS],
+  'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
+  signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
+  approval: ['@Approval', WAIT_OPTIONS],
+};
 /** What separates a step's name from the rest of an idempotency key. */
 const SEPARATORS = /[\s:~[\]]/;
 /** Items of a fan-out at once, if it does not say. */
@@ -56,21 +72,23 @@ export interface InheritedPolicies {
  * is not to be used beyond its name and edges.
  */
 export function readStep(
-  { method, options, child }: StepMetadata,
+  { method, options, node: declared }: StepMetadata,
   previous: string | undefined,
   methods: SagaMethods,
   inherited: InheritedPolicies,
   report: Report,
 ): UnlinkedStep {
   const read = new OptionReader(report);
-  if (child) read.refuseUnknown(options, SUB_SAGA_OPTIONS, '@SubSaga');
-  else read.refuseUnknown(options, STEP_OPTIONS, '@Step');
-  if (child && typeof child !== 'function') {
+  const [decorator, known] = OPTIONS_OF[declared.kind];
+  read.refuseUnknown(options, known, decorator);
+  const child = declared.kind === 'sub-saga' ? declared.child : undefined;
+  if (declared.kind === 'sub-saga' && typeof child !== 'function') {
     report(
       `@SubSaga was given ${shown(child)}`,
       'give it a function that returns the class: () => ShipmentSaga',
     );
   }
+  const waits = declared.kind === 'signal' || declared.kind === 'approval';
   checkMethod(method, methods, report);
   checkCompensation(options, methods, report);
   checkProbe(options, methods, report);
@@ -81,8 +99,9 @@ export function readStep(
   const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
   const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
     name: method,
-    kind: child ? 'sub-saga' : 'step',
+    kind: declared.kind,
     child,
+    wait: waits ? readWait(declared.kind, method, options, read, report) : undefined,
     after: readAfter(method, options, previous, methods, report),
     join: read.oneOf(options.join, 'join', ['all', 'any']),
     compensate: options.compensate,
@@ -91,7 +110,7 @@ export function readStep(
       ? read.retry(compensationRetry, 'compensationRetry')
       : inherited.compensationRetry,
     timeout:
-      timeout === undefined
+      timeout === undefined || waits
         ? undefined
         : read.durationAboveZero(timeout, 'timeout', 'would fail every attempt', LONGEST_TIMER),
     transactional: read.flag(options.transactional, 'transactional'),
@@ -235,4 +254,25 @@ function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader):
       per: read.durationAboveZero(given.per, 'rateLimit.per', 'would limit nothing'),
     }
   );
+}
+
+function readWait(
+  kind: 'signal' | 'approval',
+  step: string,
+  { signal, timeout }: AnyNodeOptions,
+  read: OptionReader,
+  report: Report,
+): UnlinkedStep['wait'] {
+  if (kind === 'signal') checkSignalName(signal, report);
+  return {
+    signal: kind === 'approval' ? approvalSignal(step) : signal!,
+    ...(timeout !== undefined && {
+      timeout: read.durationAboveZero(timeout, 'timeout', 'would wait for nothing'),
+    }),
+  };
+}
+
+function checkSignalName(signal: unknown, report: Report): void {
+  const flaw = signalNameFlaw(signal);
+  if (flaw !== undefined) report(`signal is ${shown(signal)}`, flaw);
 }

@@ -40,7 +40,12 @@ describe('the difference between two graphs', () => {
     [
       'a sub-saga',
       { ...ORDER, ship: { kind: 'sub-saga', child: 'shipment' } },
-      ["step 'ship' is a sub-saga now"],
+      ["step 'ship' is a sub-saga now, and was a step"],
+    ],
+    [
+      'a wait for a signal',
+      { ...ORDER, ship: { kind: 'signal', signal: 'shipped' } },
+      ["step 'ship' is a wait for a signal now, and was a step"],
     ],
     ['how a step is called is no structure', { ...ORDER, ship: { transactional: true } }, []],
   ])('is named: %s', (_, after, differences) => {
@@ -61,6 +66,13 @@ describe('the difference between two graphs', () => {
     const sub = (child: string) => recordWith({ ship: { kind: 'sub-saga', child } });
     expect(diffGraphs(sub('parcel'), sub('letter')).differences).toEqual([
       "step 'ship' runs saga 'letter' instead of 'parcel'",
+    ]);
+  });
+
+  test('is named where another signal is waited for', () => {
+    const wait = (signal: string) => recordWith({ ship: { kind: 'signal', signal } });
+    expect(diffGraphs(wait('shipped'), wait('sent')).differences).toEqual([
+      "step 'ship' waits for signal 'sent' instead of 'shipped'",
     ]);
   });
 

@@ -1,4 +1,4 @@
-import type { GraphRecord, StepRecord } from './graph-record.js';
+import { type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
 
 /** In words, each a clause that a sentence can be made of. */
 export interface GraphDifference {
@@ -42,9 +42,8 @@ function changesOf(before: StepRecord | undefined, now: StepRecord): string[] {
 }
 
 function kindChange(before: StepRecord, now: StepRecord): string | false {
-  if (before.kind !== now.kind) {
-    return now.kind === 'sub-saga' ? `is a sub-saga now` : `is a step now, and was a sub-saga`;
-  }
+  if (before.kind !== now.kind) return `is ${KIND_NAMES[now.kind]} now, and was ${KIND_NAMES[before.kind]}`;
+  if (before.signal !== now.signal) return `waits for signal '${now.signal}' instead of '${before.signal}'`;
   return before.child !== now.child && `runs saga '${now.child}' instead of '${before.child}'`;
 }
 

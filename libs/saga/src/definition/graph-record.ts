@@ -15,6 +15,8 @@ export interface StepRecord {
   readonly kind: StepNode['kind'];
   /** The name of the saga that a sub-saga step runs. */
   readonly child?: string;
+  /** The name of the signal that it waits for. */
+  readonly signal?: string;
   /** The steps that it waits for, in alphabetical order. */
   readonly after: readonly string[];
   /** It waits for one of them only. */
@@ -39,6 +41,7 @@ function stepRecordOf(node: StepNode): StepRecord {
     name: node.name,
     kind: node.kind,
     ...(node.child && { child: childOf(node) }),
+    ...(node.kind === 'signal' && { signal: node.wait!.signal }),
     after: [...new Set(node.after)].sort(),
     ...(node.join === 'any' && { join: 'any' }),
     ...(node.compensate !== undefined && { compensate: node.compensate }),
@@ -53,3 +56,11 @@ function stepRecordOf(node: StepNode): StepRecord {
 export function childOf({ child }: StepNode): string | undefined {
   return child && buildSagaGraph(child()).name;
 }
+
+/** What a step of each kind is, in the words of messages. */
+export const KIND_NAMES: Record<StepNode['kind'], string> = {
+  step: 'a step',
+  'sub-saga': 'a sub-saga',
+  signal: 'a wait for a signal',
+  approval: 'an approval',
+};

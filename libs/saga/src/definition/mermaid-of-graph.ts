@@ -17,7 +17,7 @@ const KEYWORDS =
 
 /**
  * A saga as a Mermaid flowchart. A cylinder is a savepoint, a trapezoid runs once per item, double bars are a
- * sub-saga; a dashed border may be skipped, a thick one is the pivot; dotted arrows lead to a step that waits for any
+ * sub-saga, a hexagon waits for a signal or a person; a dashed border may be skipped, a thick one is the pivot; dotted arrows lead to a step that waits for any
  * one of them. Compensations stand in the label of their step.
  */
 export function mermaidOf(saga: SagaDescription, { direction = 'TD' }: MermaidOptions = {}): string {
@@ -42,6 +42,7 @@ function titleOf(saga: SagaDescription): string {
 
 function shapeOf(step: StepDescription, label: string): string {
   if (step.kind === 'sub-saga') return `[["${label}"]]`;
+  if (step.kind !== 'step') return `{{"${label}"}}`;
   if (step.forEach) return `[/"${label}"\\]`;
   if (step.savepoint) return `[("${label}")]`;
   return `["${label}"]`;
@@ -50,6 +51,9 @@ function shapeOf(step: StepDescription, label: string): string {
 function labelOf(step: StepDescription): string {
   const notes: [boolean, string][] = [
     [step.kind === 'sub-saga', `sub-saga ${escaped(step.child ?? '')}`],
+    [step.kind === 'signal', `waits for ${escaped(step.signal ?? '')}`],
+    [step.kind === 'approval', 'waits for a person'],
+    [isWait(step) && step.timeout !== undefined, `at most ${durationText(step.timeout ?? 0)}`],
     [waitsForAny(step), 'after any'],
     [Boolean(step.delay), `waits ${durationText(step.delay ?? 0)}`],
     [step.conditional, 'conditional'],
@@ -61,6 +65,10 @@ function labelOf(step: StepDescription): string {
     [step.compensation !== undefined, `undo: ${escaped(step.compensation ?? '')}`],
   ];
   return [escaped(step.name), ...notes.filter(([there]) => there).map(([, note]) => note)].join('<br/>');
+}
+
+function isWait({ kind }: StepDescription): boolean {
+  return kind === 'signal' || kind === 'approval';
 }
 
 function waitsForAny(step: StepDescription): boolean {

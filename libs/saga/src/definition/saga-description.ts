@@ -22,9 +22,11 @@ export interface SagaDescription {
 /** A step of a saga as plain data. Functions (`when`, `forEach`, `retryIf`) show as their being there. */
 export interface StepDescription {
   readonly name: string;
-  readonly kind: 'step' | 'sub-saga';
+  readonly kind: StepNode['kind'];
   /** The name of the saga that a sub-saga step runs. */
   readonly child?: string;
+  /** The signal that a step of kind `signal` waits for. */
+  readonly signal?: string;
   /** The steps that it waits for. */
   readonly after: readonly string[];
   /** Waits until `all` of them are done, or `any` one has completed. */
@@ -49,7 +51,7 @@ export interface StepDescription {
   readonly idempotent: boolean;
   readonly retry: RetryDescription;
   readonly compensationRetry: RetryDescription;
-  /** Per attempt; absent: none. */
+  /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;
   readonly rateLimit?: { readonly count: number; readonly per: number };
 }
@@ -85,6 +87,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     name: node.name,
     kind: node.kind,
     child: node.child && buildSagaGraph(node.child()).name,
+    signal: node.kind === 'signal' ? node.wait?.signal : undefined,
     after: [...new Set(node.after)],
     join: node.join,
     conditional: node.when !== undefined,
@@ -100,7 +103,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     idempotent: node.idempotent,
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
-    timeout: node.timeout,
+    timeout: node.wait ? node.wait.timeout : node.timeout,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });
 }

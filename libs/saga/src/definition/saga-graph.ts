@@ -5,8 +5,11 @@ import type { ItemsOf, Predicate } from './step-options.js';
 /** A step as the machine sees it: a node of a directed acyclic graph. */
 export interface StepNode {
   readonly name: string;
-  /** `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. */
-  readonly kind: 'step' | 'sub-saga';
+  /**
+   * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `signal` and
+   * `approval`: its method is called once the signal, or a person's approval, has come.
+   */
+  readonly kind: 'step' | 'sub-saga' | 'signal' | 'approval';
   /** The steps that this one waits for. */
   readonly after: readonly string[];
   /** `all` of them have to be done, or `any` one of them completed. */
@@ -38,6 +41,8 @@ export interface StepNode {
   readonly pivot: boolean;
   /** At most `count` attempts begin within `per` milliseconds, across all processes. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** Of one that waits for a signal, or for a person: its name, and for how many milliseconds. */
+  readonly wait?: { readonly signal: string; readonly timeout?: number };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
 }
@@ -68,6 +73,14 @@ export function leavesNothing(node: StepNode): boolean {
 /** Is there a way to undo it: a method, or for a sub-saga that saga's own compensations? */
 export function canBeUndone(node: StepNode): boolean {
   return node.compensate !== undefined || node.kind === 'sub-saga';
+}
+
+/** What the names of signals that stand for people's decisions begin with. */
+export const APPROVAL_PREFIX = 'approval:';
+
+/** The name of the signal that an approval waits for. */
+export function approvalSignal(step: string): string {
+  return APPROVAL_PREFIX + step;
 }
 
 /** `name@version`, as log lines and messages show it. */

@@ -1,18 +1,24 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { SagaOptions } from './saga-options.js';
-import type { StepOptions } from './step-options.js';
+import type { AnyNodeOptions } from './step-options.js';
 
 // Shared by copies of this package: the one of the command line may be another than that of the application.
 const SAGA = Symbol.for('nestjs-durable-saga:saga');
 const STEPS = Symbol.for('nestjs-durable-saga:steps');
 
+/** Which of the decorators declared a step, and what it was given beside its options. */
+export type NodeMetadata =
+  | { readonly kind: 'step' | 'signal' | 'approval' }
+  | { readonly kind: 'sub-saga'; readonly child: () => Type };
+
 export interface StepMetadata {
   readonly method: string;
-  readonly options: StepOptions;
-  /** Of a sub-saga step. */
-  readonly child?: () => Type;
+  readonly options: AnyNodeOptions;
+  readonly node: NodeMetadata;
 }
+
+const STEP: NodeMetadata = { kind: 'step' };
 
 /** The only writer and the only reader of what the decorators leave on a class. */
 export const SagaMetadata = {
@@ -20,9 +26,9 @@ export const SagaMetadata = {
     Reflect.defineMetadata(SAGA, options, target);
   },
 
-  defineStep(prototype: object, method: string, options: StepOptions, child?: () => Type): void {
+  defineStep(prototype: object, method: string, options: AnyNodeOptions, node: NodeMetadata = STEP): void {
     const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
-    Reflect.defineMetadata(STEPS, [...own, { method, options, ...(child && { child }) }], prototype);
+    Reflect.defineMetadata(STEPS, [...own, { method, options, node }], prototype);
   },
 
   /** The options of `@Saga` on this very class; a subclass of a saga is not one by itself. */

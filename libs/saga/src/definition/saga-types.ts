@@ -2,11 +2,14 @@ import type { declaredInput, ForEachContext, TransactionalStepContext } from './
 import type { Serialized } from './serialized.js';
 
 /**
- * A step's method can be called with a step's context. That leaves out compensations, which ask for a `failure`,
+ * A step's method can be called with a step's context, and what it waited for. That leaves out compensations, which ask for a `failure`,
  * and helpers that ask for something else.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any -- what it asks of the saga does not matter here */
-type StepMethod = (ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>) => unknown;
+type StepMethod = (
+  ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>,
+  payload: any,
+) => unknown;
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /** Carries the class of a sub-saga; exists for the compiler only. */

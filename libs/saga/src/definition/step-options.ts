@@ -48,6 +48,41 @@ export interface SubSagaOptions<
   pivot?: boolean;
 }
 
+/** What `@WaitFor` and `@Approval` have in common. */
+export interface WaitOptions<
+  Compensation extends string = string,
+  After extends string = string,
+> extends NodeOptions<Compensation, After> {
+  /** From when the saga begins to wait; past it the step has failed, and the saga turns back. Default: none. */
+  timeout?: Duration;
+  /** Point of no return: once this step has completed, the saga only goes forward. */
+  pivot?: boolean;
+}
+
+/** What `@WaitFor` takes. */
+export interface WaitForOptions<
+  Compensation extends string = string,
+  After extends string = string,
+> extends WaitOptions<Compensation, After> {
+  /** The name of the signal: 1 to 200 characters. Those that begin with `approval:` are kept for `@Approval`. */
+  signal: string;
+}
+
+/** What `@Approval` takes. */
+export type ApprovalOptions<
+  Compensation extends string = string,
+  After extends string = string,
+> = WaitOptions<Compensation, After>;
+
+/** What a person has decided, as the method of an `@Approval` is given it: only what was approved comes so far. */
+export interface ApprovalDecision {
+  /** Who approved. */
+  readonly by: string;
+  readonly comment?: string;
+  /** When; ISO 8601. */
+  readonly at: string;
+}
+
 export interface StepOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
@@ -84,3 +119,6 @@ export interface StepOptions<
 
 /** What a probe found out. */
 export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';
+
+/** What any of the decorators may have been given; which one it was says which of these are allowed. */
+export type AnyNodeOptions = StepOptions & Pick<Partial<WaitForOptions>, 'signal'>;

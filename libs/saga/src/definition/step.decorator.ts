@@ -56,7 +56,10 @@ export type HasCompensation<
 
 /** Methods that a step's context is enough for, whatever kind of step they are: no compensations, no properties. */
 export type HasSteps<After extends string> = {
-  [K in After]: (ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>) => any;
+  [K in After]: (
+    ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>,
+    payload: any,
+  ) => any;
 };
 
 type HasProbe<Probe extends string, Item, Method extends (...args: any) => any> = {

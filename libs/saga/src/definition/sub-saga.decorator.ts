@@ -29,6 +29,6 @@ export function SubSaga<Child, const Compensation extends string = never, const 
     key: string,
     _descriptor: TypedPropertyDescriptor<Method>,
   ): void => {
-    SagaMetadata.defineStep(target, key, options, saga);
+    SagaMetadata.defineStep(target, key, options, { kind: 'sub-saga', child: saga });
   };
 }

@@ -1,4 +1,5 @@
 import type { StepContext } from '../definition/contexts.js';
+import type { Action } from '../machine/decide.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { stepState, type SagaState } from '../machine/saga-state.js';
 import { shown } from '../definition/shown-value.js';
@@ -6,6 +7,8 @@ import { leaveAlone } from './at-once.js';
 import { decodePayload, encodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
 import type { StepAttempt } from './step-attempt.js';
+
+const ASKED: readonly Action['kind'][] = ['run', 'expand', 'await'];
 
 /**
  * Asks a step's `when` and `forEach`, which come before its first attempt. Both are functions of the context, and
@@ -18,7 +21,9 @@ export function askFirst(
   options: { readonly maxPayloadBytes: number; readonly now: number },
 ): SagaEvent[] | undefined {
   const { kind, node, index } = attempt.action;
-  if ((kind !== 'run' && kind !== 'expand') || index !== undefined) return undefined;
+  if (!ASKED.includes(kind) || index !== undefined) return undefined;
+  // It was asked whether to wait.
+  if (node.wait && kind === 'run') return undefined;
   const { status, attempts } = stepState(state, node.name);
   const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
   if (!isFirst) return undefined;
@@ -26,6 +31,7 @@ export function askFirst(
   try {
     if (node.when && !answered(node.when(context)))
       return [{ type: 'skipped-by-condition', step: node.name }];
+    if (kind === 'await') return [{ type: 'awaited', step: node.name, now: options.now }];
     if (!node.forEach) return undefined;
     const items = itemsOf(node.forEach(context), options.maxPayloadBytes);
     return [{ type: 'expanded', step: node.name, items }];

@@ -45,7 +45,9 @@ export class AttemptRunner {
   ): Promise<SagaEvent> {
     let result: unknown;
     try {
-      result = await this.bounded(attempt, async () => invoke(attempt.method, attempt.context(manager)));
+      result = await this.bounded(attempt, async () =>
+        invoke(attempt.method, attempt.context(manager), attempt.payload()),
+      );
     } catch (error) {
       return this.failed(attempt, error);
     }

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
 
-/** Calls a method of a saga's class with its context. */
-export type Invoker = (method: string, context: object) => unknown;
+/** Calls a method of a saga's class with its context, and with what it waited for. */
+export type Invoker = (method: string, context: object, payload?: unknown) => unknown;
 
 /** A saga that this process can run. */
 export interface RunnableSaga {

@@ -11,6 +11,8 @@ const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
   'compensation-started',
   'probe-started',
   'permitted',
+  // What was sent is stored, and not taken before a step has come to its end with it.
+  'signalled',
 ]);
 
 /** What has happened to a saga while a worker holds it, and how much of that is stored. */

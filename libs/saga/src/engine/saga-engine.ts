@@ -16,6 +16,8 @@ import {
   type Lease,
   type NewSaga,
   type SagaStore,
+  type SentSignal,
+  type SignalResult,
   type StartResult,
   type StoredSaga,
   type StoredSummary,
@@ -52,6 +54,8 @@ export interface EngineOptions {
   readonly newId?: () => string;
 }
 
+type Addressed = SentSignal & { readonly target: StoreTarget };
+
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
 const TICKS_BETWEEN_POLLS = 5;
 /** How long (ms) a saga that is waited for may take to be taken up here, before its row is marked. */
@@ -71,6 +75,7 @@ export class SagaEngine {
   private readonly checkpoints: GroupWriter<Checkpoint, CheckpointResult>;
   /** Those that concern other sagas. */
   private readonly families: GroupWriter<Checkpoint, CheckpointResult>;
+  private readonly signals: GroupWriter<Addressed, SignalResult>;
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
   private ticks = 0;
@@ -117,6 +122,11 @@ export class SagaEngine {
       write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
       patience: Infinity,
     });
+    this.signals = new GroupWriter({
+      ...shared,
+      write: (batch: Addressed[]) => this.reached(store.signal(batch)),
+      patience: CALL_PATIENCE,
+    });
     this.waiters = new OutcomeWaiters({
       store,
       runsHere: (id) => this.worker?.holds(id) ?? false,
@@ -142,6 +152,7 @@ export class SagaEngine {
           now: () => this.storeClock.now(),
           newId,
         }),
+        unheard: (id) => this.persistently(() => store.unheard(id)),
         onSettled: (saga) => this.waiters.settled(saga),
         onLeft: (id) => this.waiters.left(id),
         announceDue: () => this.wakeup.announceDue(),
@@ -200,6 +211,14 @@ export class SagaEngine {
     return this.store.startWithin(manager, { ...saga, leased: false }, this.lease);
   }
 
+  /** Tells a saga something. Calls that come together share a statement. */
+  async signal(target: StoreTarget, signal: SentSignal): Promise<SignalResult> {
+    const result = await this.signals.write({ ...signal, target });
+    // It may be due now, and there may be room here.
+    if (result.outcome === 'kept') this.worker?.claimSoon();
+    return result;
+  }
+
   /** An operator's change; `graph` is the one that the saga goes by, undefined: this application does not have it. */
   async edit(
     target: StoreTarget,
@@ -238,7 +257,7 @@ export class SagaEngine {
   async stop(): Promise<void> {
     this.worker?.close();
     // What is being stored with a lease comes to the worker yet, to be given back.
-    await this.starts.close();
+    await Promise.all([this.starts.close(), this.signals.close()]);
     await this.worker?.drain();
     await Promise.all([this.checkpoints.close(), this.families.close()]);
     if (this.worker?.gaveBack) this.wakeup.announceDue();

@@ -184,6 +184,7 @@ function portsTo(written: Checkpoint[]): SagaRunPorts {
     maxPayloadBytes: 1_000,
     cancellation: async () => undefined,
     children: undefined as never,
+    unheard: async () => [],
     ...CHANCE,
     log,
   };
@@ -210,6 +211,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       maxPayloadBytes: 1_000,
       cancellation: async () => undefined,
       children: undefined as never,
+      unheard: async () => [],
       ...CHANCE,
       log,
     });
@@ -241,6 +243,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     maxPayloadBytes: 1_000,
     cancellation: async () => undefined,
     children: undefined as never,
+    unheard: async () => [],
     ...CHANCE,
     log,
   });
@@ -260,6 +263,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
     maxPayloadBytes: 1_000,
     cancellation: async () => ({ reason: 'by hand' }),
     children: undefined as never,
+    unheard: async () => [],
     ...CHANCE,
     log,
   });

@@ -1,9 +1,8 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
-import { SagaUnavailableError, StepAbortedError } from '../errors/saga-errors.js';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { relationsOf } from '../machine/graph-relations.js';
-import { goesOn } from '../machine/failures.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
@@ -17,9 +16,11 @@ import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 import { needsPermit, type PermitLead } from './permits.js';
+import { RunAttempts } from './run-attempts.js';
 import { RunChildren } from './run-children.js';
 import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
+import { RunSignals } from './run-signals.js';
 import { serializeError } from './serialize-error.js';
 import { StepAttempt } from './step-attempt.js';
 import { transientWait } from './transient-wait.js';
@@ -51,6 +52,8 @@ export interface SagaRunPorts {
   /** Why a cancellation was asked for; undefined: the lease is lost. */
   readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
   readonly children: ChildSagas;
+  /** What a saga was sent and has not taken. */
+  readonly unheard: SagaStore['unheard'];
   readonly log: EngineLog;
 }
 
@@ -81,7 +84,7 @@ export class SagaRun implements TransactionHost {
   leasedAt: number;
   private readonly record: RunRecord;
   private readonly inbox: Inbox<RunMessage>;
-  private readonly attempts = new Set<StepAttempt>();
+  private readonly attempts = new RunAttempts();
   private readonly elapsed = new Map<string, number>();
   private cancelAsked = false;
   /** The state knows of the cancellation. */
@@ -95,6 +98,8 @@ export class SagaRun implements TransactionHost {
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;
+  /** Undefined: none of its steps waits for one. */
+  private readonly signals: RunSignals | undefined;
 
   constructor(
     readonly saga: StoredSaga,
@@ -108,7 +113,9 @@ export class SagaRun implements TransactionHost {
     this.inbox = new Inbox(ports.clock);
     this.permits = new RunPermits(saga.name, ports);
     this.record = new RunRecord(graph, saga.state, ports.now);
-    if (relationsOf(graph).hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
+    const { hasSubSagas, hasWaits } = relationsOf(graph);
+    if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
+    if (hasWaits) this.signals = new RunSignals(saga.id, graph, saga.signals, ports);
   }
 
   get id(): string {
@@ -129,8 +136,18 @@ export class SagaRun implements TransactionHost {
 
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
+    // A worker that was lost may have been at what these have brought.
+    this.hear();
     for (const event of events) this.apply(event);
     this.record.begin();
+  }
+
+  /** Lets steps take what was sent for them; true: one has. */
+  private hear(): boolean {
+    const before = this.state;
+    for (let event = this.signals?.next(before); event; event = this.signals!.next(this.state))
+      this.apply(event);
+    return this.state !== before;
   }
 
   private apply(event: SagaEvent): void {
@@ -142,20 +159,20 @@ export class SagaRun implements TransactionHost {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
     this.inbox.put({ event: { type: 'cancelled', reason, accepted: true, now: this.ports.now() } });
-    this.abort('cancelled', 'The saga is being cancelled', 'run');
+    this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   /** The lease is another's: whatever is under way here does not count any more. */
   fence(): void {
     if (this.fenced) return;
     this.fenced = true;
-    this.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
+    this.attempts.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
     this.inbox.put({ wake: true });
   }
 
   /** The lease could not be renewed in time: tells the methods, but their results still count if nobody took over. */
   leaseExpired(): void {
-    this.abort('lease-lost', 'The lease of this saga could not be renewed in time');
+    this.attempts.abort('lease-lost', 'The lease of this saga could not be renewed in time');
   }
 
   /** Begins nothing more; once what is under way has settled, the lease is given back. */
@@ -166,7 +183,7 @@ export class SagaRun implements TransactionHost {
 
   /** The time to drain is over: methods that heed their signal break off. */
   abortForShutdown(): void {
-    this.abort('shutdown', 'The process is shutting down');
+    this.attempts.abort('shutdown', 'The process is shutting down');
   }
 
   /** Those that do not are recorded as unknown, and the lease is given back. */
@@ -174,13 +191,17 @@ export class SagaRun implements TransactionHost {
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
   }
 
-  /** A saga that one of its steps waits for may have ended. */
-  lookAtChildren(): void {
-    void this.children?.heard(this.state).then(
-      (events) => events.forEach((event) => this.inbox.put({ event })),
+  /** What one of its steps waits for may have come: the end of another saga, or a signal. */
+  look(): void {
+    void this.lookAround().catch((error: unknown) => {
       // Whoever claims it next looks again, and it was marked to be due at once.
-      (error: unknown) => this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`),
-    );
+      this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`);
+    });
+  }
+
+  private async lookAround(): Promise<void> {
+    if (this.children) for (const event of await this.children.heard(this.state)) this.inbox.put({ event });
+    if (await this.signals?.look()) this.inbox.put({ wake: true });
   }
 
   async advance(): Promise<RunEnd> {
@@ -210,8 +231,11 @@ export class SagaRun implements TransactionHost {
   /** What to do next, once everything has happened that follows without doing anything. */
   private decide(): ReturnType<RunRecord['decide']> {
     const before = this.state;
-    const decision = this.record.decide();
-    if (this.state !== before) this.abortObsolete();
+    this.hear();
+    let decision = this.record.decide();
+    // What has begun to wait just now may find what came before.
+    while (this.hear()) decision = this.record.decide();
+    if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
     return decision;
   }
 
@@ -322,7 +346,7 @@ export class SagaRun implements TransactionHost {
 
   /** To cancel another saga changes nothing here until it is done. */
   private isAsked({ kind, key }: Action): boolean {
-    return kind === 'cancel-child' && [...this.attempts].some(({ step }) => step === key);
+    return kind === 'cancel-child' && this.attempts.includes(key);
   }
 
   /** What came of it; nothing: that is stored already. */
@@ -353,7 +377,8 @@ export class SagaRun implements TransactionHost {
       this.fence();
       ended([]);
     });
-    if (kind === 'run' && this.cancelAsked) this.abort('cancelled', 'The saga is being cancelled', 'run');
+    if (kind === 'run' && this.cancelAsked)
+      this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
@@ -369,7 +394,7 @@ export class SagaRun implements TransactionHost {
 
   adopt({ candidate }: Staged): void {
     this.record.adopt(candidate);
-    this.abortObsolete();
+    this.attempts.abortObsolete(this.graph, this.state);
   }
 
   /** Waits until something happens, and takes in all that has happened by then. */
@@ -390,7 +415,7 @@ export class SagaRun implements TransactionHost {
     }
     if (event.type === 'interrupted') return this.takeInterruption();
     this.apply(event);
-    this.abortObsolete();
+    this.attempts.abortObsolete(this.graph, this.state);
   }
 
   /** Whatever is under way is recorded as unknown, and the lease given back. */
@@ -442,7 +467,7 @@ export class SagaRun implements TransactionHost {
   private cancelNow(reason: string | undefined): void {
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply({ type: 'cancelled', reason, accepted: true, now: this.ports.now() });
-    this.abort('cancelled', 'The saga is being cancelled', 'run');
+    this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   /**
@@ -482,24 +507,5 @@ export class SagaRun implements TransactionHost {
       parent,
       starts: this.children?.startedBy(state, this.record.saved),
     };
-  }
-
-  /**
-   * What is under way going forward and not wanted any more: the saga turns back, or another branch was faster.
-   * Not probes: what they find out is what has to be undone.
-   */
-  private abortObsolete(): void {
-    for (const attempt of this.attempts) {
-      const { kind, node } = attempt.action;
-      if (kind === 'run' && !goesOn(this.graph, this.state, node.name))
-        attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));
-    }
-  }
-
-  private abort(trigger: StepAbortedError['trigger'], message: string, only?: 'run'): void {
-    for (const attempt of this.attempts) {
-      if (only === undefined || attempt.action.kind === only)
-        attempt.abort(new StepAbortedError(message, trigger));
-    }
   }
 }

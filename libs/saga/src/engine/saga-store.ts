@@ -83,6 +83,8 @@ export interface StoredSaga {
   readonly losses: number;
   readonly cancelRequested?: { readonly reason?: string };
   readonly parent?: Parent;
+  /** What it was sent and has not taken yet, in order; undefined: nothing. */
+  readonly signals?: readonly StoredSignal[];
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
   readonly lock?: SagaLock;
   /** Of one that is loaded while it is due: leases of its name's `concurrency` that count now. Undefined: none. */
@@ -91,6 +93,33 @@ export interface StoredSaga {
   readonly updatedAt: number;
   readonly finishedAt?: number;
   readonly stepTimes: ReadonlyMap<string, { readonly startedAt: number; readonly updatedAt: number }>;
+}
+
+/** Something that a saga is told from outside. */
+export interface SentSignal {
+  readonly name: string;
+  /** One that the saga has been sent already is dropped. */
+  readonly messageId: string;
+  /** JSON text; undefined: none. */
+  readonly payload?: string;
+}
+
+/** A signal that no step has taken yet. */
+export interface StoredSignal extends SentSignal {
+  /** 1, 2, …: in the order in which a saga was sent them. */
+  readonly number: number;
+}
+
+/** `known`: one with its message id came before. `ended`: nothing happens to the saga any more. */
+export type SignalResult =
+  | { readonly outcome: 'kept' | 'known' | 'ended'; readonly saga: SignalledSaga }
+  | { readonly outcome: 'unknown' };
+
+export interface SignalledSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly status: SagaStatus;
 }
 
 export interface SagaLock {
@@ -191,7 +220,10 @@ export interface RenewResult {
 
 export type StoreTarget = { readonly id: string } | { readonly name: string; readonly correlationId: string };
 
-/** An operator's change: a new state (the lease, if any, is taken away), or a request to the lease's holder. */
+/**
+ * An operator's change: a new state (the lease, if any, is taken away), a request to the lease's holder, or something
+ * that the saga waits for.
+ */
 export type Edit =
   | {
       readonly state: SagaState;
@@ -202,7 +234,8 @@ export type Edit =
       /** Moves it to this version, and the newest revision of its graph. */
       readonly version?: number;
     }
-  | { readonly requestCancel: { readonly reason?: string } };
+  | { readonly requestCancel: { readonly reason?: string } }
+  | { readonly signal: SentSignal };
 
 /** When a saga is due after such a change. */
 export function dueAfter({ due }: { readonly due: boolean | number }, now: number): number | undefined {
@@ -275,6 +308,13 @@ export interface SagaStore {
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined>;
+  /**
+   * Tells sagas something; results in the order of the arguments. A saga that waits for it is due with the same
+   * commit, whoever holds one is told to look, and others are told once they wait for it.
+   */
+  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]>;
+  /** What this saga was sent and has not taken yet, as far as that is stored; in order. */
+  unheard(id: string): Promise<readonly StoredSignal[]>;
   /** Those of these sagas that are terminal. */
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */

@@ -38,6 +38,12 @@ export class StepAttempt {
     return new StepAttempt({ ...this.action, kind: 'probe' }, this.saga, this.state, this.startedAt);
   }
 
+  /** What its step waited for, a copy for each attempt; only going forward. */
+  payload(): unknown {
+    const { kind, key } = this.action;
+    return kind === 'run' ? decodePayload(stepState(this.state, key).wait?.payload) : undefined;
+  }
+
   abort(reason: StepAbortedError): void {
     this.abortedBy ??= reason;
     this.controller?.abort(this.abortedBy);

@@ -36,6 +36,7 @@ export interface WorkerPorts {
   readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
+  readonly unheard: SagaStore['unheard'];
   readonly onSettled: (saga: SettledSaga) => void;
   /** The saga does not run here any more, and is not settled. */
   readonly onLeft: (id: string) => void;
@@ -173,7 +174,7 @@ export class Worker {
     const run = this.runs.get(id);
     if (!run) return;
     void this.leases.renew([run]);
-    run.lookAtChildren();
+    run.look();
   }
 
   /** Begins nothing more. */

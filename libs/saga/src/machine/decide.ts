@@ -1,14 +1,15 @@
 import { canBeUndone, itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
+import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
 
 /** One thing to do now. */
 export interface Action {
   /**
-   * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), or `probe` an at-most-once step
-   * that was interrupted. `cancel-child`, `undo-child`: ask a sub-saga step's saga to turn back, or to undo itself.
+   * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), `probe` an at-most-once step that was
+   * interrupted, or begin to `await` a signal (ask whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to turn back, or to undo itself.
    */
-  readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'cancel-child' | 'undo-child';
+  readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child';
   readonly node: StepNode;
   /** The step's name, or the item's key. */
   readonly key: string;
@@ -21,10 +22,8 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** `resumed`: what came after the savepoint is undone, the saga goes forward again. */
   readonly settle?: 'completed' | 'compensated' | 'stuck' | 'suspended' | 'resumed';
-  /** Steps that are ready, and whose delay begins now. */
-  readonly delays?: readonly StepNode[];
-  /** The saga's deadline has passed. */
-  readonly expired?: boolean;
+  /** What has come to be by itself, and is to be recorded: delays and waits that begin, times that have passed. */
+  readonly events?: readonly SagaEvent[];
   /** The earliest time at which something is due; milliseconds since the epoch. */
   readonly wakeAt?: number;
 }
@@ -57,7 +56,7 @@ function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
     if (!halted && isReady(state, node, step)) planStep(plan, state, node, step);
   }
   if (left && !halted && state.deadline !== undefined && !pivotPassed(graph, state)) {
-    if (state.deadline <= now) return { actions: [], expired: true };
+    if (state.deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
     plan.wake(state.deadline);
   }
   const clear = !cut || isClear(planUndoing(plan, graph, state, isCut(state)), graph, isCut(state));
@@ -181,8 +180,23 @@ function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState)
   if (step.active || awaitsChild(step)) return;
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
-    plan.delays.push(node);
+    plan.follows({ type: 'delayed', step: node.name, until: plan.now + node.delay });
+  else if (node.wait !== undefined && step.wait?.heard === undefined) planWait(plan, node, step);
   else plan.add(node.forEach ? 'expand' : 'run', node, step);
+}
+
+function planWait(plan: Plan, node: StepNode, step: StepState): void {
+  const { wait } = step;
+  if (wait === undefined) {
+    if (!plan.isDue(step)) plan.wake(step.retryAt!);
+    // Whether it is to be waited at all.
+    else if (node.when) plan.add('await', node, step);
+    else plan.follows({ type: 'awaited', step: node.name, now: plan.now });
+  } else if (wait.until !== undefined && wait.until <= plan.now) {
+    plan.follows({ type: 'wait-expired', step: node.name, now: plan.now });
+  } else {
+    plan.rest(wait.until);
+  }
 }
 
 function planItems(plan: Plan, state: SagaState, node: StepNode, items: readonly string[]): void {
@@ -273,23 +287,24 @@ function isClear(
 
 /** Sorts what could be done into what is due and when the rest is. */
 class Plan {
-  readonly delays: StepNode[] = [];
+  private readonly events: SagaEvent[] = [];
   private readonly actions: Action[] = [];
   private wakeAt: number | undefined;
+  private rests = false;
 
-  constructor(private readonly now: number) {}
+  constructor(readonly now: number) {}
 
   get size(): number {
     return this.actions.length;
   }
 
   get isEmpty(): boolean {
-    return this.actions.length === 0 && this.delays.length === 0;
+    return this.actions.length === 0 && this.events.length === 0;
   }
 
-  /** Something will be due later. */
+  /** Something will be due later, or once somebody has sent it. */
   get waits(): boolean {
-    return this.wakeAt !== undefined;
+    return this.rests || this.wakeAt !== undefined;
   }
 
   isDue(step: StepState): boolean {
@@ -305,13 +320,23 @@ class Plan {
     );
   }
 
+  follows(event: SagaEvent): void {
+    this.events.push(event);
+  }
+
+  /** Something is waited for, at most until then. */
+  rest(until: number | undefined): void {
+    this.rests = true;
+    if (until !== undefined) this.wake(until);
+  }
+
   wake(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? Infinity, at);
   }
 
   decision(): Decision {
-    const { actions, delays, wakeAt } = this;
-    if (wakeAt === undefined && delays.length === 0) return { actions };
-    return { actions, ...(delays.length > 0 && { delays }), ...(wakeAt !== undefined && { wakeAt }) };
+    const { actions, events, wakeAt } = this;
+    if (wakeAt === undefined && events.length === 0) return { actions };
+    return { actions, ...(events.length > 0 && { events }), ...(wakeAt !== undefined && { wakeAt }) };
   }
 }

@@ -4,11 +4,10 @@ import { shortOf } from './state-of.contract.js';
 /** What happened, line by line, for people. */
 export function describeEntry(entry: Entry): string[] {
   if (entry.type === 'decision') {
-    const { actions, settle, delays, wakeAt, expired } = entry.decision;
+    const { actions, settle, events = [], wakeAt } = entry.decision;
     const words = actions.map(({ kind, key }) => `${kind} ${key}`);
-    for (const { name } of delays ?? []) words.push(`delay ${name}`);
+    for (const { type, ...event } of events) words.push('step' in event ? `${type} ${event.step}` : type);
     if (settle) words.push(`settle ${settle}`);
-    if (expired) words.push('expired');
     if (wakeAt !== undefined) words.push(`wake ${wakeAt}`);
     return [`  ${entry.now} decides: ${words.join(', ') || 'wait'}`];
   }

@@ -17,6 +17,7 @@ import { mapSteps, withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { unfit } from './unfit.js';
+import { awaited, refused, signalled, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -59,6 +60,18 @@ const TRANSITIONS: Transitions = {
       ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: until }))
       : state,
 
+  awaited: (graph, state, event) => {
+    const { wait } = stepState(state, event.step);
+    const waits = graph.steps.get(event.step)?.wait !== undefined && wait === undefined;
+    return waits && mayStart(state, event.step) ? awaited(graph, state, event) : state;
+  },
+
+  signalled,
+
+  refused,
+
+  'wait-expired': waitExpired,
+
   permitted: (_, state, { step, at }) =>
     mayStart(state, step)
       ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: at, permit: at }))
@@ -94,7 +107,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   expired: (graph, state, { now }) =>
-    decide(graph, state, now).expired
+    decide(graph, state, now).events?.some(({ type }) => type === 'expired')
       ? startTurningBack(graph, state, { kind: 'timeout', reason: 'the deadline of the saga has passed' })
       : state,
 
@@ -209,13 +222,18 @@ function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: stri
   if (state.stuckIn === 'running' && step.status === 'failed' && !isCut) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
-      : { ...step, status: 'pending', failures: 0, retryAt: undefined };
+      : { ...step, status: 'pending', failures: 0, retryAt: undefined, wait: whatCame(step) };
   }
   // A pivot that cannot be undone is not tried: somebody has to say what became of it.
   const node = graph.steps.get(stepOfKey(key));
   return step.status === 'compensation_failed' && (node === undefined || canBeUndone(node))
     ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }
     : step;
+}
+
+/** What has come is tried again; otherwise it waits anew. */
+function whatCame({ wait }: StepState): StepState['wait'] {
+  return wait?.heard === undefined ? undefined : wait;
 }
 
 /** While held: is this step, or its compensation, among what an operator may try again or do by hand? */

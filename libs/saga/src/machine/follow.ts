@@ -12,18 +12,15 @@ export interface Followed {
   readonly events: readonly SagaEvent[];
 }
 
-/** Lets delays begin, deadlines pass, and a saga that is back at its savepoint go forward again. */
+const RESUMED: SagaEvent = { type: 'resumed' };
+
+/** Lets delays and waits begin, times pass, and a saga that is back at its savepoint go forward again. */
 export function follow(graph: SagaGraph, given: SagaState, now: number): Followed {
   const events: SagaEvent[] = [];
   let state = given;
   for (;;) {
     const decision = decide(graph, state, now);
-    const { settle, expired, delays = [] } = decision;
-    const next: SagaEvent[] = expired
-      ? [{ type: 'expired', now }]
-      : settle === 'resumed'
-        ? [{ type: 'resumed' }]
-        : delays.map(({ name, delay }) => ({ type: 'delayed', step: name, until: now + delay! }));
+    const { settle, events: next = settle === 'resumed' ? [RESUMED] : [] } = decision;
     if (next.length === 0) return { state, decision: decision as Followed['decision'], events };
     for (const event of next) state = evolve(graph, state, event);
     events.push(...next);

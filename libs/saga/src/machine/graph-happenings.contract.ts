@@ -50,6 +50,11 @@ class Happening extends ChildHappenings {
       case 'delayed':
         this.change(event.step, { delayed: true, retryAt: event.until });
         return [book];
+      case 'awaited':
+      case 'signalled':
+      case 'refused':
+      case 'wait-expired':
+        throw new Error('no step of a random graph waits for a signal');
       case 'permitted':
         this.change(event.step, { retryAt: event.at });
         return [book];

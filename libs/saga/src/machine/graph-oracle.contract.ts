@@ -128,7 +128,8 @@ function unexpected(
   expected: Expectation,
   rules: Rules,
 ): Omit<Violation, 'at'> | undefined {
-  const { settle, expired = false, wakeAt } = decision;
+  const { settle, events = [], wakeAt } = decision;
+  const expired = events.some(({ type }) => type === 'expired');
   if (expired !== expected.expired) {
     // What only waits for its last attempts to settle may be found to be past its deadline first, or not.
     if (!rules.isHalted() && !rules.isAllDone())
@@ -153,7 +154,7 @@ function unexpected(
     const text = `${chosen} of ${keys.join(', ')}, should be ${should}`;
     return found(keys.length === 1 ? (isUndoing(keys[0]!) ? RULED[3] : RULED[1]) : RULED[4], text);
   }
-  const delays = (decision.delays ?? []).map(({ name }) => name);
+  const delays = events.map((event) => (event.type === 'delayed' ? event.step : event.type));
   if (delays.join() !== expected.delays.join())
     return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
   if (expected.settle.length > 0 && !(expected.settleIsOpen && (actions.length > 0 || wakeAt !== undefined)))

@@ -4,6 +4,8 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 interface Relations {
   readonly hasJoinAny: boolean;
   readonly hasSubSagas: boolean;
+  /** Some step waits for a signal, or for a person. */
+  readonly hasWaits: boolean;
   readonly pivots: readonly string[];
   /** In topological order. */
   readonly savepoints: readonly string[];
@@ -19,6 +21,7 @@ export function relationsOf(graph: SagaGraph): Relations {
     relations = {
       hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
       hasSubSagas: nodes.some((node) => node.kind === 'sub-saga'),
+      hasWaits: nodes.some((node) => node.wait !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
       descendants: new Map(),

@@ -1,4 +1,4 @@
-import { childOf, type GraphRecord, type StepRecord } from '../definition/graph-record.js';
+import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from '../definition/graph-record.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/saga-graph.js';
 import { isRace, isReady } from './decide.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
@@ -21,7 +21,7 @@ export function obstacleToMove(from: GraphRecord, to: SagaGraph, state: SagaStat
     const obstacle = obstacleOfStep(name, { from, to, state, version });
     if (obstacle !== undefined) return obstacle;
   }
-  return obstacleOfRaces(from, to, state, begun);
+  return obstacleOfWaits(to, state, version) ?? obstacleOfRaces(from, to, state, begun);
 }
 
 interface Move {
@@ -52,11 +52,21 @@ function obstacleOfStep(name: string, { from, to, state, version }: Move): strin
 }
 
 function changeOfKind(before: StepRecord, after: StepNode): string | undefined {
-  if (before.kind !== after.kind) return after.kind === 'sub-saga' ? 'is a sub-saga' : 'is no sub-saga';
+  if (before.kind !== after.kind) return `is ${KIND_NAMES[after.kind]}`;
   const child = childOf(after);
   if (before.child !== child) return `runs saga '${child}' instead of '${before.child}'`;
   if ((before.forEach ?? false) === (after.forEach !== undefined)) return undefined;
   return after.forEach ? 'runs once per item' : 'does not run once per item';
+}
+
+/** Its signal may be under way. */
+function obstacleOfWaits(to: SagaGraph, state: SagaState, version: string): string | undefined {
+  for (const [name, { wait }] of state.steps) {
+    const signal = to.steps.get(name)?.wait?.signal;
+    if (wait !== undefined && wait.signal !== signal)
+      return `step '${name}' waits for signal '${wait.signal}', and in ${version} it ${signal === undefined ? 'waits for none' : `waits for '${signal}'`}`;
+  }
+  return undefined;
 }
 
 /** What was won, and what has lost for it, follows from the edges: where any of it has begun they must be the same. */

@@ -133,25 +133,19 @@ class GraphPlayer implements Play {
     this.entries.push({ type: 'gave no end', why });
   }
 
-  private wrongWith({ settle, expired, delays, actions, wakeAt }: Decision): string | undefined {
+  private wrongWith({ settle, events, actions, wakeAt }: Decision): string | undefined {
     const known = this.underWay.map(({ key }) => key).sort();
     const active = [...this.state.steps].filter(([, s]) => s.active).map(([key]) => key);
     if (active.sort().join() !== known.join()) return `under way ${known.join()}, but ${active.join()}`;
-    const idle = !settle && !expired && !delays?.length && !actions.length && wakeAt === undefined;
+    const idle = !settle && !events?.length && !actions.length && wakeAt === undefined;
     const hasToWait = known.length > 0 || this.cancelling.length > 0 || awaitedBy(this.state).length > 0;
     return idle && !hasToWait ? 'nothing to do, and not at rest' : undefined;
   }
 
   private advance(decision: Decision): void {
-    if (decision.expired) return this.checkpoint({ type: 'expired', now: this.now });
     if (decision.settle === 'resumed') return this.checkpoint({ type: 'resumed' });
     if (decision.settle) return this.checkpoint({ type: 'settled', status: decision.settle });
-    if (decision.delays?.length) {
-      const delayed = decision.delays.map(({ name, delay }): SagaEvent => {
-        return { type: 'delayed', step: name, until: this.now + (delay ?? 0) };
-      });
-      return this.checkpoint(...delayed);
-    }
+    if (decision.events?.length) return this.checkpoint(...decision.events);
     this.move(decision, this.script.shift() ?? { kind: 'begin', pick: 0, random: 0.5 });
   }
 
@@ -248,6 +242,7 @@ class GraphPlayer implements Play {
     const attempt: Attempt = { ...action, round, child: stepState(before, key).child?.id };
     // What is asked of others may be done long before anybody hears of it.
     if (isAsking(attempt) && move.pick % 2 === 0) this.ask(attempt);
+    if (kind === 'await') throw new Error('no step of a random graph waits for a signal');
     if (kind === 'cancel-child') return void this.cancelling.push(attempt);
     this.apply({ type: started[kind], step: key });
     this.entries.push({ type: 'begun', attempt, before, after: this.state });

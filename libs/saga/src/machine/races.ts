@@ -76,7 +76,7 @@ function cut(state: SagaState, name: string): SagaState {
   return withStep(next, name, (step) => {
     const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
     return idle && !step.unknown && !awaitsChild(step)
-      ? { ...step, status: 'skipped', retryAt: undefined, cut: true }
+      ? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, cut: true }
       : { ...giveUpWaiting(step), cut: true };
   });
 }

@@ -23,6 +23,26 @@ export type SagaEvent =
   | { readonly type: 'expanded'; readonly step: string; readonly items: readonly string[] }
   /** The step is ready, and begins after its delay. */
   | { readonly type: 'delayed'; readonly step: string; readonly until: number }
+  /** The step is ready, and waits for its signal from now on. */
+  | { readonly type: 'awaited'; readonly step: string; readonly now: number }
+  /** The signal with this number has come, for the first step that waits for its name. */
+  | {
+      readonly type: 'signalled';
+      readonly name: string;
+      readonly number: number;
+      /** JSON text. */
+      readonly payload?: string;
+    }
+  /** The same, of a decision by which a person refused. */
+  | {
+      readonly type: 'refused';
+      readonly name: string;
+      readonly number: number;
+      readonly error: SerializedError;
+      readonly now: number;
+    }
+  /** No signal has come in time. */
+  | { readonly type: 'wait-expired'; readonly step: string; readonly now: number }
   /** The step's rate limit lets the next attempt begin at this time, or soon after. */
   | { readonly type: 'permitted'; readonly step: string; readonly at: number }
   /** The probe of an interrupted at-most-once step is being asked; its answer ends as the step's attempt would. */

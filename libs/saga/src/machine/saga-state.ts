@@ -40,6 +40,18 @@ export interface ChildState {
   readonly phase: 'running' | 'cancelling' | 'ended' | 'failed' | 'undoing' | 'undone';
 }
 
+/** What a step waits for, once it does. */
+export interface WaitState {
+  /** The signal's name. */
+  readonly signal: string;
+  /** Milliseconds since the epoch: no waiting past it. */
+  readonly until?: number;
+  /** The number of the signal that came. Undefined: none has. */
+  readonly heard?: number;
+  /** What came with it; JSON text. Undefined: nothing. */
+  readonly payload?: string;
+}
+
 /** All that has happened to one step. Everything but `active` is stored. */
 export interface StepState {
   readonly status: StepStatus;
@@ -73,6 +85,8 @@ export interface StepState {
   readonly cut: boolean;
   /** Of a sub-saga step, once it has started one. */
   readonly child?: ChildState;
+  /** Of a step that waits for a signal or a person, from when it does until it is done. */
+  readonly wait?: WaitState;
 }
 
 export interface SagaState {
@@ -88,6 +102,8 @@ export interface SagaState {
   readonly rollbackTo?: string;
   /** Milliseconds since the epoch: no going forward past it. */
   readonly deadline?: number;
+  /** By name: the number of the last signal that a step has taken; those before it were taken, too. */
+  readonly heard?: Readonly<Record<string, number>>;
 }
 
 export const PENDING: StepState = Object.freeze({
@@ -130,6 +146,11 @@ export function awaitsChild({ status, child }: StepState): boolean {
   return status === 'waiting'
     ? phase === 'running' || phase === 'cancelling'
     : status === 'compensating' && phase === 'undoing';
+}
+
+/** Its signal has not come yet. */
+export function awaitsSignal({ status, wait, active }: StepState): boolean {
+  return status === 'waiting' && !active && wait !== undefined && wait.heard === undefined;
 }
 
 /** It completed, and its result is wanted. */

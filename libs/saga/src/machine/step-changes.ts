@@ -41,6 +41,6 @@ export function giveUpWaiting(step: StepState): StepState {
   if (step.items && step.status === 'running') return { ...step, status: 'failed' };
   if (step.status !== 'waiting' && step.status !== 'pending') return step;
   return step.attempts > 0
-    ? { ...step, status: 'failed', retryAt: undefined }
-    : { ...step, status: 'pending', retryAt: undefined };
+    ? { ...step, status: 'failed', retryAt: undefined, wait: undefined }
+    : { ...step, status: 'pending', retryAt: undefined, wait: undefined };
 }

@@ -19,6 +19,7 @@ export function completed(
     unknown: false,
     result,
     retryAt: undefined,
+    wait: undefined,
     active: false,
   }));
   if (key !== name) {

@@ -1,5 +1,5 @@
 import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
-import { indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
+import { approvalSignal, indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
 import type { ResultsOf } from '../definition/saga-types.js';
 import { decide } from '../machine/decide.js';
 import { mapSteps } from '../machine/step-changes.js';
@@ -11,6 +11,7 @@ import { decodeResults } from '../engine/decode-results.js';
 import type { StoredSaga, StoredSummary } from '../engine/saga-store.js';
 import type { SettledSaga } from '../engine/outcome-waiters.js';
 import {
+  awaitsSignal,
   PENDING,
   resultOf,
   type SagaStatus,
@@ -61,6 +62,10 @@ export type WaitingFor =
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
   /** The saga that this step started has to come to its end. */
   | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
+  /** A signal of this name has to come, at most until then. */
+  | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
+  /** A person has to approve this step, or reject it, at most until then. */
+  | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
   /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
   | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
@@ -211,6 +216,8 @@ function waitingFor(
   const [awaited] = awaitedBy(saga.state);
   if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
     return { kind: 'sub-saga', ...awaited };
+  const waits = signalAwaitedBy(saga);
+  if (waits && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return waits;
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
   if (saga.dueAt <= now) {
     const since = new Date(saga.dueAt);
@@ -225,6 +232,17 @@ function waitingFor(
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
+}
+
+function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
+  for (const [step, { wait }] of [...state.steps].filter(([, one]) => awaitsSignal(one))) {
+    const { signal } = wait!;
+    const until = wait!.until === undefined ? {} : { until: new Date(wait!.until) };
+    return signal === approvalSignal(step)
+      ? { kind: 'approval', step, ...until }
+      : { kind: 'signal', step, signal, ...until };
+  }
+  return undefined;
 }
 
 function toDate(ms: number | undefined): Date | undefined {

@@ -53,9 +53,9 @@ export class SagaExplorer {
           `request. Use the default scope, and pass what the request knows in the saga's input.`,
       );
     }
-    const instance = wrapper.instance as Record<string, (context: object) => unknown>;
+    const instance = wrapper.instance as Record<string, (context: object, payload?: unknown) => unknown>;
     const methods = new Set(methodsOf(type).plain);
-    return { type, graph, methods, instance, invoke: (method, context) => instance[method]!(context) };
+    return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { shown } from '../definition/shown-value.js';
-import { SagaDefinitionError } from '../errors/saga-errors.js';
+import { nearestName } from '../definition/nearest-name.js';
+import { SagaDefinitionError, SagaValidationError } from '../errors/saga-errors.js';
 import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import type { SagaDefinitions } from '../engine/saga-definitions.js';
@@ -29,6 +30,26 @@ export class SagaRegistry implements SagaDefinitions {
   /** The name of a saga given as its class or as its name. */
   nameOf(saga: Type | string): string {
     return typeof saga === 'string' ? saga : this.ofType(saga).graph.name;
+  }
+
+  /**
+   * Refuses a signal that no saga of this name waits for, in any version that this application has; of a name that it
+   * does not have nothing is known.
+   * @throws SagaValidationError
+   */
+  checkSignal(name: string, signal: string): void {
+    const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
+    const known = graphs.flatMap(({ steps }) =>
+      [...steps.values()].flatMap(({ kind, wait }) => (kind === 'signal' ? [wait!.signal] : [])),
+    );
+    if (graphs.length === 0 || known.includes(signal)) return;
+    const like = nearestName(signal, known);
+    const signals =
+      known.length > 0 ? `It waits for: ${[...new Set(known)].join(', ')}` : 'It waits for none';
+    throw new SagaValidationError(
+      `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
+        `${signals}. Declare one with @WaitFor({ signal }).`,
+    );
   }
 
   latest(type: Type): SagaGraph {

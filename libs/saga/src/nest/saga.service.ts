@@ -10,6 +10,7 @@ import {
   SagaStateError,
   SagaValidationError,
 } from '../errors/saga-errors.js';
+import { decisionEdit } from '../engine/approvals.js';
 import { newSagaOf } from '../engine/new-saga.js';
 import { abortEdit, cancelEdit, retryEdit, skipEdit, undoEdit } from '../engine/operator-edits.js';
 import { encodePayload, samePayload } from '../engine/payload.js';
@@ -29,6 +30,7 @@ import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { isKey } from '../engine/storable-key.js';
 import { readOptions } from './call-options.js';
+import { type Decision, readDecision, readSignal, type SignalOptions } from './signals.js';
 import { isUuid, type StartOptions, toStartFields } from './start-options.js';
 
 /** A saga by its id, or by its name and correlation id. */
@@ -145,6 +147,71 @@ export class SagaService {
   async undo(target: SagaTarget, options?: { reason?: string }): Promise<void> {
     const reason = readReason('undo', options);
     await this.edit(target, (saga, graph, now) => undoEdit(saga, graph, now, { reason }));
+  }
+
+  /**
+   * Tells a saga something that one of its `@WaitFor` steps waits for, or will. A saga that has not come so far yet
+   * keeps it; signals of one name are taken once each, in the order in which they were sent. Resolved, it is stored.
+   * A signal with a `messageId` that this saga was sent before is dropped, also when the saga has ended since.
+   *
+   * @param payload what the step's method is given, in its stored form
+   * @throws SagaNotFoundError when there is no such saga
+   * @throws SagaStateError when the saga has ended: nobody will take it any more
+   * @throws SagaPayloadError when JSON cannot carry the payload, naming the path in it
+   * @throws SagaValidationError for a name that no step of this saga waits for, or a wrong messageId
+   */
+  async signal(
+    target: SagaTarget,
+    signal: string,
+    payload?: unknown,
+    options?: SignalOptions,
+  ): Promise<void> {
+    const { engine, registry, options: resolved } = await this.runtime.ready();
+    const { name, messageId = uuidv7() } = readSignal(signal, options);
+    const to = this.toTarget(target, registry);
+    if ('name' in to) registry.checkSignal(to.name, name);
+    const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
+    const result = await engine.signal(to, { name, messageId, payload: text });
+    if (result.outcome === 'unknown') throw notFound(target);
+    const { saga } = result;
+    if (result.outcome === 'ended') {
+      throw new SagaStateError(
+        `Saga ${saga.id} (${saga.name}) cannot be sent the signal '${name}': it is ${saga.status}.`,
+      );
+    }
+  }
+
+  /**
+   * Approves what an `@Approval` step asks for, now or once the saga has come there.
+   * @throws SagaNotFoundError
+   * @throws SagaStateError when somebody has decided already, or the saga has ended
+   * @throws SagaValidationError when the step is no approval, or nobody is said to decide
+   */
+  async approve(target: SagaTarget, step: string, decision: Decision): Promise<void> {
+    await this.decideOn('approve', target, step, decision);
+  }
+
+  /**
+   * Rejects what an `@Approval` step asks for: its method is not called, and the saga turns back.
+   * @throws as approve()
+   */
+  async reject(target: SagaTarget, step: string, decision: Decision): Promise<void> {
+    await this.decideOn('reject', target, step, decision);
+  }
+
+  private async decideOn(
+    call: 'approve' | 'reject',
+    target: SagaTarget,
+    step: string,
+    given: Decision,
+  ): Promise<void> {
+    checkStep(call, step);
+    const [decided, messageId] = [readDecision(call, given), uuidv7()];
+    await this.edit(target, (saga, graph, now) => {
+      const at = new Date(now).toISOString();
+      const decision = { approved: call === 'approve', ...decided, at };
+      return decisionEdit(saga, graph, { step, decision, messageId });
+    });
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   type NewSaga,
   PRIORITY_POINT_MS,
   type StoredSaga,
+  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
 } from '../../engine/saga-store.js';
@@ -16,6 +17,7 @@ import {
   stepState,
   type StepStatus,
 } from '../../machine/saga-state.js';
+import { unheardBy } from './memory-signals.js';
 import { storedCopy } from './stored-copy.js';
 
 const NO_STEPS: SagaState['steps'] = new Map();
@@ -33,8 +35,10 @@ export interface MemoryRow {
   error?: string;
   /** Somebody waits for it to settle. */
   watched: boolean;
-  /** A saga that it waits for has ended since it was last claimed. */
+  /** A saga that it waits for has ended, or a signal has come, since it was last claimed. */
   woken: boolean;
+  /** All that it was sent, in order. */
+  readonly signals: StoredSignal[];
   /** Of one with a semantic lock, until it has left the line. */
   lock?: RowLock;
   /** The lock of one that has left the line. */
@@ -82,6 +86,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
     step,
     watched: false,
     woken: false,
+    signals: [],
     lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', place: 0, timeout },
   };
 }
@@ -150,8 +155,11 @@ export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
   );
 }
 
-export function toStoredSaga({ saga, lock }: MemoryRow): StoredSaga {
-  return storedCopy({ ...saga, lock: lock && { key: lock.key, held: lock.state === 'held' } });
+export function toStoredSaga(row: MemoryRow): StoredSaga {
+  const { saga, lock } = row;
+  const signals = unheardBy(row);
+  const held = lock && { key: lock.key, held: lock.state === 'held' };
+  return storedCopy({ ...saga, lock: held, ...(signals && { signals }) });
 }
 
 export function toExisting({ saga: { id, name, correlationId, input } }: MemoryRow): ExistingSaga {

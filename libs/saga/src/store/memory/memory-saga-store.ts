@@ -13,8 +13,11 @@ import {
   type RenewResult,
   type Reservation,
   type SagaStore,
+  type SentSignal,
+  type SignalResult,
   type StartResult,
   type StoredSaga,
+  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
   type StoreTarget,
@@ -32,11 +35,12 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
-import { requireStorable } from './stored-copy.js';
+import { requireStorable, storedCopy } from './stored-copy.js';
 
 /** Takes no lease. */
 const NOBODY: Lease = { worker: '', duration: 0 };
@@ -200,6 +204,20 @@ export class MemorySagaStore implements SagaStore {
     return this.toLoaded(row);
   }
 
+  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
+    requireStorable(signals, 'signals');
+    const now = this.now();
+    return signals.map(({ target, ...signal }) => {
+      const row = this.rowOf(target);
+      return row ? this.send(row, signal, now) : { outcome: 'unknown' };
+    });
+  }
+
+  async unheard(id: string): Promise<readonly StoredSignal[]> {
+    const row = this.rows.get(id);
+    return storedCopy((row && unheardBy(row)) ?? []);
+  }
+
   async ended(ids: readonly string[]): Promise<StoredSaga[]> {
     const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
     return rows.filter(({ saga }) => isTerminal(saga.state.status)).map(toStoredSaga);
@@ -263,6 +281,7 @@ export class MemorySagaStore implements SagaStore {
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
+    if ('signal' in edit) return void this.send(row, edit.signal, now);
     record(row, { ...edit, changed: [...edit.state.steps.keys()], advances: true }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
@@ -276,6 +295,19 @@ export class MemorySagaStore implements SagaStore {
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });
+  }
+
+  private send(row: MemoryRow, signal: SentSignal, now: number): SignalResult {
+    const result = keepSignal(row, signal);
+    if (result.outcome !== 'kept') return result;
+    if (waitsFor(row, signal.name)) {
+      row.saga.dueAt = now;
+      this.wakeup.announceDue();
+    } else if (row.saga.lockedBy !== undefined) {
+      row.woken = true;
+      this.wakeup.announce({ type: 'look', id: row.saga.id });
+    }
+    return result;
   }
 
   /** A saga at rest is never due, and whoever waits for it to settle is told. */

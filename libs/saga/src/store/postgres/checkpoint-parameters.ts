@@ -1,6 +1,7 @@
 import { SAGA_ARGUMENTS, STEP_ARGUMENTS } from './functions/checkpoint.function.js';
 import type { Checkpoint } from '../../engine/saga-store.js';
 import {
+  awaitsSignal,
   isSettled,
   isTerminal,
   type SagaState,
@@ -77,16 +78,20 @@ function stepRow({ id, state, elapsed }: Checkpoint, name: string): unknown[] {
   ];
 }
 
-/** What only sagas that were rolled back to a savepoint have; null, and no cost, for the others. */
-function sagaProgress({ round, rollbackTo }: SagaState): string | undefined {
-  return round === 1 && rollbackTo === undefined ? undefined : JSON.stringify({ round, rollbackTo });
+/** What only sagas that were rolled back to a savepoint have, and those with signals; null, and no cost, for the others. */
+function sagaProgress({ round, rollbackTo, heard, steps }: SagaState): string | undefined {
+  const awaits = [...steps.values()].flatMap((step) => (awaitsSignal(step) ? [step.wait!.signal] : []));
+  const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
+  if (isPlain) return undefined;
+  return JSON.stringify({ round, rollbackTo, heard, ...(awaits.length > 0 && { awaits }) });
 }
 
 /** What only steps of forks, fan-outs and savepoints, those with a rate limit, and sub-sagas have. */
-function stepProgress({ round, returns, items, wonBy, permit, cut, child }: StepState): string | undefined {
+function stepProgress(step: StepState): string | undefined {
+  const { round, returns, items, wonBy, permit, cut, child, wait } = step;
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !cut;
-  if (isPlain && permit === undefined && child === undefined) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child });
+  if (isPlain && permit === undefined && child === undefined && wait === undefined) return undefined;
+  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child, wait });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

@@ -54,11 +54,11 @@ export async function checkMigrated(dataSource: DataSource, schema: string): Pro
      SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
     [
       `"${schema}".`,
-      ['instance', 'step', 'graph', 'rate_limit', 'concurrency'],
+      ['instance', 'step', 'signal', 'graph', 'rate_limit', 'concurrency'],
       [
         ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
         ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1', 'claim_limited_1'],
-        'checkpoint_family_1',
+        ...['checkpoint_family_1', 'signal_1'],
       ],
     ],
   );

@@ -12,8 +12,11 @@ import {
   type RenewResult,
   type Reservation,
   type SagaStore,
+  type SentSignal,
+  type SignalResult,
   type StartResult,
   type StoredSaga,
+  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
   type StoreTarget,
@@ -22,6 +25,7 @@ import { type Answers, answersOf } from './answers.js';
 import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
+import { sendSignals, unheardOf } from './postgres-signals.js';
 import { inLockOrder } from './in-lock-order.js';
 import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
@@ -29,9 +33,8 @@ import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { isTransientError } from './transient-errors.js';
+import { isUuid } from './uuid.js';
 import { wakeupChannel } from './wakeup-channel.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** For the rest of the transaction; see Answers. */
 const IDLE_TIMEOUT = `set_config('idle_in_transaction_session_timeout', $1, true)`;
@@ -71,7 +74,7 @@ export class PostgresSagaStore implements SagaStore {
     this.answers = answersOf(poolOf(application));
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
-    this.claims = new SagaClaims((text, parameters) => this.query(dataSource, text, parameters), this.sql);
+    this.claims = new SagaClaims(this.queryOn(dataSource), this.sql);
   }
 
   start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -180,11 +183,21 @@ export class PostgresSagaStore implements SagaStore {
       if ('requestCancel' in edit) {
         await this.query(manager, this.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
         await this.notify(manager, `look:${saga.id}`);
+      } else if ('signal' in edit) {
+        await sendSignals(this.queryOn(manager), this.sql, [{ ...edit.signal, target: { id: saga.id } }]);
       } else {
         await this.saveEdit(manager, saga, edit, row.now);
       }
       return this.loadOn(manager, { id: saga.id });
     });
+  }
+
+  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
+    return sendSignals(this.queryOn(this.dataSource), this.sql, signals);
+  }
+
+  unheard(id: string): Promise<readonly StoredSignal[]> {
+    return unheardOf(this.queryOn(this.dataSource), this.sql, id);
   }
 
   async ended(ids: readonly string[]): Promise<StoredSaga[]> {
@@ -305,7 +318,7 @@ export class PostgresSagaStore implements SagaStore {
       id = target.id;
     } else {
       const { name, correlationId } = target;
-      const asId = UUID.test(correlationId) ? correlationId : null;
+      const asId = isUuid(correlationId) ? correlationId : null;
       const [row] = await this.query<{ id: string }>(sql, this.sql.idByCorrelation, [
         name,
         correlationId,
@@ -313,7 +326,7 @@ export class PostgresSagaStore implements SagaStore {
       ]);
       id = row?.id;
     }
-    if (id === undefined || !UUID.test(id)) return undefined;
+    if (id === undefined || !isUuid(id)) return undefined;
     const [row] = await this.query<StoredSagaRow>(sql, this.sql.loadById, [id]);
     return row && toStoredSaga(row);
   }
@@ -371,6 +384,10 @@ export class PostgresSagaStore implements SagaStore {
       this.prepares = false;
       return this.query(sql, text, parameters);
     }
+  }
+
+  private queryOn(sql: Sql) {
+    return <Row>(text: string, parameters: unknown[]) => this.query<Row>(sql, text, parameters);
   }
 
   /** TypeORM gives the rows of statements that return some, and [rows, count] of bare updates. */

@@ -25,8 +25,16 @@ export class SagaInstance {
   failure!: SagaFailure | null;
   /** While stuck: what it was doing, and goes back to on retry. */
   stuckIn!: 'running' | 'compensating' | null;
-  /** Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to. */
-  progress!: { round: number; rollbackTo?: string } | null;
+  /**
+   * Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to; of those with
+   * signals: by name the number of the last one taken, and the names that are waited for.
+   */
+  progress!: {
+    round: number;
+    rollbackTo?: string;
+    heard?: Record<string, number>;
+    awaits?: string[];
+  } | null;
   /** No going forward past it. */
   deadlineAt!: Date | null;
   /** Fencing token: raised by every claim and every operator's edit. */
@@ -58,8 +66,10 @@ export class SagaInstance {
   /** The saga that waits for this one, and the step that started it. */
   parentId!: string | null;
   parentStep!: string | null;
-  /** A saga that it waits for has ended since it was last claimed. */
+  /** A saga that it waits for has ended, or a signal has come, since it was last claimed. */
   woken!: boolean;
+  /** How many signals it was sent. */
+  signals!: number;
   createdAt!: Date;
   updatedAt!: Date;
   finishedAt!: Date | null;
@@ -85,10 +95,10 @@ export class SagaStep {
   errors!: AttemptError[] | null;
   /**
    * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate
-   * limit: when it may begin; of sub-saga steps: the saga that they started.
+   * limit: when it may begin; of sub-saga steps: the saga that they started; of those that wait: for what.
    */
   progress!: Partial<
-    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child'>
+    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'>
   > | null;
   startedAt!: Date;
   updatedAt!: Date;
@@ -152,6 +162,7 @@ export function sagaEntities(
         parentId: { name: 'parent_id', type: 'uuid', nullable: true },
         parentStep: { name: 'parent_step', type: 'text', nullable: true },
         woken: { type: 'boolean' },
+        signals: { type: 'int' },
         createdAt: { ...time, name: 'created_at' },
         updatedAt: { ...time, name: 'updated_at' },
         finishedAt: { ...time, name: 'finished_at', nullable: true },

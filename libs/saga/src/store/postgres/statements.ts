@@ -8,6 +8,7 @@ import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
 import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
+import { unheardSql } from './sql/unheard.sql.js';
 import { endedSql, settledSql, watchSql } from './sql/watch.sql.js';
 
 /** The store's statements, in a schema (quoted). */
@@ -36,6 +37,8 @@ export const statementsOf = (s: string) => ({
   lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
+  signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 6)} ORDER BY place`,
+  unheard: unheardSql(s),
   leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
 });
 

@@ -1,5 +1,5 @@
 import type { SagaFailure } from '../../definition/saga-failure.js';
-import type { StoredSaga } from '../../engine/saga-store.js';
+import type { StoredSaga, StoredSignal } from '../../engine/saga-store.js';
 import type { SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
 /** What the columns of stored-saga.sql.ts give. */
@@ -12,7 +12,7 @@ export interface StoredSagaRow {
   status: SagaStatus;
   stuck_in: 'running' | 'compensating' | null;
   failure: SagaFailure | null;
-  progress: Pick<SagaState, 'round' | 'rollbackTo'> | null;
+  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'heard'> | null;
   deadline_at: number | null;
   input: string | null;
   priority: number;
@@ -36,6 +36,14 @@ export interface StoredSagaRow {
   updated_at: number;
   finished_at: number | null;
   steps: StepJson[] | null;
+  signals: SignalJson[] | null;
+}
+
+export interface SignalJson {
+  number: number;
+  name: string;
+  messageId: string;
+  payload: string | null;
 }
 
 interface StepJson {
@@ -49,7 +57,10 @@ interface StepJson {
   retryAt: number | null;
   result: string | null;
   errors: StepState['errors'] | null;
-  progress: Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child'> | null;
+  progress: Pick<
+    StepState,
+    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'
+  > | null;
   startedAt: number;
   updatedAt: number;
 }
@@ -63,6 +74,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     round: row.progress?.round ?? 1,
     rollbackTo: row.progress?.rollbackTo,
     deadline: row.deadline_at ?? undefined,
+    heard: row.progress?.heard,
     steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
   };
   return {
@@ -84,6 +96,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     lock: toLock(row),
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
+    signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
     slotsTaken: row.slots_taken || undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -92,6 +105,10 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
       steps.map((step) => [step.name, { startedAt: step.startedAt, updatedAt: step.updatedAt }]),
     ),
   };
+}
+
+export function toStoredSignal({ payload, ...signal }: SignalJson): StoredSignal {
+  return payload === null ? signal : { ...signal, payload };
 }
 
 function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): StoredSaga['lock'] {
@@ -119,5 +136,6 @@ function toStepState(step: StepJson): StepState {
     permit: step.progress?.permit,
     cut: step.progress?.cut ?? false,
     child: step.progress?.child,
+    wait: step.progress?.wait,
   };
 }

@@ -4,11 +4,12 @@ import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
 import { familyFunctions } from '../functions/family.function.js';
+import { signalFunction } from '../functions/signal.function.js';
 import { lockLineFunctions } from '../functions/lock-line.function.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
 const FUNCTIONS = [
-  ...['checkpoint_family_1', 'wake_1'],
+  ...['checkpoint_family_1', 'wake_1', 'signal_1'],
   ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
   ...[
     'checkpoint_locked_1',
@@ -66,6 +67,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         parent_id uuid,
         parent_step text,
         woken boolean NOT NULL DEFAULT false,
+        signals int NOT NULL DEFAULT 0,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         finished_at timestamptz
@@ -88,6 +90,19 @@ export abstract class CreateSagaTables implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, name)
       )`);
+    // What sagas were sent from outside. Those that were taken stay, so that one that is sent again is known.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.signal (
+        saga_id uuid NOT NULL,
+        number int NOT NULL,
+        name text NOT NULL,
+        message_id text NOT NULL,
+        payload json,
+        sent_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, number)
+      )`);
+    await queryRunner.query(`
+      CREATE UNIQUE INDEX IF NOT EXISTS signal_message ON ${schema}.signal (saga_id, message_id)`);
     // A row for each graph that was deployed. Null as an instance's graph_revision is the newest of its version.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.graph (
@@ -144,6 +159,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(reserveFunction(schema));
+    await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
     for (const functions of [lockLineFunctions, familyFunctions, claimLimitedFunctions])
       for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);
   }
@@ -153,6 +169,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".signal`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);
     await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_place`);

@@ -1,3 +1,5 @@
+import { unheardColumn } from './unheard.sql.js';
+
 /**
  * A saga's row with its steps as JSON, for whoever reads whole sagas. Payloads come as text: the driver
  * would parse JSON null and SQL NULL into the same thing, and a result may be either.
@@ -19,4 +21,5 @@ export const storedSagaColumns = (schema: string, i: string): string => `
       'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'result', s.result::text, 'errors', s.errors, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8,
       'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
-    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) AS steps`;
+    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) AS steps,
+  ${unheardColumn(schema, i)}`;

@@ -1,0 +1,97 @@
+import type { SerializedError } from '../definition/saga-failure.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { gaveUp } from './failures.js';
+import type { SagaEvent } from './saga-event.js';
+import { awaitsSignal, type SagaState, stepState } from './saga-state.js';
+import { withError, withStep } from './step-changes.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/** The step that the next signal of this name is for; undefined: it is kept until one waits for it. */
+export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string): string | undefined {
+  if (state.status !== 'running') return undefined;
+  for (const { name, wait } of graph.steps.values()) {
+    const step = wait && stepState(state, name);
+    if (step?.wait?.signal === signal && awaitsSignal(step) && !step.cut) return name;
+  }
+  return undefined;
+}
+
+/** The step is ready, and waits. */
+export function awaited(
+  graph: SagaGraph,
+  state: SagaState,
+  { step: name, now }: EventOf<'awaited'>,
+): SagaState {
+  const { signal, timeout } = graph.steps.get(name)!.wait!;
+  return withStep(state, name, (step) => ({
+    ...step,
+    status: 'waiting',
+    retryAt: undefined,
+    wait: { signal, ...(timeout !== undefined && { until: now + timeout }) },
+  }));
+}
+
+/** What came is the step's; its method is to be called with it. */
+export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'signalled'>): SagaState {
+  const step = takerOf(graph, state, event);
+  if (step === undefined) return state;
+  const { name, number, payload } = event;
+  return withStep(heard(state, name, number), step, (s) => ({
+    ...s,
+    wait: { ...s.wait!, heard: number, ...(payload !== undefined && { payload }) },
+  }));
+}
+
+/** A person said no. */
+export function refused(graph: SagaGraph, state: SagaState, event: EventOf<'refused'>): SagaState {
+  const step = takerOf(graph, state, event);
+  if (step === undefined) return state;
+  const { name, number, error, now } = event;
+  return waitFailed(graph, heard(state, name, number), step, { kind: 'rejected', error, now });
+}
+
+/** Nothing came in time. */
+export function waitExpired(
+  graph: SagaGraph,
+  state: SagaState,
+  { step: name, now }: EventOf<'wait-expired'>,
+): SagaState {
+  const step = stepState(state, name);
+  if (state.status !== 'running' || !awaitsSignal(step) || !(step.wait!.until! <= now)) return state;
+  const error = {
+    name: 'SignalTimeoutError',
+    message: `Step '${name}' has waited for '${step.wait!.signal}' until its timeout`,
+  };
+  return waitFailed(graph, state, name, { kind: 'timeout', error, now });
+}
+
+/** Signals of one name are taken once, in their order. */
+function takerOf(
+  graph: SagaGraph,
+  state: SagaState,
+  { name, number }: EventOf<'signalled' | 'refused'>,
+): string | undefined {
+  return (state.heard?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;
+}
+
+function heard(state: SagaState, name: string, number: number): SagaState {
+  return { ...state, heard: { ...state.heard, [name]: number } };
+}
+
+function waitFailed(
+  graph: SagaGraph,
+  state: SagaState,
+  name: string,
+  { kind, error, now }: { kind: 'rejected' | 'timeout'; error: SerializedError; now: number },
+): SagaState {
+  const next = withStep(state, name, (step) => ({
+    ...step,
+    status: 'failed',
+    failures: step.failures + 1,
+    retryAt: undefined,
+    errors: withError(step, error, now, 'step'),
+    wait: undefined,
+  }));
+  return gaveUp(graph, next, name, { kind, step: name, error });
+}

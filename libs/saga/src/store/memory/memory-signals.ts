@@ -1,0 +1,26 @@
+import type { SentSignal, SignalResult, StoredSignal } from '../../engine/saga-store.js';
+import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
+import type { MemoryRow } from './memory-row.js';
+
+/** Keeps a signal for a saga, under the next number. */
+export function keepSignal(row: MemoryRow, { name, messageId, payload }: SentSignal): SignalResult {
+  const { id, name: saga, version, state } = row.saga;
+  const told = { id, name: saga, version, status: state.status };
+  if (row.signals.some((kept) => kept.messageId === messageId)) return { outcome: 'known', saga: told };
+  if (isTerminal(state.status)) return { outcome: 'ended', saga: told };
+  row.signals.push({ name, messageId, payload, number: row.signals.length + 1 });
+  return { outcome: 'kept', saga: told };
+}
+
+/** Does it wait for a signal of this name, and nobody hold it? */
+export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
+  if (lockedBy !== undefined || state.status !== 'running') return false;
+  return [...state.steps.values()].some((step) => awaitsSignal(step) && step.wait!.signal === name);
+}
+
+/** What it has not taken yet; undefined: nothing was sent at all. */
+export function unheardBy({ signals, saga }: MemoryRow): readonly StoredSignal[] | undefined {
+  if (signals.length === 0) return undefined;
+  const heard = saga.state.heard ?? {};
+  return signals.filter(({ name, number }) => number > (heard[name] ?? 0));
+}
