@@ -26,6 +26,7 @@ export type {
   TransactionalCompensationContext,
   TransactionalStepContext,
 } from './definition/contexts.js';
+export type { OutboxMessage } from './definition/outbox-message.js';
 export type { Duration } from './definition/duration.js';
 export type { RetryPolicy } from './definition/retry-policy.js';
 export type { AttemptError, SagaFailure, SerializedError } from './definition/saga-failure.js';
@@ -47,7 +48,7 @@ export type {
 } from './nest/saga-snapshot.js';
 export type { Decision, SignalOptions } from './nest/signals.js';
 export type { StartOptions } from './nest/start-options.js';
-export { sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
+export { messagingMigrations, sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
 export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';
 export { describeSaga } from './definition/describe-saga.js';
 export type {

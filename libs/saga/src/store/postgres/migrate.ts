@@ -4,11 +4,40 @@ import { SagaConfigurationError } from '../../errors/saga-errors.js';
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
 
+/** What a module finds in its schema once it is migrated. */
+export interface Needs {
+  readonly module: string;
+  /** The function that gives its migrations. */
+  readonly migrations: string;
+  readonly tables: readonly string[];
+  readonly functions: readonly string[];
+}
+
+export const MESSAGING_NEEDS: Needs = {
+  module: 'SagaMessagingModule',
+  migrations: 'messagingMigrations',
+  tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
+  functions: ['publish_1'],
+};
+
+export const SAGA_NEEDS: Needs = {
+  module: 'SagaModule',
+  migrations: 'sagaMigrations',
+  tables: ['instance', 'step', 'signal', 'graph', 'rate_limit', 'concurrency', ...MESSAGING_NEEDS.tables],
+  functions: [
+    ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
+    ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1', 'claim_limited_1'],
+    'checkpoint_family_1',
+    'signal_1',
+    ...MESSAGING_NEEDS.functions,
+  ],
+};
+
 /**
  * Applies pending migrations, once, however many processes start at this moment: under an advisory lock of the
  * one transaction that they all run in (and so behind a transaction-mode pooler as well).
  */
-export async function migrate(dataSource: DataSource, schema: string): Promise<void> {
+export async function migrate(dataSource: DataSource, schema: string, needs = SAGA_NEEDS): Promise<void> {
   const queryRunner = dataSource.createQueryRunner();
   try {
     await queryRunner.startTransaction();
@@ -27,8 +56,8 @@ export async function migrate(dataSource: DataSource, schema: string): Promise<v
     if (queryRunner.isTransactionActive) await queryRunner.rollbackTransaction().catch(() => undefined);
     if (isForbidden(error)) {
       throw new SagaConfigurationError(
-        `SagaModule may not create its tables in schema '${schema}': ${(error as Error).message}. ` +
-          `Grant CREATE on the database, or run sagaMigrations() as another role and give forRoot({ migrate: false }).`,
+        `${needs.module} may not create its tables in schema '${schema}': ${(error as Error).message}. ` +
+          `Grant CREATE on the database, or run ${needs.migrations}() as another role and give forRoot({ migrate: false }).`,
         { cause: error },
       );
     }
@@ -48,32 +77,28 @@ export async function waitAsLongAsItTakes(sql: { query(text: string): Promise<un
 }
 
 /** With `migrate: false`: is everything there? */
-export async function checkMigrated(dataSource: DataSource, schema: string): Promise<void> {
+export async function checkMigrated(
+  dataSource: DataSource,
+  schema: string,
+  needs = SAGA_NEEDS,
+): Promise<void> {
   const looked = dataSource.query(
     `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
      SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
-    [
-      `"${schema}".`,
-      ['instance', 'step', 'signal', 'graph', 'rate_limit', 'concurrency'],
-      [
-        ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
-        ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1', 'claim_limited_1'],
-        ...['checkpoint_family_1', 'signal_1'],
-      ],
-    ],
+    [`"${schema}".`, needs.tables, needs.functions],
   );
   const missing = (await looked.catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
     throw new SagaConfigurationError(
-      `SagaModule may not look into schema '${schema}': ${(error as Error).message}. ` +
-        `Grant the application's role USAGE on it, and SELECT, INSERT and UPDATE on its tables.`,
+      `${needs.module} may not look into schema '${schema}': ${(error as Error).message}. ` +
+        `Grant the application's role USAGE on it, and SELECT, INSERT, UPDATE and DELETE on its tables.`,
       { cause: error },
     );
   })) as { name: string }[];
   if (missing.length > 0) {
     throw new SagaConfigurationError(
-      `Schema '${schema}' lacks ${missing.map(({ name }) => name).join(', ')}. Run sagaMigrations('${schema}') with your own ` +
-        `migrations before the application starts, or leave out migrate: false.`,
+      `Schema '${schema}' lacks ${missing.map(({ name }) => name).join(', ')}. Run ${needs.migrations}('${schema}') with your ` +
+        `own migrations before the application starts, or leave out migrate: false.`,
     );
   }
 }

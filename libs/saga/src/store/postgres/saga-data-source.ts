@@ -98,7 +98,11 @@ export function beMorePatient(client: unknown, patience: number): void {
  * A DataSource with the saga entities and migrations over the application's own connections. The application's
  * DataSource stays as it is: nothing of ours is synchronized, migrated or generated with its tables.
  */
-export async function createSagaDataSource(application: DataSource, schema: string): Promise<DataSource> {
+export async function createSagaDataSource(
+  application: DataSource,
+  schema: string,
+  { entities, migrations } = { entities: sagaEntities, migrations: sagaMigrations },
+): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);
   const answers = answersOf(pool);
@@ -121,8 +125,8 @@ export async function createSagaDataSource(application: DataSource, schema: stri
     type: 'postgres',
     schema,
     driver: { Pool: SharedPool },
-    entities: sagaEntities(schema),
-    migrations: sagaMigrations(schema),
+    entities: entities(schema),
+    migrations: migrations(schema),
     migrationsTableName: 'migration',
     installExtensions: false,
     logging,
