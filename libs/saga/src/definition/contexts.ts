@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { OutboxMessage } from './outbox-message.js';
 import type { SagaFailure } from './saga-failure.js';
 import type { ResultsOf } from './saga-types.js';
 import type { Serialized } from './serialized.js';
@@ -26,6 +27,11 @@ interface RunContext<Input, S> {
   readonly attempt: number;
   /** The results of the steps that completed, by step name. */
   readonly results: ResultsOf<S>;
+  /**
+   * Sends a message to other services if, and only if, what this method comes to is stored; default key: the saga's id.
+   * @throws SagaPayloadError naming what is wrong with it
+   */
+  publish(message: OutboxMessage): void;
   /** Aborts on timeout, cancellation, lost lease and shutdown; pass it on to `fetch` and its like. */
   readonly signal: AbortSignal;
   /** Set in transactional steps: what is written through it commits together with the step's checkpoint. */

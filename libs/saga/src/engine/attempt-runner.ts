@@ -35,7 +35,10 @@ export class AttemptRunner {
     if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
     const trigger = attempt.abortedBy?.trigger;
     if (trigger === 'lease-lost' || trigger === 'shutdown') return event;
-    return this.probed(attempt.probe(), invoke, event);
+    const question = attempt.probe();
+    const answer = await this.probed(question, invoke, event);
+    attempt.messages.replaceBy(question.messages);
+    return answer;
   }
 
   private async attempted(
@@ -44,12 +47,15 @@ export class AttemptRunner {
     manager: EntityManager | undefined,
   ): Promise<SagaEvent> {
     let result: unknown;
+    attempt.messages.open();
     try {
       result = await this.bounded(attempt, async () =>
         invoke(attempt.method, attempt.context(manager), attempt.payload()),
       );
     } catch (error) {
       return this.failed(attempt, error);
+    } finally {
+      attempt.messages.close();
     }
     return attempt.action.kind === 'compensate'
       ? { type: 'compensation-completed', step: attempt.step }
@@ -60,6 +66,7 @@ export class AttemptRunner {
   private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
     let answer: unknown;
     let done: { result: unknown } | undefined;
+    probe.messages.open();
     try {
       answer = await this.bounded(probe, async () => invoke(probe.method, probe.context()));
       // Here, since it may be a proxy, or a getter that throws.
@@ -70,6 +77,8 @@ export class AttemptRunner {
         `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
       );
       return failed;
+    } finally {
+      probe.messages.close();
     }
     if (answer === 'not-done') return { ...failed, unknown: false };
     if (done) return this.completed(probe, done.result);

@@ -50,7 +50,7 @@ export interface EngineOptions {
   readonly clock?: Clock;
   /** 0 to 1; default: Math.random. */
   readonly random?: () => number;
-  /** Makes the ids of sub-sagas; default: UUIDv7. */
+  /** Makes the ids of sub-sagas and messages; default: UUIDv7. */
   readonly newId?: () => string;
 }
 
@@ -140,6 +140,7 @@ export class SagaEngine {
         clock,
         storeClock: this.storeClock,
         random,
+        newId,
         log,
         bindings,
         load: (claimed) => this.persistently(() => bindings.load(claimed)),

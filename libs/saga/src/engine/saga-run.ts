@@ -6,10 +6,10 @@ import { relationsOf } from '../machine/graph-relations.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
+import { ENDED, STARTED } from './attempt-events.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import { type Clock, sleep } from './clock.js';
-import { describeStep } from './describe-step.js';
 import type { EngineLog } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
@@ -17,6 +17,7 @@ import { Mutex } from './mutex.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 import { needsPermit, type PermitLead } from './permits.js';
 import { RunAttempts } from './run-attempts.js';
+import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
 import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
@@ -45,6 +46,8 @@ export interface SagaRunPorts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly maxPayloadBytes: number;
+  /** Makes the ids of messages: a UUID. */
+  readonly newId: () => string;
   /** Milliseconds of a lease. */
   readonly lease: number;
   /** Asks whether the lease still is this run's, and extends it. */
@@ -66,13 +69,6 @@ export type RunEnd =
 /** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
 const SAFE_PART = 0.9;
 
-const STARTED = {
-  run: 'step-started',
-  compensate: 'compensation-started',
-  'undo-child': 'compensation-started',
-  probe: 'probe-started',
-} as const;
-
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /**
@@ -85,7 +81,6 @@ export class SagaRun implements TransactionHost {
   private readonly record: RunRecord;
   private readonly inbox: Inbox<RunMessage>;
   private readonly attempts = new RunAttempts();
-  private readonly elapsed = new Map<string, number>();
   private cancelAsked = false;
   /** The state knows of the cancellation. */
   private cancelSeen = false;
@@ -93,8 +88,7 @@ export class SagaRun implements TransactionHost {
   private draining = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
-  /** Of its last checkpoint. */
-  private number: number;
+  private readonly checkpoints: RunCheckpoints;
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;
@@ -108,7 +102,6 @@ export class SagaRun implements TransactionHost {
     private readonly ports: SagaRunPorts,
     leasedAt: number,
   ) {
-    this.number = saga.checkpoints;
     this.leasedAt = leasedAt;
     this.inbox = new Inbox(ports.clock);
     this.permits = new RunPermits(saga.name, ports);
@@ -116,6 +109,7 @@ export class SagaRun implements TransactionHost {
     const { hasSubSagas, hasWaits } = relationsOf(graph);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
     if (hasWaits) this.signals = new RunSignals(saga.id, graph, saga.signals, ports);
+    this.checkpoints = new RunCheckpoints(saga, this.record, this.children);
   }
 
   get id(): string {
@@ -260,7 +254,7 @@ export class SagaRun implements TransactionHost {
         settle === undefined
           ? this.state
           : evolve(this.graph, this.state, { type: 'settled', status: settle });
-      return this.checkpointOf(state, decision, { dueAt });
+      return this.checkpointOf(state, decision, { release: { dueAt } });
     });
     if (result === 'fenced') return { type: 'fenced' };
     if (result === 'cancelled') return undefined;
@@ -360,7 +354,7 @@ export class SagaRun implements TransactionHost {
   }
 
   private attempt(action: Action): StepAttempt {
-    return new StepAttempt(action, this.saga, this.state, this.ports.clock.monotonic());
+    return new StepAttempt(action, this.saga, this.state, this.ports.clock.monotonic(), this.ports);
   }
 
   private beginAttempt(attempt: StepAttempt): void {
@@ -389,11 +383,13 @@ export class SagaRun implements TransactionHost {
     // The last step's transaction also finishes the saga.
     const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
     if (isLast) candidate = evolve(this.graph, candidate, { type: 'settled', status: next.settle });
-    return { candidate, checkpoint: this.checkpointOf(candidate, next, isLast ? {} : undefined), release };
+    const parts = { ...(isLast && { release: {} }), messages: attempt.messages.all };
+    return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
   }
 
-  adopt({ candidate }: Staged): void {
+  adopt({ candidate, checkpoint }: Staged): void {
     this.record.adopt(candidate);
+    this.checkpoints.saved(checkpoint);
     this.attempts.abortObsolete(this.graph, this.state);
   }
 
@@ -407,14 +403,18 @@ export class SagaRun implements TransactionHost {
     if (attempt) {
       const { active } = stepState(this.state, attempt.step);
       if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: nobody waits for it
-      this.elapsed.set(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
+      this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
       // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
       const trigger = attempt.abortedBy?.trigger;
       if ((trigger === 'lease-lost' || trigger === 'shutdown') && isFailure(event))
         return this.takeInterruption();
     }
     if (event.type === 'interrupted') return this.takeInterruption();
+    const before = this.state;
     this.apply(event);
+    // Of one that failed, or that nobody waits for any more, nothing is sent.
+    const ended = ENDED.has(event.type) && this.state !== before;
+    if (attempt && ended) this.checkpoints.publish(attempt.step, attempt.messages.all);
     this.attempts.abortObsolete(this.graph, this.state);
   }
 
@@ -439,7 +439,7 @@ export class SagaRun implements TransactionHost {
       const result = await this.store(checkpoint);
       if (result === 'saved') {
         this.record.saveAs(checkpoint.state);
-        this.elapsed.clear();
+        this.checkpoints.saved(checkpoint);
       }
       return result;
     } finally {
@@ -485,27 +485,15 @@ export class SagaRun implements TransactionHost {
       return 'fenced';
     }
     this.record.refuse(fresh, serializeError(error));
+    this.checkpoints.retract(fresh);
     return 'cancelled';
   }
 
-  private checkpointOf(state: SagaState, next: Decision, release?: { dueAt?: number }): Checkpoint {
-    const { name, lock, parent } = this.saga;
-    this.number += 1;
-    return {
-      id: this.id,
-      epoch: this.epoch,
-      number: this.number,
-      state,
-      changed: this.record.changedIn(state),
-      elapsed: this.elapsed,
-      step: describeStep(state, next),
-      // What is given back to wait for its time may have come to nothing.
-      advances: release === undefined || this.record.hasNews || isSettled(state.status),
-      cancelSeen: this.cancelSeen,
-      release,
-      lock: lock && { name, key: lock.key },
-      parent,
-      starts: this.children?.startedBy(state, this.record.saved),
-    };
+  private checkpointOf(
+    state: SagaState,
+    next: Decision,
+    parts: Omit<CheckpointParts, 'cancelSeen'> = {},
+  ): Checkpoint {
+    return this.checkpoints.make(state, next, { ...parts, cancelSeen: this.cancelSeen });
   }
 }

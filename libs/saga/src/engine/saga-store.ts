@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { OutgoingMessage } from './outgoing-message.js';
 import { isTerminal, type SagaState, type SagaStatus } from '../machine/saga-state.js';
 
 /** A saga to be stored for the first time. */
@@ -154,6 +155,14 @@ export interface Checkpoint {
   readonly parent?: Parent;
   /** Sagas that are stored if, and only if, this is saved. */
   readonly starts?: readonly Child[];
+  /** For the outbox, in order: stored if, and only if, this is saved. */
+  readonly messages?: readonly StoredMessage[];
+}
+
+/** A message on its way into the outbox. */
+export interface StoredMessage extends OutgoingMessage {
+  /** A UUID. */
+  readonly id: string;
 }
 
 /** It concerns more sagas than its own, in the same commit, and so is written by itself. */

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { CompensationContext, StepContext } from '../definition/contexts.js';
+import type { OutboxMessage } from '../definition/outbox-message.js';
 import type { SagaFailure } from '../definition/saga-failure.js';
 import type { Action } from '../machine/decide.js';
 import { type SagaState, stepState } from '../machine/saga-state.js';
@@ -7,11 +8,14 @@ import type { StepAbortedError } from '../errors/saga-errors.js';
 import { decodeResults } from './decode-results.js';
 import { decodePayload } from './payload.js';
 import type { StoredSaga } from './saga-store.js';
+import { type PublishPorts, StepMessages } from './step-messages.js';
 
 /** One attempt of a step or of a compensation: its context, and the handle by which it is aborted. */
 export class StepAttempt {
   /** Why it was aborted, if it was. */
   abortedBy: StepAbortedError | undefined;
+  /** What its method publishes. */
+  readonly messages: StepMessages;
   private controller: AbortController | undefined;
 
   constructor(
@@ -20,7 +24,10 @@ export class StepAttempt {
     private readonly state: SagaState,
     /** Monotonic time, milliseconds. */
     readonly startedAt: number,
-  ) {}
+    private readonly ports: PublishPorts,
+  ) {
+    this.messages = new StepMessages(saga.id, ports);
+  }
 
   /** The step's name, or the item's key. */
   get step(): string {
@@ -35,7 +42,8 @@ export class StepAttempt {
 
   /** The question what came of this attempt: as the attempt itself, with a signal of its own. */
   probe(): StepAttempt {
-    return new StepAttempt({ ...this.action, kind: 'probe' }, this.saga, this.state, this.startedAt);
+    const { action, saga, state, startedAt, ports } = this;
+    return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports);
   }
 
   /** What its step waited for, a copy for each attempt; only going forward. */
@@ -116,6 +124,10 @@ class AttemptContext {
   get results(): Record<string, unknown> {
     this.#results ??= decodeResults(this.#state);
     return this.#results;
+  }
+
+  publish(message: OutboxMessage): void {
+    this.#attempt.messages.publish(message);
   }
 
   get signal(): AbortSignal {

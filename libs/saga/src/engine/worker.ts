@@ -29,6 +29,8 @@ export interface WorkerPorts {
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly random: () => number;
+  /** A UUID. */
+  readonly newId: () => string;
   readonly log: EngineLog;
   readonly bindings: SagaBindings;
   /** Reads the graphs that claimed sagas keep. */

@@ -16,6 +16,7 @@ import {
   type SentSignal,
   type SignalResult,
   type StartResult,
+  type StoredMessage,
   type StoredSaga,
   type StoredSignal,
   type StoredSummary,
@@ -66,6 +67,8 @@ export interface MemorySagaStoreOptions {
 export class MemorySagaStore implements SagaStore {
   private readonly rows = new Map<string, MemoryRow>();
   readonly graphs: GraphStore = new MemoryGraphStore(this.rows);
+  /** Messages that checkpoints have published, in order; nobody sends them. */
+  readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
@@ -269,6 +272,7 @@ export class MemorySagaStore implements SagaStore {
     // Due at once, and nobody's: whoever hears of it may have them.
     for (const child of checkpoint.starts ?? []) this.insert(child, NOBODY, now);
     if (checkpoint.starts?.length) this.wakeup.announceDue();
+    this.outbox.push(...storedCopy(checkpoint.messages ?? []));
     this.settle(row, now);
     return 'saved';
   }

@@ -2,21 +2,37 @@ import { type Checkpoint, concernsOthers } from '../../engine/saga-store.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { checkpointOneParameters, checkpointParameters } from './checkpoint-parameters.js';
 import { familyParameters } from './family-parameters.js';
+import { publishParameters } from './publish-parameters.js';
 import { inLockOrder } from './in-lock-order.js';
 
 interface CheckpointCall {
-  readonly statement: 'checkpointFamily' | 'checkpointLocked' | 'checkpointOne' | 'checkpoint';
+  readonly statement:
+    'checkpointFamily' | 'checkpointPublish' | 'checkpointLocked' | 'checkpointOne' | 'checkpoint';
   readonly parameters: unknown[];
 }
 
-/** Which statement stores these checkpoints: with other sagas that it concerns, with locks to hand on, of one saga and step as on an idle server, or many. */
+/**
+ * Which statement stores these checkpoints: with other sagas that it concerns, with messages, with locks to hand on, of
+ * one saga and step as on an idle server, or many.
+ */
 export function checkpointCall(checkpoints: readonly Checkpoint[]): CheckpointCall {
   const [first] = checkpoints;
   if (first && concernsOthers(first))
     return { statement: 'checkpointFamily', parameters: familyParameters(first) };
   const locks = checkpoints.flatMap(({ lock, state }) => (lock && isTerminal(state.status) ? [lock] : []));
+  const lines = [locks.map(({ name }) => name), locks.map(({ key }) => key)];
+  const published = checkpoints.filter(({ messages }) => messages !== undefined);
+  if (published.length > 0) {
+    const messages = published.flatMap(({ id, messages }) =>
+      messages!.map((message) => [id, message] as const),
+    );
+    const outbox = [messages.map(([id]) => id), ...publishParameters(messages.map(([, message]) => message))];
+    return {
+      statement: 'checkpointPublish',
+      parameters: [...outbox, ...lines, ...batchOf(checkpoints)],
+    };
+  }
   if (locks.length > 0) {
-    const lines = [locks.map(({ name }) => name), locks.map(({ key }) => key)];
     return { statement: 'checkpointLocked', parameters: [...lines, ...batchOf(checkpoints)] };
   }
   const one = checkpointOneParameters(checkpoints);

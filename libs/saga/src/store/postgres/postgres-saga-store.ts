@@ -295,7 +295,7 @@ export class PostgresSagaStore implements SagaStore {
     idleTimeout?: number,
   ): Promise<CheckpointResult[]> {
     const { statement, parameters } = checkpointCall(checkpoints);
-    const isHot = statement !== 'checkpointLocked' && statement !== 'checkpointFamily';
+    const isHot = statement === 'checkpoint' || statement === 'checkpointOne';
     const [row] = await (!isHot || idleTimeout !== undefined
       ? this.query<{ saved: string[] }>(sql, withIdleTimeout(this.sql[statement], idleTimeout), parameters)
       : this.hot<{ saved: string[] }>(sql, statement, parameters));

@@ -1,5 +1,6 @@
 import { CHECKPOINT_ARGUMENTS } from './functions/checkpoint.function.js';
 import { FAMILY_ARGUMENTS } from './functions/family.function.js';
+import { CHECKPOINT_PUBLISH_ARGUMENTS } from './functions/checkpoint-publish.function.js';
 import { START_ARGUMENTS } from './functions/start.function.js';
 import { callSql } from './sql/call.sql.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
@@ -33,6 +34,7 @@ export const statementsOf = (s: string) => ({
   fenceOff: fenceOffSql(s),
   requestCancel: requestCancelSql(s),
   checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
+  checkpointPublish: `SELECT ${callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)} AS saved`,
   checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
   lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,

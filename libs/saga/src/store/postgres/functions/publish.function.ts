@@ -11,6 +11,7 @@ const COLUMNS = {
 };
 
 export const PUBLISH_ARGUMENTS = Object.keys(COLUMNS).length;
+export const PUBLISH_TYPES = BATCH.types(COLUMNS);
 
 /**
  * publish_1: stores messages in the caller's transaction, in the order of the arrays. One that is there already (a

@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
+import { checkpointPublishFunction } from '../functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
@@ -9,7 +10,7 @@ import { lockLineFunctions } from '../functions/lock-line.function.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
 const FUNCTIONS = [
-  ...['checkpoint_family_1', 'wake_1', 'signal_1'],
+  ...['checkpoint_publish_1', 'checkpoint_family_1', 'wake_1', 'signal_1'],
   ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
   ...[
     'checkpoint_locked_1',
@@ -158,6 +159,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(startOneFunction(schema));
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
+    await queryRunner.query(checkpointPublishFunction(schema));
     await queryRunner.query(reserveFunction(schema));
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
     for (const functions of [lockLineFunctions, familyFunctions, claimLimitedFunctions])

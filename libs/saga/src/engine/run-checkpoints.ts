@@ -1,0 +1,77 @@
+import type { Decision } from '../machine/decide.js';
+import { isSettled, type SagaState } from '../machine/saga-state.js';
+import { describeStep } from './describe-step.js';
+import type { RunChildren } from './run-children.js';
+import type { RunRecord } from './run-record.js';
+import type { Checkpoint, StoredMessage, StoredSaga } from './saga-store.js';
+
+/** What a checkpoint carries beside the state. */
+export interface CheckpointParts {
+  readonly cancelSeen: boolean;
+  readonly release?: { dueAt?: number };
+  /** Of the step whose transaction it is part of. */
+  readonly messages?: readonly StoredMessage[];
+}
+
+/** Makes the checkpoints of one run: numbers them, and gives each what has come together since the one before. */
+export class RunCheckpoints {
+  /** Of the last one. */
+  private number: number;
+  private readonly elapsed = new Map<string, number>();
+  private published: { readonly step: string; readonly message: StoredMessage }[] = [];
+
+  constructor(
+    private readonly saga: StoredSaga,
+    private readonly record: RunRecord,
+    private readonly children: RunChildren | undefined,
+  ) {
+    this.number = saga.checkpoints;
+  }
+
+  /** An attempt of this step, or item, took so many milliseconds. */
+  took(step: string, elapsed: number): void {
+    this.elapsed.set(step, elapsed);
+  }
+
+  /** The step has come to its end, and with that these are sent. */
+  publish(step: string, messages: readonly StoredMessage[]): void {
+    this.published.push(...messages.map((message) => ({ step, message })));
+  }
+
+  /** What these steps came to cannot be stored. */
+  retract(steps: readonly string[]): void {
+    this.published = this.published.filter(({ step }) => !steps.includes(step));
+  }
+
+  make(
+    state: SagaState,
+    next: Decision,
+    { cancelSeen, release, messages = [] }: CheckpointParts,
+  ): Checkpoint {
+    const { id, epoch, name, lock, parent } = this.saga;
+    this.number += 1;
+    const published = [...this.published.map(({ message }) => message), ...messages];
+    return {
+      id,
+      epoch,
+      number: this.number,
+      state,
+      changed: this.record.changedIn(state),
+      elapsed: this.elapsed,
+      step: describeStep(state, next),
+      // What is given back to wait for its time may have come to nothing.
+      advances: release === undefined || this.record.hasNews || isSettled(state.status),
+      cancelSeen,
+      release,
+      lock: lock && { name, key: lock.key },
+      parent,
+      starts: this.children?.startedBy(state, this.record.saved),
+      ...(published.length > 0 && { messages: published }),
+    };
+  }
+
+  saved({ messages }: Checkpoint): void {
+    this.elapsed.clear();
+    if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
+  }
+}

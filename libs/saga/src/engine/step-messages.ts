@@ -1,0 +1,60 @@
+import type { OutboxMessage } from '../definition/outbox-message.js';
+import { SagaStateError } from '../errors/saga-errors.js';
+import { outgoingMessage } from './outgoing-message.js';
+import type { StoredMessage } from './saga-store.js';
+import { TRACEPARENT, traceOfSaga, traceparentOf } from './trace-context.js';
+
+/** The header by which those who answer know the saga. */
+export const SAGA_ID = 'saga-id';
+
+export interface PublishPorts {
+  readonly maxPayloadBytes: number;
+  /** A UUID. */
+  readonly newId: () => string;
+}
+
+/** What one attempt publishes: sent if, and only if, what the attempt comes to is stored. */
+export class StepMessages {
+  private messages: StoredMessage[] = [];
+  private isOpen = false;
+
+  constructor(
+    private readonly sagaId: string,
+    private readonly ports: PublishPorts,
+  ) {}
+
+  get all(): readonly StoredMessage[] {
+    return this.messages;
+  }
+
+  /**
+   * @throws SagaPayloadError naming what is wrong with the message
+   * @throws SagaStateError when nobody waits for this attempt any more
+   */
+  publish(message: OutboxMessage): void {
+    if (!this.isOpen)
+      throw new SagaStateError(
+        `Saga ${this.sagaId}: publish() is for a step's method, or its compensation, until that has returned; not for ` +
+          `\`when\` and \`forEach\`, or for what goes on afterwards.`,
+      );
+    const id = this.ports.newId();
+    const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: traceparentOf(traceOfSaga(this.sagaId), id) };
+    const defaults = { key: this.sagaId, headers };
+    this.messages.push({ id, ...outgoingMessage(message, 'message', this.ports.maxPayloadBytes, defaults) });
+  }
+
+  /** The method is called, again perhaps: what it published before does not count. */
+  open(): void {
+    this.messages = [];
+    this.isOpen = true;
+  }
+
+  close(): void {
+    this.isOpen = false;
+  }
+
+  /** The attempt failed, and others may tell what came of it: theirs count in its place. */
+  replaceBy({ messages }: StepMessages): void {
+    this.messages = messages;
+  }
+}
