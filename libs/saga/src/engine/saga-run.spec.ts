@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { SagaGraph } from '../definition/saga-graph.js';
@@ -185,6 +186,7 @@ function portsTo(written: Checkpoint[]): SagaRunPorts {
     cancellation: async () => undefined,
     children: undefined as never,
     unheard: async () => [],
+    newId: () => randomUUID(),
     ...CHANCE,
     log,
   };
@@ -212,6 +214,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       cancellation: async () => undefined,
       children: undefined as never,
       unheard: async () => [],
+    newId: () => randomUUID(),
       ...CHANCE,
       log,
     });
@@ -244,6 +247,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     cancellation: async () => undefined,
     children: undefined as never,
     unheard: async () => [],
+    newId: () => randomUUID(),
     ...CHANCE,
     log,
   });
@@ -264,6 +268,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
     cancellation: async () => ({ reason: 'by hand' }),
     children: undefined as never,
     unheard: async () => [],
+    newId: () => randomUUID(),
     ...CHANCE,
     log,
   });
