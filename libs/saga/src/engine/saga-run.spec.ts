@@ -214,7 +214,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       cancellation: async () => undefined,
       children: undefined as never,
       unheard: async () => [],
-    newId: () => randomUUID(),
+      newId: () => randomUUID(),
       ...CHANCE,
       log,
     });
