@@ -8,6 +8,7 @@ import { describeFinding } from './contract/find.contract.js';
 import { describeGraphs } from './contract/graph.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
+import { describeSignals } from './contract/signal.contract.js';
 import { describeStarts } from './contract/start.contract.js';
 import type { StoreSubject } from './contract/store-subject.contract.js';
 import { describeWatching } from './contract/watch.contract.js';
@@ -44,6 +45,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeRateLimits(current);
     describeFamilies(current);
     describeConcurrency(current);
+    describeSignals(current);
     describeGraphs(current);
   });
 }

@@ -1,6 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { GraphStore } from '../../engine/graph-store.js';
-import type { Checkpoint, Claim, Lease, NewSaga, SagaStore, StoredSaga } from '../../engine/saga-store.js';
+import type {
+  Checkpoint,
+  Claim,
+  Lease,
+  NewSaga,
+  SagaStore,
+  StoredMessage,
+  StoredSaga,
+} from '../../engine/saga-store.js';
 import type { WakeupMessage } from '../../engine/wakeup.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 
@@ -11,6 +19,8 @@ export interface StoreSubject {
   readonly graphs: GraphStore;
   /** Everything announced so far, oldest first; it grows as announcements arrive. */
   readonly messages: readonly WakeupMessage[];
+  /** All that checkpoints have published, in order. */
+  outbox(): Promise<StoredMessage[]>;
   /** Lets time pass: from now on every time stored so far is `ms` milliseconds longer ago. */
   advance(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -98,10 +108,10 @@ export function stateOf(
   return { ...INITIAL, status, steps: new Map(Object.entries(steps)), ...given };
 }
 
-/** A checkpoint of the saga's present holder: all steps of the state, the lease kept. */
 /** Each is later than all before. */
 let checkpoints = 0;
 
+/** A checkpoint of the saga's present holder: all steps of the state, the lease kept. */
 export function checkpointOf(
   saga: Pick<StoredSaga, 'id' | 'epoch'>,
   state: SagaState,

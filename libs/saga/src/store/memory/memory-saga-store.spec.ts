@@ -16,6 +16,7 @@ describeSagaStore('MemorySagaStore', async () => {
     store,
     graphs: store.graphs,
     messages,
+    outbox: async () => store.outbox,
     advance: async (ms) => {
       now += ms;
     },

@@ -42,6 +42,11 @@ describeSagaStore('PostgresSagaStore', async () => {
     store: new PostgresSagaStore(dataSource, SCHEMA),
     graphs: new PostgresGraphStore(dataSource, SCHEMA),
     messages,
+    outbox: () =>
+      application.query(
+        `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers
+         FROM ${SCHEMA}.outbox ORDER BY seq`,
+      ),
     advance: async (ms) => {
       await shift('instance', INSTANCE_TIMES, ms);
       await shift('step', STEP_TIMES, ms);
