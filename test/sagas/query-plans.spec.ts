@@ -103,6 +103,8 @@ const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'charge']): 
   },
 });
 
+const signal = () => ({ name: 'reply', messageId: randomUUID(), payload: '1' });
+
 /** The statements of each of the store's calls, in their usual and their unusual ways. */
 const CALLS: Record<string, () => Promise<unknown>> = {
   start: () => store.start(newSagas(), LEASE),
@@ -134,6 +136,48 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     sent.statements = [];
     const sagas = ['order', 'refund', 'shipment'].map((name) => ({ name, version: 1 }));
     expect((await store.claim({ lease: LEASE, sagas, limit: 100 })).sagas).toHaveLength(100);
+  },
+  'claim of sagas that were sent signals': async () => {
+    const name = `signalled-${randomUUID()}`;
+    const sagas = newSagas({ name, leased: false });
+    await store.start(sagas, LEASE);
+    await store.signal(sagas.map(({ id }) => ({ ...signal(), target: { id } })));
+    sent.statements = [];
+    const claim = await store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 100 });
+    expect(claim.sagas.map(({ signals }) => signals?.length)).toEqual(claim.sagas.map(() => 1));
+  },
+  signal: async () => {
+    const sagas = newSagas({ leased: false });
+    await store.start(sagas, LEASE);
+    sent.statements = [];
+    await store.signal([
+      ...sagas.map(({ id }) => ({ ...signal(), target: { id } })),
+      ...sagas.map(({ name, correlationId }) => ({
+        ...signal(),
+        target: { name, correlationId: correlationId! },
+      })),
+      { ...signal(), target: { name: 'order', correlationId: randomUUID() } },
+    ]);
+  },
+  'a look at what was sent': async () => {
+    const [saga] = newSagas({}, 1) as [NewSaga];
+    await store.start([saga], LEASE);
+    await store.signal([{ ...signal(), target: { id: saga.id } }]);
+    sent.statements = [];
+    expect(await store.unheard(saga.id)).toHaveLength(1);
+  },
+  'checkpoint that publishes': async () => {
+    const sagas = newSagas();
+    await store.start(sagas, LEASE);
+    sent.statements = [];
+    const message = { topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} };
+    await store.checkpoint(
+      sagas.map((saga, n) => ({
+        ...checkpointOf(saga),
+        epoch: n === 0 ? 9 : 1,
+        messages: [{ ...message, id: randomUUID() }],
+      })),
+    );
   },
   renew: async () => {
     const sagas = newSagas();
@@ -295,7 +339,7 @@ async function plansOf(call: string): Promise<{ text: string; nodes: PlanNode[] 
 }
 
 /** All of ours. */
-const TABLES = /^(instance|step|rate_limit|concurrency)$/;
+const TABLES = /^(instance|step|signal|rate_limit|concurrency)$/;
 
 /** A whole table read, or hashed, whatever its size. */
 function wholeTables(nodes: PlanNode[]): string[] {
@@ -338,6 +382,18 @@ describe.each([
       expect({ text, whole: wholeTables(nodes) }).toEqual({ text, whole: [] });
     }
   });
+
+  test.each(['claim', 'claim of sagas with a concurrency', 'claim of sagas that were sent signals'])(
+    '%s reads the steps of each saga once',
+    async (call) => {
+      for (const { nodes } of await plansOf(call)) {
+        const looks = nodes
+          .filter((node) => node['Relation Name'] === 'step' || node['Relation Name'] === 'signal')
+          .map((node) => node['Actual Loops'] ?? 0);
+        expect(Math.max(0, ...looks)).toBeLessThanOrEqual(100);
+      }
+    },
+  );
 });
 
 test.each(['claim', 'claim of sagas with a concurrency'])(
@@ -359,20 +415,3 @@ test.each(['claim', 'claim of sagas with a concurrency'])(
     }
   },
 );
-
-test('checkpoints, renewals and watches of the same sagas never deadlock', async () => {
-  const sagas = newSagas();
-  await store.start(sagas, LEASE);
-  const backwards = [...sagas].reverse();
-  for (let round = 0; round < 20; round += 1) {
-    await Promise.all([
-      store.checkpoint(sagas.map((saga) => checkpointOf(saga))),
-      store.renew(
-        backwards.map(({ id }) => ({ id, epoch: 1 })),
-        LEASE,
-      ),
-      store.watch(backwards.map(({ id }) => id)),
-      store.checkpoint(backwards.map((saga) => checkpointOf(saga))),
-    ]);
-  }
-});

@@ -7,10 +7,12 @@ import {
   lastCheckpointOf,
   LEASE_MS,
   loaded,
+  newSaga,
   OTHER_WORKER,
   stateOf,
   stepOf,
   type StoreSubject,
+  uniqueName,
   WORKER,
 } from './store-subject.contract.js';
 
@@ -171,5 +173,27 @@ export function describeFencing(subject: () => StoreSubject): void {
       await expect(store.transact(() => Promise.reject(error))).rejects.toBe(error);
       expect(await loaded(store, saga.id)).toEqual(saga);
     });
+  });
+
+  test('calls that concern the same sagas, in any order, never wait for each other in a circle', async () => {
+    const { store } = subject();
+    const sagas = Array.from({ length: 100 }, () => newSaga({ leased: true }));
+    await store.start(sagas, WORKER);
+    const leases = sagas.map(({ id }) => ({ id, epoch: 1 }));
+    const backwards = [...leases].reverse();
+    const signals = backwards.map(({ id }) => ({ name: 'reply', messageId: uniqueName(), target: { id } }));
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all([
+        store.checkpoint(
+          leases.map((lease) => checkpointOf(lease, stateOf('running', { reserve: stepOf() }))),
+        ),
+        store.renew(backwards, WORKER),
+        store.watch(backwards.map(({ id }) => id)),
+        store.signal(signals),
+        store.checkpoint(
+          backwards.map((lease) => checkpointOf(lease, stateOf('running', { reserve: stepOf() }))),
+        ),
+      ]);
+    }
   });
 }

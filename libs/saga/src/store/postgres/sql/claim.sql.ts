@@ -9,6 +9,8 @@ export const LOOK_AHEAD = 50;
  * Plan: for each name and version an index scan of instance_due from its start, which holds unfinished work only,
  * stopped by LIMIT; locked rows are skipped, so that workers never wait for each other. The update and the steps
  * go by primary key. LATERAL with LIMIT and FOR UPDATE cannot be planned as any other join.
+ * The order comes by place, not by a join with what was due: the planner, which expects a row or two, would make it a
+ * nested loop, and look the steps of each saga up once for each of the others (0.6 s for 340 sagas instead of 15 ms).
  * A row that still names a worker was not given back: its lease ran out, and that is counted.
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
@@ -43,6 +45,6 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
    WHERE n.id <> ALL(ARRAY(SELECT id FROM due))) AS next_due_at,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
-  SELECT ${storedSagaColumns(schema, 'taken')}, due.rank_at AS rank
-  FROM taken JOIN due ON due.id = taken.id) t ON true
-ORDER BY t.rank`;
+  SELECT ${storedSagaColumns(schema, 'taken')}, array_position(ARRAY(SELECT id FROM due), taken.id) AS place
+  FROM taken) t ON true
+ORDER BY t.place`;
