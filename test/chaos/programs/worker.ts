@@ -11,6 +11,7 @@ import { LimitedSaga } from './limited.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
 import { holdForEver, report } from './report.js';
+import { WaitingSaga } from './waiting.saga.js';
 
 @Module({
   imports: [
@@ -23,7 +24,16 @@ import { holdForEver, report } from './report.js';
     }),
   ],
   providers: [
-    ...[Participants, ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LedgerSaga, LimitedSaga],
+    ...[
+      Participants,
+      ChaosOrderSaga,
+      FamilyOrderSaga,
+      FamilyShipmentSaga,
+      HeldSaga,
+      LedgerSaga,
+      LimitedSaga,
+      WaitingSaga,
+    ],
   ],
 })
 class WorkerModule {}
