@@ -1,4 +1,4 @@
-import type { MqttContext} from '@nestjs/microservices';
+import type { MqttContext } from '@nestjs/microservices';
 import { type MqttOptions, ServerMqtt } from '@nestjs/microservices';
 import { runHandler } from './run-handler.js';
 

@@ -50,6 +50,8 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private connection: NatsConnection | undefined;
   private messages: ConsumerMessages | undefined;
   private readonly underWay = new Set<Promise<void>>();
+  /** Does the server leave out what nobody listens to? */
+  private filters = true;
   private closed = false;
 
   /** @throws SagaConfigurationError, SagaValidationError when an option cannot work */
@@ -100,22 +102,31 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private async ensureConsumer(manager: JetStreamManager): Promise<void> {
+    const subjects = [...this.messageHandlers.keys()];
+    const [only] = subjects;
+    const filter = subjects.length === 1 ? { filter_subject: only } : { filter_subjects: subjects };
+    try {
+      await this.makeConsumer(manager, filter);
+    } catch (error) {
+      // Servers before 2.10 know one subject only, or all: what nobody listens to is acknowledged here.
+      if (subjects.length === 1 || !/filter_subjects/.test((error as Error).message)) throw error;
+      await this.makeConsumer(manager, {});
+      this.filters = false;
+    }
+  }
+
+  private async makeConsumer(manager: JetStreamManager, filter: object): Promise<void> {
     const { stream, consumer, consumerConfig } = this.settings;
-    const config = {
-      ...consumerConfig,
-      filter_subjects: [...this.messageHandlers.keys()],
-      ack_wait: this.ackWait * NANOSECONDS,
-    };
+    const config = { ...consumerConfig, ...filter, ack_wait: this.ackWait * NANOSECONDS };
     const there = await manager.consumers.info(stream.name, consumer).catch((error: unknown) => {
       if ((error as { status?: unknown }).status === 404) return undefined;
       throw error;
     });
-    if (there) await manager.consumers.update(stream.name, consumer, config);
-    else
-      await manager.consumers.add(stream.name, {
-        ...{ durable_name: consumer, ack_policy: 'explicit', deliver_policy: 'all' },
-        ...config,
-      });
+    if (there) return void (await manager.consumers.update(stream.name, consumer, config));
+    await manager.consumers.add(stream.name, {
+      ...{ durable_name: consumer, ack_policy: 'explicit', deliver_policy: 'all' },
+      ...config,
+    });
   }
 
   private async consume(): Promise<void> {
@@ -155,6 +166,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   private async runHandlers(message: JetStreamMessage): Promise<void> {
     const handler = this.handlerOf(message.subject);
+    if (!handler && !this.filters) return;
     if (!handler) throw new Error(`No handler listens to '${message.subject}'`);
     const context = new JetStreamContext([message]);
     await this.runWithProcessingHooks(context, async (ended: () => void) => {
