@@ -42,7 +42,7 @@ export interface Messaging {
   readonly relay?: Relay;
   readonly wakeup?: ListenWakeup;
   /** Tells every relay that there may be something to send. */
-  announce(): Promise<void>;
+  readonly announce: () => Promise<void>;
 }
 
 /**

@@ -69,7 +69,8 @@ export class DurableMqttServer extends ServerMqtt {
     const givenUp = () => this.closed || this.losses > before;
     for (let wait = AGAIN_FIRST; ; wait = Math.min(AGAIN_LONGEST, wait * 2)) {
       try {
-        return await this.handleMessage(topic, payload, client, packet);
+        await Promise.resolve<unknown>(this.handleMessage(topic, payload, client, packet));
+        return;
       } catch (error) {
         if (givenUp()) throw error;
         this.logger.error(`Handling a message of '${topic}' failed, it is tried again in ${wait} ms`);
@@ -81,13 +82,15 @@ export class DurableMqttServer extends ServerMqtt {
 
   override async handleEvent(topic: string, packet: { data: unknown }, context: MqttContext): Promise<void> {
     const handler = this.getHandlerByPattern(topic);
-    if (!handler) return super.handleEvent(topic, packet as never, context);
-    return this.runWithProcessingHooks(context, async (ended: () => void) => {
+    if (!handler)
+      return void (await Promise.resolve<unknown>(super.handleEvent(topic, packet as never, context)));
+    const work = this.runWithProcessingHooks(context, async (ended: () => void) => {
       try {
         await runHandler(handler as never, packet.data, context);
       } finally {
         ended();
       }
     });
+    await Promise.resolve<unknown>(work);
   }
 }

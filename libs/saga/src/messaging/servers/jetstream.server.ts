@@ -176,6 +176,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         ended();
       }
     });
+    await Promise.resolve<unknown>(work);
   }
 
   private handlerOf(subject: string) {

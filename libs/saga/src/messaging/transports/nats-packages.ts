@@ -25,8 +25,8 @@ export interface NatsConnectionOptions {
 }
 
 interface NatsPackage {
-  connect(options: object): Promise<NatsConnection>;
-  headers(): NatsHeaders;
+  readonly connect: (options: object) => Promise<NatsConnection>;
+  readonly headers: () => NatsHeaders;
 }
 
 export interface JetStreamMessage {
@@ -74,8 +74,8 @@ export interface JetStreamManager {
 }
 
 interface JetStreamPackage {
-  jetstream(connection: NatsConnection): JetStreamClient;
-  jetstreamManager(connection: NatsConnection): Promise<JetStreamManager>;
+  readonly jetstream: (connection: NatsConnection) => JetStreamClient;
+  readonly jetstreamManager: (connection: NatsConnection) => Promise<JetStreamManager>;
 }
 
 /** @throws SagaConfigurationError when it is not installed */

@@ -20,10 +20,10 @@ export class PostgresInbox {
    * it at this moment, and is true only if that one rolls back.
    */
   async isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
-    const noted = (await manager.query(
+    const noted = await manager.query<unknown[]>(
       `INSERT INTO ${this.table} (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
       [consumer, messageId],
-    )) as unknown[];
+    );
     return noted.length > 0;
   }
 
