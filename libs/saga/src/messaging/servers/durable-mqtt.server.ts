@@ -82,15 +82,9 @@ export class DurableMqttServer extends ServerMqtt {
 
   override async handleEvent(topic: string, packet: { data: unknown }, context: MqttContext): Promise<void> {
     const handler = this.getHandlerByPattern(topic);
-    if (!handler)
-      return void (await Promise.resolve<unknown>(super.handleEvent(topic, packet as never, context)));
-    const work = this.runWithProcessingHooks(context, async (ended: () => void) => {
-      try {
-        await runHandler(handler as never, packet.data, context);
-      } finally {
-        ended();
-      }
-    });
-    await Promise.resolve<unknown>(work);
+    if (!handler) return void this.logger.error(`No handler listens to '${topic}'`);
+    await runHandler(handler as never, packet.data, context, (work) =>
+      this.runWithProcessingHooks(context, work),
+    );
   }
 }

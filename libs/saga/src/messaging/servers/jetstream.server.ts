@@ -169,14 +169,9 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     if (!handler && !this.filters) return;
     if (!handler) throw new Error(`No handler listens to '${message.subject}'`);
     const context = new JetStreamContext([message]);
-    await this.runWithProcessingHooks(context, async (ended: () => void) => {
-      try {
-        await runHandler(handler as never, dataOf(message), context);
-      } finally {
-        ended();
-      }
-    });
-    await Promise.resolve<unknown>(work);
+    await runHandler(handler as never, dataOf(message), context, (work) =>
+      this.runWithProcessingHooks(context, work),
+    );
   }
 
   private handlerOf(subject: string) {
