@@ -34,7 +34,7 @@ export interface SagaMessagingModuleOptions {
 export interface RelayOptions {
   /** Messages taken at once; default 1,000. */
   batch?: number;
-  /** Batches under way at once; default 4. */
+  /** Batches under way at once; default 8. */
   concurrency?: number;
   /** How long messages are this relay's before others may send them; renewed meanwhile. Default `'30s'`. */
   lease?: Duration;
@@ -152,7 +152,7 @@ function readRelayOptions(
   const retry = reader.retry({ ...RETRY, ...relay.retry }, 'relay.retry');
   const resolved = {
     batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),
-    concurrency: reader.count(relay.concurrency ?? 4, 'relay.concurrency'),
+    concurrency: reader.count(relay.concurrency ?? 8, 'relay.concurrency'),
     lease: atLeast(relay.lease ?? '30s', 'relay.lease', SHORTEST_LEASE, report, LONGEST_TIMER),
     pollInterval: atLeast(
       relay.pollInterval ?? '1s',

@@ -31,7 +31,7 @@ export interface RelaySettings {
 }
 
 /** Lanes taken at once; the rest is left to others. */
-const LANES_AT_ONCE = 16;
+const LANES_AT_ONCE = 8;
 /** While the broker is out of order, so many messages ask whether it is back. */
 const PROBE = { messages: 10, lanes: 1 };
 /** Waits (ms) while the broker is out of order. */
