@@ -150,6 +150,8 @@ function readRelayOptions(
   const relay =
     reader.object(options.relay ?? {}, 'relay', RELAY_OPTIONS, 'false, or an object of its options') ?? {};
   const retry = reader.retry({ ...RETRY, ...relay.retry }, 'relay.retry');
+  if (retry?.retryIf)
+    report('relay.retry.retryIf is given', 'throw a MessageRefusedError in the transport instead');
   const resolved = {
     batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),
     concurrency: reader.count(relay.concurrency ?? 8, 'relay.concurrency'),
