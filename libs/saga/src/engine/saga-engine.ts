@@ -284,7 +284,7 @@ export class SagaEngine {
     if (message.type === 'due') this.worker?.claimSoon();
     else if (message.type === 'missed') this.lookAround();
     else if (message.type === 'look') this.worker?.look(message.id);
-    else this.waiters.left(message.id);
+    else if (message.type === 'settled') this.waiters.left(message.id);
   }
 
   /** Tries again after transient database errors, for as long as a caller may be kept waiting. */

@@ -1,9 +1,11 @@
 /**
  * `due`: some saga may be due. `look`: something was asked of this saga while a worker holds it.
- * `settled`: somebody waits for this saga, and it is settled. `missed`: hints may have been lost until now.
+ * `settled`: somebody waits for this saga, and it is settled. `published`: a message is in the outbox.
+ * `missed`: hints may have been lost until now.
  */
 export type WakeupMessage =
   | { readonly type: 'due' }
+  | { readonly type: 'published' }
   | { readonly type: 'missed' }
   | { readonly type: 'look'; readonly id: string }
   | { readonly type: 'settled'; readonly id: string };

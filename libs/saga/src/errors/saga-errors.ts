@@ -108,3 +108,11 @@ export class StepAbortedError extends SagaError {
     super(message);
   }
 }
+
+/**
+ * Thrown by a `MessageTransport` to say: the broker refused this message, and not because it is in trouble (nobody takes
+ * such messages, it is too large, it was rejected). It counts against the message's attempts.
+ */
+export class MessageRefusedError extends SagaError {
+  readonly code = 'SAGA_MESSAGE_REFUSED';
+}

@@ -6,9 +6,9 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 export const SAGA_POLL_INTERVAL = 'saga:poll';
 
 /**
- * The scheduled poll, kept in the application's SchedulerRegistry, where it can be seen and stopped like any
+ * Scheduled polls, kept in the application's SchedulerRegistry, where it can be seen and stopped like any
  * `@Interval`. Importing ScheduleModule here would mount the application's own cron jobs a second time, so where
- * the application has none, the poll is kept in a registry of its own.
+ * the application has none, they are kept in a registry of their own.
  */
 @Injectable()
 export class SagaPoller {
@@ -16,16 +16,16 @@ export class SagaPoller {
 
   constructor(private readonly discovery: DiscoveryService) {}
 
-  start(interval: number, tick: () => void): void {
+  /** @param name among the application's intervals */
+  start(interval: number, tick: () => void, name = SAGA_POLL_INTERVAL): void {
     const wrapper = this.discovery
       .getProviders()
       .find((provider) => provider.instance instanceof SchedulerRegistry);
-    this.registry = (wrapper?.instance as SchedulerRegistry | undefined) ?? new SchedulerRegistry();
-    this.registry.addInterval(SAGA_POLL_INTERVAL, setInterval(tick, interval));
+    this.registry ??= (wrapper?.instance as SchedulerRegistry | undefined) ?? new SchedulerRegistry();
+    this.registry.addInterval(name, setInterval(tick, interval));
   }
 
-  stop(): void {
-    if (this.registry?.doesExist('interval', SAGA_POLL_INTERVAL))
-      this.registry.deleteInterval(SAGA_POLL_INTERVAL);
+  stop(name = SAGA_POLL_INTERVAL): void {
+    if (this.registry?.doesExist('interval', name)) this.registry.deleteInterval(name);
   }
 }

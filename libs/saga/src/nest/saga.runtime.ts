@@ -8,10 +8,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { getDataSourceToken } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
 import { v4 as uuid } from 'uuid';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
@@ -23,6 +20,7 @@ import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import { applicationDataSource } from './application-data-source.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
@@ -99,7 +97,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const { options } = this;
     const registry = this.explorer.explore(options);
     const runnable = options.worker?.sagas?.map((type) => registry.ofType(type)) ?? registry.all;
-    const application = this.applicationDataSource(options.dataSource);
+    const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
     const graphs = new PostgresGraphStore(dataSource, options.schema);
@@ -122,20 +120,5 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     );
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
     return { engine, registry, options, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
-  }
-
-  private applicationDataSource(name: string | undefined): DataSource {
-    let dataSource: DataSource | undefined;
-    try {
-      dataSource = this.moduleRef.get<DataSource>(getDataSourceToken(name), { strict: false });
-    } catch {
-      // Reported below.
-    }
-    if (dataSource?.isInitialized) return dataSource;
-    throw new SagaConfigurationError(
-      `SagaModule found no TypeORM DataSource${name === undefined ? '' : ` named '${name}'`}. Import ` +
-        `TypeOrmModule.forRoot({ type: 'postgres', url: … }) in the application's root module` +
-        `${name === undefined ? '' : `, with name: '${name}'`}.`,
-    );
   }
 }

@@ -17,7 +17,10 @@ export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
   migrations: 'messagingMigrations',
   tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
-  functions: ['publish_1'],
+  functions: [
+    'publish_1',
+    ...['outbox_let_go_1', 'outbox_take_1', 'outbox_settle_1', 'outbox_requeue_1', 'outbox_discard_1'],
+  ],
 };
 
 export const SAGA_NEEDS: Needs = {

@@ -1,4 +1,4 @@
-import { DataSource } from 'typeorm';
+import { DataSource, type EntitySchema } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { type Answers, answersOf } from './answers.js';
 import { sagaMigrations } from './migrations/saga-migrations.js';
@@ -94,6 +94,12 @@ export function beMorePatient(client: unknown, patience: number): void {
   if (client instanceof BoundedClient) client.patience = patience;
 }
 
+/** What of a schema a DataSource knows. */
+export interface SchemaParts {
+  readonly entities: (schema: string) => EntitySchema[];
+  readonly migrations: typeof sagaMigrations;
+}
+
 /**
  * A DataSource with the saga entities and migrations over the application's own connections. The application's
  * DataSource stays as it is: nothing of ours is synchronized, migrated or generated with its tables.
@@ -101,7 +107,7 @@ export function beMorePatient(client: unknown, patience: number): void {
 export async function createSagaDataSource(
   application: DataSource,
   schema: string,
-  { entities, migrations } = { entities: sagaEntities, migrations: sagaMigrations },
+  { entities, migrations }: SchemaParts = { entities: sagaEntities, migrations: sagaMigrations },
 ): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);

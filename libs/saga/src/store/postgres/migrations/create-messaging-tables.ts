@@ -1,9 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { publishFunction } from '../functions/publish.function.js';
+import { RELAY_FUNCTIONS, relayFunctions } from '../functions/relay.function.js';
 import { LANES } from '../outbox-lanes.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
-const FUNCTIONS = ['publish_1'];
+const FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS];
 const TABLES = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**
@@ -75,6 +76,7 @@ export abstract class CreateMessagingTables implements MigrationInterface {
       )`);
     await queryRunner.query(`CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`);
     await queryRunner.query(publishFunction(schema, wakeupChannel(this.schema)));
+    for (const create of relayFunctions(schema)) await queryRunner.query(create);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

@@ -1,0 +1,40 @@
+import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
+import type { Duration } from '../definition/duration.js';
+import { DurableInterceptor } from './durable.interceptor.js';
+import { DURABLE_EVENT, type DurableSettings, redelivery } from './durable-settings.js';
+
+export interface DurableEventOptions {
+  /**
+   * After a handler threw, the message is given back to the broker only after this time, so that it does not come back
+   * at once, for ever; default `'1s'`.
+   */
+  readonly redeliverAfter?: Duration;
+  /** For the transport, as `@EventPattern` takes them: `{ queue }` of NATS, `{ qos }` of MQTT. */
+  readonly extras?: Record<string, unknown>;
+}
+
+/** So that, where the broker is asked for it, each message is delivered at least once. */
+const AT_LEAST_ONCE = { qos: 1 };
+
+/**
+ * Takes messages of a topic: an `@EventPattern` whose message is acknowledged only after the handler has resolved, and
+ * given back when it throws, so that none is lost, and some come twice: do the work in `Inbox.once`. On RabbitMQ, set
+ * `noAck: false`; for MQTT use `DurableMqttServer`, for NATS `JetStreamServer`. Core NATS and Redis have no
+ * acknowledgements: what fails there is lost.
+ * @throws SagaValidationError when redeliverAfter is no duration
+ */
+export function DurableEvent(topic: string, options: DurableEventOptions = {}): MethodDecorator {
+  return durable(
+    { topic, redeliverAfter: redelivery(options.redeliverAfter, `@DurableEvent('${topic}')`) },
+    options,
+  );
+}
+
+export function durable(settings: DurableSettings, { extras }: DurableEventOptions): MethodDecorator {
+  return applyDecorators(
+    SetMetadata(DURABLE_EVENT, settings),
+    EventPattern(settings.topic, { ...AT_LEAST_ONCE, ...extras }) as MethodDecorator,
+    UseInterceptors(DurableInterceptor),
+  );
+}

@@ -1,0 +1,51 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { shown } from '../definition/shown-value.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
+import { MessagingRuntime } from './messaging.runtime.js';
+
+export interface OnceOptions {
+  /** Who handles the message, where several do, each once; default `'default'`. */
+  consumer?: string;
+}
+
+export type Once<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
+
+/** The journal of the messages that were handled. */
+@Injectable()
+export class Inbox {
+  constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
+
+  /**
+   * Handles a message once: calls `work` unless this message was handled before, and notes it in the same transaction as
+   * what `work` writes through the manager that it is given. When two deliveries of it arrive at once, the second waits
+   * for the first, and is handled only if that fails. What `work` throws undoes both, and is thrown on.
+   *
+   * @param messageId 1 to 255 characters
+   * @param manager in a transaction, this is part of it; otherwise it is given one of its own
+   * @returns `{ handled: false }`: it was handled before
+   * @throws SagaValidationError for an id or a consumer that cannot be stored
+   */
+  async once<T>(
+    messageId: string,
+    manager: EntityManager,
+    work: (manager: EntityManager) => Promise<T> | T,
+    { consumer = 'default' }: OnceOptions = {},
+  ): Promise<Once<T>> {
+    for (const [name, value] of Object.entries({ messageId, consumer })) {
+      if (!isKey(value))
+        throw new SagaValidationError(
+          `once(): ${name} is ${shown(value)}; give a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs.`,
+        );
+    }
+    const { inbox } = await this.runtime.ready();
+    const inTransaction = async (own: EntityManager): Promise<Once<T>> => {
+      if (!(await inbox.isNew(own, consumer, messageId))) return { handled: false };
+      return { handled: true, result: await work(own) };
+    };
+    return manager.queryRunner?.isTransactionActive
+      ? inTransaction(manager)
+      : manager.transaction(inTransaction);
+  }
+}

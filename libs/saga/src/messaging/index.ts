@@ -1,0 +1,27 @@
+export type { OutboxMessage } from '../definition/outbox-message.js';
+export { MessageRefusedError } from '../errors/saga-errors.js';
+export { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
+export { SagaMessagingModule } from './messaging.module.js';
+export type {
+  InboxOptions,
+  OutboxOptions,
+  RelayOptions,
+  SagaMessagingModuleOptions,
+} from './messaging.options.js';
+export { RELAY_POLL_INTERVAL } from './messaging.runtime.js';
+export { RETENTION_INTERVAL } from './retention.js';
+export { type DeadMessage, type DeadMessagesFilter, Outbox } from './outbox.js';
+export { Inbox, type Once, type OnceOptions } from './inbox.js';
+export { DurableEvent, type DurableEventOptions } from './durable-event.decorator.js';
+export { SagaReply, type SagaReplyOptions } from './saga-reply.decorator.js';
+export { Incoming } from './incoming.decorator.js';
+export { type IncomingMessage, incomingMessage } from './incoming-message.js';
+export type { MessageTransport, RelayedMessage } from './message-transport.js';
+export { ClientProxyTransport } from './transports/client-proxy.transport.js';
+export type { EventClient } from './transports/emitted.js';
+export { JetStreamTransport, type JetStreamTransportOptions } from './transports/jetstream.transport.js';
+export type { JetStreamStream } from './transports/jetstream-stream.js';
+export type { JetStreamMessage, NatsConnectionOptions, NatsHeaders } from './transports/nats-packages.js';
+export { DurableMqttServer } from './servers/durable-mqtt.server.js';
+export { JetStreamContext } from './servers/jetstream.context.js';
+export { JetStreamServer, type JetStreamServerOptions } from './servers/jetstream.server.js';

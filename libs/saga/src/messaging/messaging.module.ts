@@ -1,0 +1,28 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { SagaPoller } from '../nest/saga.poller.js';
+import { Inbox } from './inbox.js';
+import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
+import type { SagaMessagingModuleOptions } from './messaging.options.js';
+import { MessagingRuntime } from './messaging.runtime.js';
+import { Outbox } from './outbox.js';
+
+/**
+ * The outbox with its relay, and the inbox. Import it once, in the root module, beside TypeOrmModule: with SagaModule,
+ * whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of others. Outbox and Inbox can
+ * then be injected everywhere.
+ */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [MessagingRuntime, SagaPoller, Outbox, Inbox],
+  exports: [Outbox, Inbox],
+})
+export class SagaMessagingModule extends ConfigurableModuleClass {
+  static override forRoot(options: SagaMessagingModuleOptions): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return super.forRootAsync(options);
+  }
+}

@@ -1,0 +1,203 @@
+import { type Duration, LONGEST_TIMER, readDuration } from '../definition/duration.js';
+import { OptionReader } from '../definition/option-reader.js';
+import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
+import { shown } from '../definition/shown-value.js';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { serializeError } from '../engine/serialize-error.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import { schemaFlaw } from '../store/postgres/schema-name.js';
+import type { MessageTransport } from './message-transport.js';
+import { ClientProxyTransport } from './transports/client-proxy.transport.js';
+import type { EventClient } from './transports/emitted.js';
+
+export interface SagaMessagingModuleOptions {
+  /** Name of a TypeORM DataSource; default: the default one. */
+  dataSource?: string;
+  /** The tables' schema, which is theirs alone; default `'saga'`. With SagaModule: the same. */
+  schema?: string;
+  /** Apply pending migrations at start-up; default true. */
+  migrate?: boolean;
+  /** Where messages are sent; or give `client`. Closed with the application. */
+  transport?: MessageTransport;
+  /** A client of `@nestjs/microservices`, such as ClientProxyFactory makes: short for `new ClientProxyTransport(client)`. */
+  client?: EventClient;
+  /** `false`: this process publishes, and another one, or change data capture, sends. */
+  relay?: false | RelayOptions;
+  /** Of messages in the outbox. */
+  outbox?: OutboxOptions;
+  /** Of the journal of handled messages. */
+  inbox?: InboxOptions;
+  /** Largest payload as JSON, in bytes; default 1 MiB. A clear error above it. */
+  maxPayloadBytes?: number;
+}
+
+export interface RelayOptions {
+  /** Messages taken at once; default 1,000. */
+  batch?: number;
+  /** Batches under way at once; default 8. */
+  concurrency?: number;
+  /** How long messages are this relay's before others may send them; renewed meanwhile. Default `'30s'`. */
+  lease?: Duration;
+  /** The poll that is the guarantee; while LISTEN/NOTIFY works only every fifth one is made. Default `'1s'`. */
+  pollInterval?: Duration;
+  /** How long the broker may take to confirm a message before it is sent again; default `'30s'`. */
+  sendTimeout?: Duration;
+  /** Of a message that the broker refuses; after its attempts it is dead. Default: 10 attempts, from 1 s to 5 minutes. */
+  retry?: Omit<RetryPolicy, 'retryIf'>;
+  /** How long what is under way may take when the application stops; default `'10s'`. */
+  shutdownTimeout?: Duration;
+}
+
+export interface OutboxOptions {
+  /** Only with `relay: false`, where change data capture sends: messages older than this are deleted. Default: none is. */
+  retention?: Duration;
+}
+
+export interface InboxOptions {
+  /** How long a message is remembered; a delivery that comes later is handled again. Default `'14d'`. */
+  retention?: Duration;
+}
+
+/** Options with their defaults in, durations in milliseconds. */
+export interface ResolvedMessagingOptions {
+  readonly dataSource?: string;
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly maxPayloadBytes: number;
+  /** Undefined: this process sends nothing. */
+  readonly relay?: ResolvedRelayOptions;
+  readonly outboxRetention?: number;
+  readonly inboxRetention: number;
+}
+
+export interface ResolvedRelayOptions {
+  readonly transport: MessageTransport;
+  readonly batch: number;
+  readonly concurrency: number;
+  readonly lease: number;
+  readonly pollInterval: number;
+  readonly sendTimeout: number;
+  readonly retry: ResolvedRetryPolicy;
+  readonly shutdownTimeout: number;
+}
+
+const OPTIONS = [
+  ...(['dataSource', 'schema', 'migrate', 'transport', 'client'] as const),
+  ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes'] as const),
+] satisfies (keyof SagaMessagingModuleOptions)[];
+const RELAY_OPTIONS = [
+  ...(['batch', 'concurrency', 'lease', 'pollInterval'] as const),
+  ...(['sendTimeout', 'retry', 'shutdownTimeout'] as const),
+] satisfies (keyof RelayOptions)[];
+const RETRY = { attempts: 10, delay: '1s', maxDelay: '5m' } as const;
+const SHORTEST_LEASE = 100;
+const SHORTEST_POLL = 10;
+
+/**
+ * The options with their defaults.
+ * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
+ */
+export function withMessagingDefaults(options: SagaMessagingModuleOptions): ResolvedMessagingOptions {
+  const problems: string[] = [];
+  let read: ResolvedMessagingOptions | undefined;
+  try {
+    read = readMessagingOptions(options, (problem, mend) => problems.push(`${problem}; ${mend}`));
+  } catch (error) {
+    problems.push(`the options could not be read: ${serializeError(error).message}`);
+  }
+  if (read && problems.length === 0) return read;
+  throw new SagaConfigurationError(`SagaMessagingModule.forRoot: ${problems.join('. ')}.`);
+}
+
+type Report = (problem: string, mend: string) => void;
+
+function readMessagingOptions(options: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
+  const reader = new OptionReader(report);
+  reader.refuseUnknown(options, OPTIONS, 'SagaMessagingModule');
+  const { schema = DEFAULT_SCHEMA, dataSource, maxPayloadBytes = 2 ** 20 } = options;
+  const flaw = schemaFlaw(schema);
+  if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
+  if (dataSource !== undefined && typeof dataSource !== 'string')
+    report(`dataSource is ${shown(dataSource)}`, 'give the name of one');
+  const part = <T extends object>(given: T | undefined, name: string, keys: (keyof T & string)[]): T =>
+    reader.object(given ?? ({} as T), name, keys, 'an object of its options') ?? ({} as T);
+  const outbox = part(options.outbox, 'outbox', ['retention']);
+  const inbox = part(options.inbox, 'inbox', ['retention']);
+  if (outbox.retention !== undefined && options.relay !== false)
+    report(
+      'outbox.retention is given, but the relay deletes what it sent',
+      'leave it out, or give relay: false',
+    );
+  return {
+    dataSource,
+    schema,
+    migrate: reader.flag(options.migrate, 'migrate', true),
+    maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),
+    relay: readRelayOptions(options, reader, report),
+    outboxRetention:
+      outbox.retention === undefined ? undefined : atLeast(outbox.retention, 'outbox.retention', 1, report),
+    inboxRetention: atLeast(inbox.retention ?? '14d', 'inbox.retention', 1, report),
+  };
+}
+
+function readRelayOptions(
+  options: SagaMessagingModuleOptions,
+  reader: OptionReader,
+  report: Report,
+): ResolvedRelayOptions | undefined {
+  const transport = transportOf(options, report);
+  if (options.relay === false) return undefined;
+  const relay =
+    reader.object(options.relay ?? {}, 'relay', RELAY_OPTIONS, 'false, or an object of its options') ?? {};
+  const retry = reader.retry({ ...RETRY, ...relay.retry }, 'relay.retry');
+  if (retry?.retryIf)
+    report('relay.retry.retryIf is given', 'throw a MessageRefusedError in the transport instead');
+  const resolved = {
+    batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),
+    concurrency: reader.count(relay.concurrency ?? 8, 'relay.concurrency'),
+    lease: atLeast(relay.lease ?? '30s', 'relay.lease', SHORTEST_LEASE, report, LONGEST_TIMER),
+    pollInterval: atLeast(
+      relay.pollInterval ?? '1s',
+      'relay.pollInterval',
+      SHORTEST_POLL,
+      report,
+      LONGEST_TIMER,
+    ),
+    sendTimeout: atLeast(relay.sendTimeout ?? '30s', 'relay.sendTimeout', 1, report, LONGEST_TIMER),
+    shutdownTimeout: atLeast(
+      relay.shutdownTimeout ?? '10s',
+      'relay.shutdownTimeout',
+      0,
+      report,
+      LONGEST_TIMER,
+    ),
+  };
+  return transport && retry && { ...resolved, retry, transport };
+}
+
+function transportOf(
+  { transport, client, relay }: SagaMessagingModuleOptions,
+  report: Report,
+): MessageTransport | undefined {
+  if (transport !== undefined && client !== undefined) {
+    report('both transport and client are given', 'give one of them');
+  } else if (transport !== undefined) {
+    if (typeof (transport as Partial<MessageTransport> | null)?.send === 'function') return transport;
+    report(`transport is ${shown(transport)}`, 'give an object with send(message)');
+  } else if (client !== undefined) {
+    if (typeof (client as Partial<EventClient> | null)?.emit === 'function')
+      return new ClientProxyTransport(client);
+    report(`client is ${shown(client)}`, 'give a ClientProxy of @nestjs/microservices');
+  } else if (relay !== false) {
+    report('there is no transport', 'give client or transport, or relay: false if another process sends');
+  }
+  return undefined;
+}
+
+function atLeast(value: Duration, name: string, least: number, report: Report, longest?: number): number {
+  const read = readDuration(value, name, longest);
+  if (typeof read !== 'number') report(read.problem, read.mend);
+  else if (read < least) report(`${name} is ${shown(value)}`, `give at least ${least} ms`);
+  else return read;
+  return least;
+}

@@ -1,0 +1,127 @@
+import { hostname } from 'node:os';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type BeforeApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { v4 as uuid } from 'uuid';
+import { SagaPoller } from '../nest/saga.poller.js';
+import { applicationDataSource } from '../nest/application-data-source.js';
+import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { checkMigrated, MESSAGING_NEEDS, migrate } from '../store/postgres/migrate.js';
+import { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
+import { PostgresInbox } from '../store/postgres/postgres-inbox.js';
+import { PostgresOutbox } from '../store/postgres/postgres-outbox.js';
+import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
+import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
+import {
+  type ResolvedMessagingOptions,
+  type SagaMessagingModuleOptions,
+  withMessagingDefaults,
+} from './messaging.options.js';
+import { Relay } from './relay.js';
+import { Retention } from './retention.js';
+
+/** The name of the poll among the application's scheduled intervals. */
+export const RELAY_POLL_INTERVAL = 'saga:relay';
+
+/** While hints arrive, only every so many polls look. */
+const POLLS_WHILE_LISTENING = 5;
+
+/** What runs once the application does. */
+export interface Messaging {
+  readonly options: ResolvedMessagingOptions;
+  readonly outbox: PostgresOutbox;
+  readonly inbox: PostgresInbox;
+  readonly retention: Retention;
+  readonly relay?: Relay;
+  readonly wakeup?: ListenWakeup;
+  /** Tells every relay that there may be something to send. */
+  readonly announce: () => Promise<void>;
+}
+
+/**
+ * Wires the outbox and the inbox into the application's life: tables are made when modules are initialised, the relay
+ * starts once the application has, and ends before the connections are closed.
+ */
+@Injectable()
+export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly log = new Logger('SagaMessagingModule');
+  private readonly options: ResolvedMessagingOptions;
+  private set: Promise<Messaging> | undefined;
+  private polls = 0;
+
+  constructor(
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions | undefined,
+    @Inject(SagaPoller) private readonly poller: SagaPoller,
+    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+  ) {
+    this.options = withMessagingDefaults(options ?? {});
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.ready();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { relay, wakeup, retention, options } = await this.ready();
+    retention.start();
+    if (!relay || !wakeup || !options.relay) return;
+    relay.start();
+    await wakeup.start(({ type }) => {
+      if (type === 'published' || type === 'missed') relay.look();
+    });
+    this.poller.start(
+      options.relay.pollInterval,
+      () => {
+        this.polls += 1;
+        if (!wakeup.listening || this.polls % POLLS_WHILE_LISTENING === 0) relay.look();
+      },
+      RELAY_POLL_INTERVAL,
+    );
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.poller.stop(RELAY_POLL_INTERVAL);
+    if (!this.set) return;
+    const { relay, wakeup, retention, options } = await this.set;
+    await Promise.all([relay?.stop(), wakeup?.stop(), retention.stop()]);
+    await options.relay?.transport.close?.();
+  }
+
+  /** Messages may be published from the first hook of any provider, so whoever comes first sets things up. */
+  ready(): Promise<Messaging> {
+    this.set ??= this.setUp();
+    return this.set;
+  }
+
+  private async setUp(): Promise<Messaging> {
+    const { options, log } = this;
+    const { schema } = options;
+    const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaMessagingModule');
+    const dataSource = await createSagaDataSource(application, schema, {
+      entities: () => [],
+      migrations: messagingMigrations,
+    });
+    await (options.migrate ? migrate : checkMigrated)(dataSource, schema, MESSAGING_NEEDS);
+    const outbox = new PostgresOutbox(dataSource, schema);
+    const inbox = new PostgresInbox(dataSource, schema);
+    const channel = wakeupChannel(schema);
+    const notify = (name: string, payload: string) =>
+      dataSource.query('SELECT pg_notify($1, $2)', [name, payload]);
+    const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
+    const relay =
+      options.relay && new Relay(outbox, options.relay.transport, { ...options.relay, name }, log);
+    return {
+      ...{ options, outbox, inbox, relay },
+      retention: new Retention(outbox, inbox, options, this.poller, log),
+      wakeup: relay && new ListenWakeup(poolOf(application), channel, notify, log),
+      announce: () => outbox.announce(channel),
+    };
+  }
+}

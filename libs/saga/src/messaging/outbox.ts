@@ -1,0 +1,146 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { v7 as uuid } from 'uuid';
+import type { OutboxMessage } from '../definition/outbox-message.js';
+import { shown } from '../definition/shown-value.js';
+import { SagaStateError, SagaValidationError } from '../errors/saga-errors.js';
+import { type OutgoingMessage, outgoingMessage } from '../engine/outgoing-message.js';
+import { TRACEPARENT, traceOf, traceparentOf } from '../engine/trace-context.js';
+import { readOptions } from '../nest/call-options.js';
+import type { Page } from '../nest/saga-filter.js';
+import { isUuid } from '../nest/start-options.js';
+import type { DeadMessage as StoredDeadMessage } from '../store/postgres/postgres-outbox.js';
+import { handledMessage } from './handled-message.js';
+import { MessagingRuntime } from './messaging.runtime.js';
+import { SAGA_ID } from './signal-reply.js';
+
+/** A message that the broker refused as often as it is tried. Later messages of its topic and key wait behind it. */
+export interface DeadMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly key: string;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attempts: number;
+  /** Why the last attempt failed. */
+  readonly error: string;
+  readonly createdAt: Date;
+  readonly deadAt: Date;
+}
+
+export interface DeadMessagesFilter {
+  /** 1 to 1,000; default 50. */
+  limit?: number;
+  /** `next` of the page before. */
+  cursor?: string;
+}
+
+const LONGEST_PAGE = 1_000;
+
+/** Messages that are sent if, and only if, a transaction commits. */
+@Injectable()
+export class Outbox {
+  constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
+
+  /**
+   * Stores messages in the manager's transaction. They are sent after its commit, at least once, in this order per topic
+   * and key; without that commit, never. Without a key a message is in no order with others. While a message is being
+   * handled (`@DurableEvent`, `@SagaReply`), its trace goes on.
+   * @returns their ids, which their receivers see
+   * @throws SagaPayloadError naming the path of what cannot be sent; nothing is stored then
+   */
+  async publish(
+    manager: EntityManager,
+    messages: OutboxMessage | readonly OutboxMessage[],
+  ): Promise<string[]> {
+    return this.store(manager, messages, {});
+  }
+
+  /**
+   * In a handler: as `publish`, to the saga that the handled message came from: with its `saga-id` and trace, and with
+   * the saga's id as the key. `@SagaReply` takes it there.
+   * @throws SagaStateError when no message of a saga is being handled
+   */
+  async reply(manager: EntityManager, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
+    const saga = handledMessage()?.headers[SAGA_ID];
+    if (saga === undefined)
+      throw new SagaStateError(
+        `reply(): ${handledMessage() ? `the message being handled has no ${SAGA_ID} header` : 'no message is being handled'}. ` +
+          `Call it in a handler of @DurableEvent for messages of sagas, or publish() with a header of your own.`,
+      );
+    return this.store(manager, messages, { [SAGA_ID]: saga });
+  }
+
+  /** Messages that were given up, the oldest first. */
+  async dead(filter?: DeadMessagesFilter): Promise<Page<DeadMessage>> {
+    const { limit = 50, cursor } = readOptions('dead(): filter', filter, ['limit', 'cursor']);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE)
+      throw new SagaValidationError(
+        `dead(): limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}.`,
+      );
+    const { outbox } = await this.runtime.ready();
+    const rows = await outbox.dead(limit, cursor === undefined ? undefined : readCursor(cursor));
+    const last = rows.at(-1);
+    return {
+      items: rows.map(shownDead),
+      next: rows.length === limit && last ? `${last.deadAtText}~${last.id}` : undefined,
+    };
+  }
+
+  /** Sends dead messages again, with all their attempts, and then what waits behind them. @returns how many were dead */
+  async requeue(ids: readonly string[]): Promise<number> {
+    const { outbox, announce } = await this.runtime.ready();
+    const requeued = await outbox.requeue(readIds(ids, 'requeue'));
+    await announce();
+    return requeued;
+  }
+
+  /** Deletes dead messages, and sends what waits behind them. @returns how many were dead */
+  async discard(ids: readonly string[]): Promise<number> {
+    const { outbox, announce } = await this.runtime.ready();
+    const discarded = await outbox.discard(readIds(ids, 'discard'));
+    await announce();
+    return discarded;
+  }
+
+  private async store(
+    manager: EntityManager,
+    given: OutboxMessage | readonly OutboxMessage[],
+    headers: Record<string, string>,
+  ): Promise<string[]> {
+    const { outbox, options } = await this.runtime.ready();
+    const many = Array.isArray(given);
+    const messages = (many ? given : [given]) as readonly OutboxMessage[];
+    const trace = traceOf(handledMessage()?.headers[TRACEPARENT]);
+    const stored = messages.map((message, n) => {
+      const id = uuid();
+      const traced = { ...headers, [TRACEPARENT]: traceparentOf(trace ?? id.replaceAll('-', ''), id) };
+      const what = many ? `messages[${n}]` : 'message';
+      const defaults = { key: headers[SAGA_ID] ?? id, headers: traced };
+      const outgoing: OutgoingMessage = outgoingMessage(message, what, options.maxPayloadBytes, defaults);
+      return { id, ...outgoing };
+    });
+    await outbox.publish(manager, stored);
+    return stored.map(({ id }) => id);
+  }
+}
+
+function shownDead({ payload, ...message }: StoredDeadMessage): DeadMessage {
+  const { deadAtText: _, ...rest } = message;
+  return { ...rest, payload: JSON.parse(payload) as unknown };
+}
+
+function readCursor(cursor: string): { deadAt: string; id: string } {
+  const [deadAt = '', id = ''] = typeof cursor === 'string' ? cursor.split('~', 2) : [];
+  if (!isUuid(id) || Number.isNaN(Date.parse(deadAt)))
+    throw new SagaValidationError(
+      `dead(): cursor is ${shown(cursor)}; give the \`next\` of the page before.`,
+    );
+  return { deadAt, id };
+}
+
+function readIds(ids: readonly string[], call: string): readonly string[] {
+  if (Array.isArray(ids) && ids.every(isUuid)) return ids;
+  throw new SagaValidationError(`${call}(): ids are ${shown(ids)}; give an array of the ids of messages.`);
+}

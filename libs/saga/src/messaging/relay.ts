@@ -1,0 +1,265 @@
+import type { EngineLog } from '../engine/engine-log.js';
+import { type ResolvedRetryPolicy, retryDelay } from '../definition/retry-policy.js';
+import { cut } from '../definition/shown-value.js';
+import type {
+  FailedMessage,
+  PostgresOutbox,
+  Settlement,
+  Taken,
+  TakenMessage,
+} from '../store/postgres/postgres-outbox.js';
+import { transientWait } from '../engine/transient-wait.js';
+import { LaneLeases } from './lane-leases.js';
+import type { MessageTransport } from './message-transport.js';
+import { type Failure, sendInOrder, type SendReport, type Taking } from './send-in-order.js';
+
+export interface RelaySettings {
+  /** Names the relay among all. */
+  readonly name: string;
+  /** Messages taken at once. */
+  readonly batch: number;
+  /** Batches under way at once. */
+  readonly concurrency: number;
+  /** Milliseconds. */
+  readonly lease: number;
+  /** Milliseconds that the broker may take for a message. */
+  readonly sendTimeout: number;
+  /** Of messages that the broker refuses. */
+  readonly retry: ResolvedRetryPolicy;
+  /** Milliseconds that what is under way may take when the application stops. */
+  readonly shutdownTimeout: number;
+}
+
+/** Lanes taken at once; the rest is left to others. */
+const LANES_AT_ONCE = 8;
+/** While the broker is out of order, so many messages ask whether it is back. */
+const PROBE = { messages: 10, lanes: 1 };
+/** Waits (ms) while the broker is out of order. */
+const OUTAGE_FIRST = 200;
+const OUTAGE_LONGEST = 5_000;
+/** A message that failed beside others that did not, but was not refused, is due again after (ms). */
+const SUSPECT_AGAIN = 1_000;
+/**
+ * Looks (ms) after the last message was found: a transaction that began to publish while relays were busy wakes nobody
+ * (publish.function.ts), and may commit a little later.
+ */
+const LOOKS_AGAIN = [10, 30, 100, 300, 1_000];
+/** Of an error, so many characters are kept. */
+const LONGEST_ERROR = 2_000;
+
+/**
+ * Sends what is in the outbox, at least once, in order per topic and key, beside other relays.
+ *
+ * A turn takes some lanes with their messages, sends them, and settles: two statements for a batch, and no transaction
+ * in between. Whatever happens in between, the messages are still there, and the lanes free once their lease is over.
+ */
+export class Relay {
+  private readonly turns = new Set<Promise<void>>();
+  private readonly taking: Taking = { count: 0 };
+  private readonly leases: LaneLeases;
+  /** Outages in a row. */
+  private outages = 0;
+  private failures = 0;
+  private pausedUntil = 0;
+  private wake: NodeJS.Timeout | undefined;
+  private wakeAt = Infinity;
+  private looks = LOOKS_AGAIN.length;
+  private running = false;
+  private abandoned = false;
+  private anew = false;
+
+  constructor(
+    private readonly outbox: PostgresOutbox,
+    private readonly transport: MessageTransport,
+    private readonly settings: RelaySettings,
+    private readonly log: EngineLog,
+  ) {
+    this.leases = new LaneLeases(outbox, settings.lease);
+  }
+
+  start(): void {
+    this.running = true;
+    this.look();
+  }
+
+  /** There may be something to send. */
+  look(): void {
+    this.looks = 0;
+    this.begin();
+  }
+
+  /** Lets what is under way end, in time; what is not sent by then is left to others. */
+  async stop(): Promise<void> {
+    this.running = false;
+    clearTimeout(this.wake);
+    const late = setTimeout(() => (this.abandoned = true), this.settings.shutdownTimeout);
+    const timeUp = new Promise<void>((resolve) =>
+      setTimeout(resolve, this.settings.shutdownTimeout + 1_000).unref(),
+    );
+    await Promise.race([Promise.all(this.turns), timeUp]);
+    clearTimeout(late);
+    this.leases.stop();
+  }
+
+  private begin(): void {
+    if (!this.running) return;
+    const pause = this.pausedUntil - performance.now();
+    if (pause > 0) return this.lookIn(pause);
+    if (this.turns.size >= this.room) {
+      this.anew = true;
+      return;
+    }
+    const turn = this.turn().finally(() => {
+      this.turns.delete(turn);
+      if (this.anew) {
+        this.anew = false;
+        this.begin();
+      }
+    });
+    this.turns.add(turn);
+  }
+
+  /** While the broker is out of order one asks for all. */
+  private get room(): number {
+    return this.outages > 0 || this.failures > 0 ? 1 : this.settings.concurrency;
+  }
+
+  private async turn(): Promise<void> {
+    try {
+      const most = this.outages > 0 ? PROBE : { messages: this.settings.batch, lanes: LANES_AT_ONCE };
+      const asked = performance.now();
+      const taken = await this.outbox.take(this.settings.name, this.settings.lease, most);
+      this.databaseAnswers();
+      if (!taken.found) return this.lookAgain();
+      // Others of this process may find more, meanwhile.
+      this.looks = 0;
+      if (this.outages === 0) queueMicrotask(() => this.begin());
+      await this.relay(taken, asked);
+      this.begin();
+    } catch (error) {
+      this.databaseFailed(error as Error);
+    }
+  }
+
+  private async relay(taken: Taken, asked: number): Promise<void> {
+    if (taken.messages.length === 0) return;
+    const lease = this.leases.hold(taken.lanes, asked);
+    try {
+      const messages = taken.messages.map((message) => ({ ...message, headers: headersOf(message) }));
+      const report = await sendInOrder(messages, {
+        transport: this.transport,
+        timeout: this.settings.sendTimeout,
+        taking: this.taking,
+        goesOn: () => !this.abandoned && lease.isHeld(),
+      });
+      const settlement = this.settlementOf(report);
+      await this.persistently(() => this.outbox.settle(taken.lanes, settlement));
+    } finally {
+      lease.release();
+    }
+  }
+
+  private settlementOf(report: SendReport<TakenMessage>): Settlement {
+    const outage = report.sent.length === 0 && report.failed.some(({ refused }) => !refused);
+    if (outage) this.outageBegan(report.failed[0]!);
+    else if (report.sent.length > 0) this.outageEnded();
+    // A broker that is out of order says nothing about messages: they stay as they are.
+    const failed = report.failed.filter(({ refused }) => refused || !outage);
+    const told = new Set(failed.map(({ message }) => lineOf(message)));
+    const behind = report.behind.filter((message) => told.has(lineOf(message)));
+    const sent = new Set(report.sent);
+    const [failures, held] = [failed.map((failure) => this.failedMessage(failure)), new Set(behind)];
+    const settled = new Set<TakenMessage>([...sent, ...held, ...failed.map(({ message }) => message)]);
+    const unfinished = new Set<number>();
+    for (const message of [...report.failed.map((one) => one.message), ...report.behind, ...report.left])
+      if (!settled.has(message)) unfinished.add(message.lane);
+    return { sent: report.sent.map(idOf), failed: failures, behind: behind.map(idOf), unfinished };
+  }
+
+  private failedMessage({ message, error, refused }: Failure<TakenMessage>): FailedMessage {
+    const { retry } = this.settings;
+    const told = {
+      id: message.id,
+      error: cut(`${error.name}: ${error.message}`.replaceAll('\0', '\u2400'), LONGEST_ERROR),
+    };
+    if (!refused) {
+      this.lookIn(SUSPECT_AGAIN);
+      return { ...told, attempts: message.attempts, retryIn: SUSPECT_AGAIN };
+    }
+    const attempts = message.attempts + 1;
+    if (attempts >= retry.attempts) {
+      this.log.error(
+        `Message ${message.id} to '${message.topic}' (key '${message.key}') is dead after ${attempts} attempt(s): ` +
+          `${error.message}. Later messages of its key wait until it is requeued or discarded`,
+      );
+      return { ...told, attempts };
+    }
+    const retryIn = retryDelay(retry, attempts, Math.random());
+    this.lookIn(retryIn);
+    return { ...told, attempts, retryIn };
+  }
+
+  private outageBegan({ error }: Failure<TakenMessage>): void {
+    if (this.outages === 0) this.log.warn(`The broker takes no messages, trying again: ${error.message}`);
+    const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + Math.random() / 2);
+    this.outages += 1;
+    this.pausedUntil = performance.now() + wait;
+  }
+
+  private outageEnded(): void {
+    if (this.outages > 0) this.log.log('The broker takes messages again');
+    this.outages = 0;
+  }
+
+  private databaseFailed(error: Error): void {
+    if (this.failures === 0) this.log.warn(`The outbox cannot be read, trying again: ${error.message}`);
+    this.pausedUntil = performance.now() + transientWait(this.failures, Math.random());
+    this.failures += 1;
+    this.begin();
+  }
+
+  private databaseAnswers(): void {
+    if (this.failures > 0) this.log.log('The outbox can be read again');
+    this.failures = 0;
+  }
+
+  /** What was sent is to be known as sent, or it would be sent again. */
+  private async persistently(settle: () => Promise<void>): Promise<void> {
+    const until = performance.now() + this.settings.lease;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await settle();
+      } catch (error) {
+        if (!this.outbox.isTransient(error) || performance.now() > until || this.abandoned) throw error;
+        await new Promise((resolve) => setTimeout(resolve, transientWait(tries, Math.random())));
+      }
+    }
+  }
+
+  private lookAgain(): void {
+    const wait = LOOKS_AGAIN[this.looks];
+    if (wait === undefined) return;
+    this.looks += 1;
+    this.lookIn(wait);
+  }
+
+  private lookIn(ms: number): void {
+    const at = performance.now() + ms;
+    if (!this.running || at >= this.wakeAt) return;
+    clearTimeout(this.wake);
+    this.wakeAt = at;
+    this.wake = setTimeout(() => {
+      this.wakeAt = Infinity;
+      this.begin();
+    }, ms);
+    this.wake.unref();
+  }
+}
+
+/** What a message goes with, its own included. */
+function headersOf({ id, type, key, headers }: TakenMessage): Record<string, string> {
+  return { ...headers, id, type, key };
+}
+
+const idOf = ({ id }: TakenMessage): string => id;
+const lineOf = ({ topic, key }: TakenMessage): string => `${topic}\0${key}`;

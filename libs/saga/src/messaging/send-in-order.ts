@@ -1,0 +1,111 @@
+import { MessageRefusedError } from '../errors/saga-errors.js';
+import type { MessageTransport, RelayedMessage } from './message-transport.js';
+
+/** What became of some messages. */
+export interface SendReport<M> {
+  readonly sent: M[];
+  readonly failed: Failure<M>[];
+  /** Not sent, since one before them with their topic and key failed. */
+  readonly behind: M[];
+  /** Not sent, since there was no time left. */
+  readonly left: M[];
+}
+
+export interface Failure<M> {
+  readonly message: M;
+  readonly error: Error;
+  /** The broker does not want this message; it is not the broker that is in trouble. */
+  readonly refused: boolean;
+}
+
+/** Messages that the broker took, of all that are sent by this process. */
+export interface Taking {
+  count: number;
+}
+
+export interface SendOptions {
+  readonly transport: MessageTransport;
+  /** Milliseconds that the broker may take for a message. */
+  readonly timeout: number;
+  readonly taking: Taking;
+  /** May another one be sent? */
+  readonly goesOn: () => boolean;
+}
+
+/** Says that nobody knows: a broker that hangs is in trouble, whatever else it took. */
+class SendTimeoutError extends Error {}
+
+/**
+ * Sends messages, each after the one before it with its topic and key was taken, and all keys side by side. Only one of
+ * a key is under way at a time: with several, a later one could be taken where an earlier one is refused.
+ */
+export async function sendInOrder<M extends RelayedMessage>(
+  messages: readonly M[],
+  options: SendOptions,
+): Promise<SendReport<M>> {
+  const { taking } = options;
+  const report: SendReport<M> = { sent: [], failed: [], behind: [], left: [] };
+  const failures: { message: M; error: Error; takenBefore: number }[] = [];
+  const sendLine = async (line: readonly M[]): Promise<void> => {
+    for (const [n, message] of line.entries()) {
+      if (!options.goesOn()) return void report.left.push(...line.slice(n));
+      try {
+        await inTime(options.transport, message, options.timeout);
+      } catch (error) {
+        failures.push({ message, error: asError(error), takenBefore: taking.count });
+        return void report.behind.push(...line.slice(n + 1));
+      }
+      taking.count += 1;
+      report.sent.push(message);
+    }
+  };
+  await Promise.all([...linesOf(messages).values()].map(sendLine));
+  // What was under way when the broker went down fails together, and nothing is taken after that.
+  for (const { message, error, takenBefore } of failures) {
+    const refused = isRefusal(error) || (taking.count > takenBefore && !(error instanceof SendTimeoutError));
+    report.failed.push({ message, error, refused });
+  }
+  return report;
+}
+
+function linesOf<M extends RelayedMessage>(messages: readonly M[]): Map<string, M[]> {
+  const lines = new Map<string, M[]>();
+  for (const message of messages) {
+    // NUL is in neither.
+    const name = `${message.topic}\0${message.key}`;
+    const line = lines.get(name);
+    if (line) line.push(message);
+    else lines.set(name, [message]);
+  }
+  return lines;
+}
+
+function inTime(transport: MessageTransport, message: RelayedMessage, timeout: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new SendTimeoutError(`The broker did not confirm the message within ${timeout} ms`)),
+      timeout,
+    );
+    const settle = (end: () => void) => {
+      clearTimeout(timer);
+      end();
+    };
+    // A transport may also throw at once.
+    new Promise<void>((sent) => sent(transport.send(message))).then(
+      () => settle(resolve),
+      (error: unknown) => settle(() => reject(asError(error))),
+    );
+  });
+}
+
+/** By its code, since it may come from another copy of this package. */
+function isRefusal(error: Error): boolean {
+  return (
+    error instanceof MessageRefusedError || (error as { code?: unknown }).code === 'SAGA_MESSAGE_REFUSED'
+  );
+}
+
+/** Nest's clients reject with strings as well. */
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

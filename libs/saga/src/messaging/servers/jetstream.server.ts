@@ -1,0 +1,202 @@
+import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/duration.js';
+import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { serializeError } from '../../engine/serialize-error.js';
+import { ensureStream, type JetStreamStream } from '../transports/jetstream-stream.js';
+import {
+  type ConsumerMessages,
+  type JetStreamManager,
+  type JetStreamMessage,
+  loadJetStream,
+  loadNats,
+  type NatsConnection,
+  type NatsConnectionOptions,
+} from '../transports/nats-packages.js';
+import { JetStreamContext } from './jetstream.context.js';
+import { runHandler } from './run-handler.js';
+
+export interface JetStreamServerOptions {
+  /** As `connect` of `@nats-io/transport-node` takes them. */
+  readonly connection?: NatsConnectionOptions;
+  /** The stream, made if it is not there. */
+  readonly stream: JetStreamStream;
+  /** The durable consumer's name: processes that share it share the messages, each of which goes to one of them. */
+  readonly consumer: string;
+  /** Messages handled at once by this process; default 100. 1 keeps the order of the stream, with one process. */
+  readonly concurrency?: number;
+  /** A message is delivered again when nothing was heard of it for so long; renewed while it is handled. Default `'30s'`. */
+  readonly ackWait?: Duration;
+  /** After a handler threw, the message comes back after this time; default `'1s'`. */
+  readonly redeliverAfter?: Duration;
+  /** Further settings of the consumer, as `consumers.add` of `@nats-io/jetstream` takes them. */
+  readonly consumerConfig?: object;
+}
+
+const RETRY = 1_000;
+const NANOSECONDS = 1_000_000;
+
+/**
+ * A transport strategy over NATS JetStream: `app.connectMicroservice({ strategy: new JetStreamServer({ … }) })`. A durable
+ * pull consumer of the stream gets what the application's event handlers listen to. A message is acknowledged after its
+ * handlers have resolved, and comes back when one threw. Needs `@nats-io/transport-node` and `@nats-io/jetstream`.
+ */
+export class JetStreamServer extends Server implements CustomTransportStrategy {
+  override readonly transportId = Symbol.for('nestjs-durable-saga:jetstream');
+  /** Nest would tell of a failure that is handled here. */
+  override readonly propagatesEventHandlerErrors = true;
+  private readonly ackWait: number;
+  private readonly redeliverAfter: number;
+  private readonly concurrency: number;
+  private connection: NatsConnection | undefined;
+  private messages: ConsumerMessages | undefined;
+  private readonly underWay = new Set<Promise<void>>();
+  /** Does the server leave out what nobody listens to? */
+  private filters = true;
+  private closed = false;
+
+  /** @throws SagaConfigurationError, SagaValidationError when an option cannot work */
+  constructor(private readonly settings: JetStreamServerOptions) {
+    super();
+    this.ackWait = toMilliseconds(settings.ackWait ?? '30s', 'JetStreamServer: ackWait', LONGEST_TIMER);
+    this.redeliverAfter = toMilliseconds(
+      settings.redeliverAfter ?? '1s',
+      'JetStreamServer: redeliverAfter',
+      LONGEST_TIMER,
+    );
+    this.concurrency = settings.concurrency ?? 100;
+    if (!Number.isInteger(this.concurrency) || this.concurrency < 1)
+      throw new SagaConfigurationError(
+        `JetStreamServer: concurrency is ${String(settings.concurrency)}; give a whole number from 1.`,
+      );
+  }
+
+  async listen(callback: (error?: unknown) => void): Promise<void> {
+    try {
+      const [{ connect }, { jetstreamManager }] = await Promise.all([loadNats(), loadJetStream()]);
+      this.connection = await connect({ maxReconnectAttempts: -1, ...this.settings.connection });
+      const manager = await jetstreamManager(this.connection);
+      await ensureStream(manager, this.settings.stream);
+      await this.ensureConsumer(manager);
+      void this.consume();
+      callback();
+    } catch (error) {
+      callback(error);
+    }
+  }
+
+  /** Lets what is being handled end. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.messages?.close();
+    await Promise.all(this.underWay);
+    await this.connection?.drain();
+  }
+
+  on(): never {
+    throw new Error('JetStreamServer has no events; unwrap() gives the connection, which has a status().');
+  }
+
+  unwrap<T>(): T {
+    if (!this.connection) throw new Error('JetStreamServer is not connected yet.');
+    return this.connection as T;
+  }
+
+  private async ensureConsumer(manager: JetStreamManager): Promise<void> {
+    const subjects = [...this.messageHandlers.keys()];
+    const [only] = subjects;
+    const filter = subjects.length === 1 ? { filter_subject: only } : { filter_subjects: subjects };
+    try {
+      await this.makeConsumer(manager, filter);
+    } catch (error) {
+      // Servers before 2.10 know one subject only, or all: what nobody listens to is acknowledged here.
+      if (subjects.length === 1 || !/filter_subjects/.test((error as Error).message)) throw error;
+      await this.makeConsumer(manager, {});
+      this.filters = false;
+    }
+  }
+
+  private async makeConsumer(manager: JetStreamManager, filter: object): Promise<void> {
+    const { stream, consumer, consumerConfig } = this.settings;
+    const config = { ...consumerConfig, ...filter, ack_wait: this.ackWait * NANOSECONDS };
+    const there = await manager.consumers.info(stream.name, consumer).catch((error: unknown) => {
+      if ((error as { status?: unknown }).status === 404) return undefined;
+      throw error;
+    });
+    if (there) return void (await manager.consumers.update(stream.name, consumer, config));
+    await manager.consumers.add(stream.name, {
+      ...{ durable_name: consumer, ack_policy: 'explicit', deliver_policy: 'all' },
+      ...config,
+    });
+  }
+
+  private async consume(): Promise<void> {
+    const { jetstream } = await loadJetStream();
+    const { stream, consumer } = this.settings;
+    while (!this.closed) {
+      try {
+        const client = jetstream(this.connection!);
+        const source = await client.consumers.get(stream.name, consumer);
+        this.messages = await source.consume({ max_messages: this.concurrency });
+        for await (const message of this.messages) {
+          const handled: Promise<void> = this.handle(message).finally(() => this.underWay.delete(handled));
+          this.underWay.add(handled);
+          if (this.underWay.size >= this.concurrency) await Promise.race(this.underWay);
+        }
+      } catch (error) {
+        if (!this.closed)
+          this.logger.error(`Consuming '${stream.name}' failed: ${serializeError(error).message}`);
+      }
+      if (!this.closed) await new Promise((resolve) => setTimeout(resolve, RETRY));
+    }
+  }
+
+  private async handle(message: JetStreamMessage): Promise<void> {
+    const working = setInterval(() => message.working(), this.ackWait / 2);
+    try {
+      await this.runHandlers(message);
+      message.ack();
+    } catch (error) {
+      const { message: reason, stack } = serializeError(error);
+      this.logger.error(`Handling a message of '${message.subject}' failed, it comes back: ${reason}`, stack);
+      message.nak(this.redeliverAfter);
+    } finally {
+      clearInterval(working);
+    }
+  }
+
+  private async runHandlers(message: JetStreamMessage): Promise<void> {
+    const handler = this.handlerOf(message.subject);
+    if (!handler && !this.filters) return;
+    if (!handler) throw new Error(`No handler listens to '${message.subject}'`);
+    const context = new JetStreamContext([message]);
+    await runHandler(handler as never, dataOf(message), context, (work) =>
+      this.runWithProcessingHooks(context, work),
+    );
+  }
+
+  private handlerOf(subject: string) {
+    const exact = this.getHandlerByPattern(subject);
+    if (exact) return exact;
+    for (const [pattern, handler] of this.messageHandlers) if (matches(pattern, subject)) return handler;
+    return undefined;
+  }
+}
+
+function dataOf({ data }: JetStreamMessage): unknown {
+  const text = Buffer.from(data).toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** NATS's wildcards: `*` is one token, `>` is all that follow. */
+function matches(pattern: string, subject: string): boolean {
+  const tokens = subject.split('.');
+  for (const [n, wanted] of pattern.split('.').entries()) {
+    if (wanted === '>') return tokens.length > n;
+    if (tokens[n] === undefined || (wanted !== '*' && wanted !== tokens[n])) return false;
+  }
+  return pattern.split('.').length === tokens.length;
+}

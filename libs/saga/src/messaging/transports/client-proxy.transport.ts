@@ -1,0 +1,61 @@
+import { ClientKafka, ClientMqtt, ClientNats, ClientRMQ } from '@nestjs/microservices';
+import type { MessageTransport, RelayedMessage } from '../message-transport.js';
+import { KafkaSender } from './kafka-sender.js';
+import { MqttSender } from './mqtt-sender.js';
+import { NatsSender } from './nats-sender.js';
+import { RmqSender } from './rmq-sender.js';
+import { emitted, type EventClient } from './emitted.js';
+import { envelopeOf } from './envelope.js';
+
+/** How messages are sent by one kind of client. */
+export interface ClientSender {
+  send(message: RelayedMessage): Promise<void>;
+}
+
+/**
+ * Sends through a client of `@nestjs/microservices`, as far as the broker goes:
+ *
+ * - `ClientRMQ`: persistent, with publisher confirms; a message that no queue takes is refused. Headers are native.
+ * - `ClientKafka`: the message's key is the record's; acknowledged by the brokers (`acks`). Headers are native.
+ * - `ClientMqtt`: with QoS 1, acknowledged. MQTT 5: headers are user properties; MQTT 3.1.1: an envelope.
+ * - `ClientNats`: core NATS stores nothing: whoever is not there misses it. Use `JetStreamTransport`. Headers are native.
+ * - `ClientRedis`: publish/subscribe stores nothing either. An envelope.
+ * - any other: an envelope `{ id, type, key, headers, payload }`, emitted.
+ *
+ * Handlers in Nest applications take them with `@DurableEvent(topic)`.
+ */
+export class ClientProxyTransport implements MessageTransport {
+  private readonly sender: ClientSender;
+
+  constructor(
+    private readonly client: EventClient,
+    /** Close the client when the application stops; default true. */
+    private readonly options: { readonly close?: boolean } = {},
+  ) {
+    this.sender = senderOf(client);
+  }
+
+  send(message: RelayedMessage): Promise<void> {
+    return this.sender.send(message);
+  }
+
+  async close(): Promise<void> {
+    if (this.options.close !== false) await this.client.close();
+  }
+}
+
+function senderOf(client: EventClient): ClientSender {
+  if (client instanceof ClientRMQ) return new RmqSender(client);
+  if (client instanceof ClientKafka) return new KafkaSender(client);
+  if (client instanceof ClientMqtt) return new MqttSender(client);
+  if (client instanceof ClientNats) return new NatsSender(client);
+  return new EnvelopeSender(client);
+}
+
+class EnvelopeSender implements ClientSender {
+  constructor(private readonly client: EventClient) {}
+
+  async send(message: RelayedMessage): Promise<void> {
+    await emitted(this.client, message.topic, envelopeOf(message));
+  }
+}

@@ -1,0 +1,81 @@
+import { MessageRefusedError } from '../../errors/saga-errors.js';
+import type { MessageTransport, RelayedMessage } from '../message-transport.js';
+import { ensureStream, type JetStreamStream } from './jetstream-stream.js';
+import {
+  type JetStreamClient,
+  loadJetStream,
+  loadNats,
+  type NatsConnection,
+  type NatsConnectionOptions,
+} from './nats-packages.js';
+
+export interface JetStreamTransportOptions {
+  /** As `connect` of `@nats-io/transport-node` takes them. */
+  readonly connection?: NatsConnectionOptions;
+  /** The stream that takes the messages, made if it is not there; without, it has to be there. */
+  readonly stream?: JetStreamStream;
+}
+
+/** Error codes of JetStream that are about the message: larger than the stream takes, or than the account may send. */
+const REFUSALS = [10054, 10097];
+
+/**
+ * Sends to NATS JetStream: the topic is the subject, the payload is the message's data (JSON), headers are native, and
+ * the message's id is `Nats-Msg-Id`, so that a message sent twice within the stream's duplicate window is stored once.
+ * Needs `@nats-io/transport-node` and `@nats-io/jetstream`.
+ */
+export class JetStreamTransport implements MessageTransport {
+  private connected: Promise<{ connection: NatsConnection; client: JetStreamClient }> | undefined;
+
+  constructor(private readonly options: JetStreamTransportOptions = {}) {}
+
+  async send({ id, topic, payload, headers }: RelayedMessage): Promise<void> {
+    const { client } = await this.connect();
+    const { headers: newHeaders } = await loadNats();
+    const native = newHeaders();
+    for (const [name, value] of Object.entries(headers)) native.set(name, value);
+    try {
+      await client.publish(topic, payload, { msgID: id, headers: native });
+    } catch (error) {
+      const { code, message = '' } = error as { code?: unknown; message?: string };
+      if (!REFUSALS.includes(code as number) && !/max_payload|maximum payload/i.test(message)) throw error;
+      throw new MessageRefusedError(`JetStream refused message ${id}: ${message}.`, { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    const { connected } = this;
+    this.connected = undefined;
+    await connected?.then(
+      ({ connection }) => connection.close(),
+      () => undefined,
+    );
+  }
+
+  private async connect() {
+    for (;;) {
+      const connected = (this.connected ??= this.open());
+      try {
+        const open = await connected;
+        if (!open.connection.isClosed()) return open;
+      } catch (error) {
+        if (this.connected === connected) this.connected = undefined;
+        throw error;
+      }
+      // Somebody closed it.
+      if (this.connected === connected) this.connected = undefined;
+    }
+  }
+
+  private async open() {
+    const [{ connect }, { jetstream, jetstreamManager }] = await Promise.all([loadNats(), loadJetStream()]);
+    const connection = await connect({ maxReconnectAttempts: -1, ...this.options.connection });
+    try {
+      if (this.options.stream) await ensureStream(await jetstreamManager(connection), this.options.stream);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return { connection, client: jetstream(connection) };
+  }
+}

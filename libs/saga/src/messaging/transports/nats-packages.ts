@@ -1,0 +1,102 @@
+import { SagaConfigurationError } from '../../errors/saga-errors.js';
+
+/** The part of NATS's packages that is used; by structure, so that who does not use NATS need not have its types. */
+export interface NatsHeaders {
+  set(name: string, value: string): void;
+  get(name: string): string;
+  keys(): string[];
+}
+
+export interface NatsConnection {
+  drain(): Promise<void>;
+  close(): Promise<void>;
+  isClosed(): boolean;
+  flush(): Promise<void>;
+}
+
+/** As `connect` of `@nats-io/transport-node` takes them. */
+export interface NatsConnectionOptions {
+  /** `host:port`, or several; default `localhost:4222`. */
+  readonly servers?: string | string[];
+  readonly user?: string;
+  readonly pass?: string;
+  readonly token?: string;
+  readonly [option: string]: unknown;
+}
+
+interface NatsPackage {
+  readonly connect: (options: object) => Promise<NatsConnection>;
+  readonly headers: () => NatsHeaders;
+}
+
+export interface JetStreamMessage {
+  readonly subject: string;
+  readonly headers?: NatsHeaders;
+  readonly data: Uint8Array;
+  /** Of its deliveries, the first included. */
+  readonly info: { readonly deliveryCount: number };
+  ack(): void;
+  ackAck(): Promise<boolean>;
+  nak(ms?: number): void;
+  working(): void;
+}
+
+export interface ConsumerMessages extends AsyncIterable<JetStreamMessage> {
+  close(): Promise<void | Error>;
+  status(): AsyncIterable<{ readonly type: string }>;
+}
+
+export interface JetStreamClient {
+  publish(
+    subject: string,
+    payload: string,
+    options: { msgID: string; headers: NatsHeaders; timeout?: number },
+  ): Promise<unknown>;
+  readonly consumers: {
+    get(
+      stream: string,
+      consumer: string,
+    ): Promise<{ consume(options: { max_messages: number }): Promise<ConsumerMessages> }>;
+  };
+}
+
+export interface JetStreamManager {
+  readonly streams: {
+    info(stream: string): Promise<{ config: { subjects: string[] } }>;
+    add(config: object): Promise<unknown>;
+    update(stream: string, config: object): Promise<unknown>;
+  };
+  readonly consumers: {
+    info(stream: string, consumer: string): Promise<unknown>;
+    add(stream: string, config: object): Promise<unknown>;
+    update(stream: string, consumer: string, config: object): Promise<unknown>;
+  };
+}
+
+interface JetStreamPackage {
+  readonly jetstream: (connection: NatsConnection) => JetStreamClient;
+  readonly jetstreamManager: (connection: NatsConnection) => Promise<JetStreamManager>;
+}
+
+/** @throws SagaConfigurationError when it is not installed */
+export const loadNats = once(
+  '@nats-io/transport-node',
+  () => import('@nats-io/transport-node') as Promise<unknown> as Promise<NatsPackage>,
+);
+
+/** @throws SagaConfigurationError when it is not installed */
+export const loadJetStream = once(
+  '@nats-io/jetstream',
+  () => import('@nats-io/jetstream') as Promise<unknown> as Promise<JetStreamPackage>,
+);
+
+function once<T>(name: string, load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () =>
+    (loaded ??= load().catch((error: unknown) => {
+      loaded = undefined;
+      throw new SagaConfigurationError(`${name} is needed for NATS, and not installed: npm install ${name}`, {
+        cause: error,
+      });
+    }));
+}

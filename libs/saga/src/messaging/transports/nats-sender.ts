@@ -1,0 +1,33 @@
+import { type ClientNats, NatsRecordBuilder } from '@nestjs/microservices';
+import type { RelayedMessage } from '../message-transport.js';
+import type { ClientSender } from './client-proxy.transport.js';
+import { emitted } from './emitted.js';
+import { loadNats, type NatsHeaders } from './nats-packages.js';
+
+/** The part of NATS's connection that is used. */
+interface Connection {
+  flush(): Promise<void>;
+}
+
+/**
+ * Core NATS: the client answers as soon as it has written to its buffer. So the server is asked for an answer (a flush),
+ * one for all that are sent at a time; after it the server has had the message, and has given it to whoever was there.
+ */
+export class NatsSender implements ClientSender {
+  private flushed: Promise<void> | undefined;
+
+  constructor(private readonly client: ClientNats) {}
+
+  async send({ topic, payload, headers }: RelayedMessage): Promise<void> {
+    const { headers: newHeaders } = await loadNats();
+    const native: NatsHeaders = newHeaders();
+    for (const [name, value] of Object.entries(headers)) native.set(name, value);
+    const record = new NatsRecordBuilder(JSON.parse(payload) as unknown).setHeaders(native).build();
+    await emitted(this.client, topic, record);
+    this.flushed ??= Promise.resolve().then(() => {
+      this.flushed = undefined;
+      return this.client.unwrap<Connection>().flush();
+    });
+    await this.flushed;
+  }
+}

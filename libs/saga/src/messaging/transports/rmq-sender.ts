@@ -1,0 +1,81 @@
+import { type ClientRMQ, RmqRecordBuilder } from '@nestjs/microservices';
+import { MessageRefusedError } from '../../errors/saga-errors.js';
+import type { RelayedMessage } from '../message-transport.js';
+import type { ClientSender } from './client-proxy.transport.js';
+import { emitted } from './emitted.js';
+
+/** The part of amqplib's channel that is listened to. */
+interface Channel {
+  on(event: 'return', listener: (message: ReturnedMessage) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+interface ReturnedMessage {
+  readonly fields: { readonly replyCode?: number; readonly replyText?: string };
+  readonly properties: { readonly messageId?: unknown };
+}
+
+/** That of amqp-connection-manager, which survives lost connections and makes a new channel on each. */
+interface ChannelWrapper {
+  addSetup(setup: (channel: Channel) => void): Promise<void>;
+}
+
+/**
+ * RabbitMQ, with publisher confirms: Nest's client has confirm channels (amqp-connection-manager's default), and resolves
+ * on the broker's confirm. What no queue takes is returned before that (`mandatory`), which is a refusal.
+ */
+export class RmqSender implements ClientSender {
+  private listensTo: ChannelWrapper | undefined;
+  private listening: Promise<void> | undefined;
+  private readonly returned = new Map<string, string>();
+
+  constructor(private readonly client: ClientRMQ) {}
+
+  async send({ id, type, topic, payload, headers }: RelayedMessage): Promise<void> {
+    await this.listen();
+    const record = new RmqRecordBuilder(JSON.parse(payload) as unknown).setOptions({
+      ...{ persistent: true, mandatory: true, messageId: id, type, contentType: 'application/json' },
+      headers: { ...headers },
+    });
+    try {
+      await emitted(this.client, topic, record.build());
+    } catch (error) {
+      if (!/nack/i.test((error as Error | undefined)?.message ?? '')) throw error;
+      throw new MessageRefusedError(`RabbitMQ refused message ${id}: ${(error as Error).message}.`, {
+        cause: error,
+      });
+    }
+    const reason = this.returned.get(id);
+    if (reason === undefined) return;
+    this.returned.delete(id);
+    throw new MessageRefusedError(
+      `RabbitMQ returned message ${id}: ${reason}. Nothing takes messages of '${topic}' there: declare the queue, or bind one.`,
+    );
+  }
+
+  /** A client that could not connect begins anew with another channel. */
+  private async listen(): Promise<void> {
+    if (this.channel !== undefined && this.channel === this.listensTo) return this.listening;
+    await this.client.connect();
+    const { channel } = this;
+    if (channel === undefined || channel === this.listensTo) return this.listening;
+    this.listensTo = channel;
+    this.listening = channel.addSetup((plain) => {
+      plain.on('return', ({ fields, properties }) => {
+        if (typeof properties.messageId === 'string')
+          this.returned.set(properties.messageId, `${fields.replyText ?? ''} (${fields.replyCode ?? '?'})`);
+      });
+      // The server closes a channel for good when it refuses what was asked on it; amqp-connection-manager would wait
+      // for a new connection that never comes.
+      plain.on('error', () => {
+        if (this.channel === channel) void this.client.close().catch(() => undefined);
+      });
+    });
+    await this.listening;
+  }
+
+  /** Protected in Nest's client, which has nothing else to listen to. */
+  private get channel(): ChannelWrapper | undefined {
+    return (this.client as unknown as { channel?: ChannelWrapper | null }).channel ?? undefined;
+  }
+}

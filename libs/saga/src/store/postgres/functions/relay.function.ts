@@ -1,0 +1,232 @@
+import { PINNED } from './pinned-plan.js';
+
+/** Of a lane, so many messages that are due again are looked at in a turn. */
+const DUE_AT_ONCE = 100;
+/** So many messages of a key's line are let go at once, so that the line behind a poisonous one may be of any length. */
+const LET_GO_AT_ONCE = 1_000;
+/** A lane with a backlog is read on from where its reader was, and from its beginning at least so often. */
+const FROM_START = `interval '1 second'`;
+
+/**
+ * The outbox as relays work on it.
+ *
+ * A lane (64 of them, by a hash of topic and key) is one relay's at a time, by a lease: no transaction is open while
+ * messages are under way (docs/decisions/006). Of a lane, messages are read in the order of seq. A message that could
+ * not be sent is `held`, with the time at which it is due again (retry_at) or of its death (dead_at); whatever comes
+ * after it with its topic and key is held behind it as it is read. So a key is sent in order or not at all, no other
+ * key waits for it, and the line behind a dead message is touched once, not at every turn.
+ *
+ * Only who has a lane's lease lets held messages go or reads those that are not; operators only change times.
+ *
+ * Plan: index scans of outbox_ready, outbox_retry and outbox_held from given beginnings, pinned as in
+ * checkpoint.function.ts. Rows that were deleted stay in the index until vacuum, or a reader, has marked them; a
+ * transaction that is open for hours prevents that. So a backlog is read on from read_to, not from the beginning at
+ * each turn.
+ */
+export const relayFunctions = (schema: string): string[] => [
+  letGo(schema),
+  take(schema),
+  settle(schema),
+  requeue(schema),
+  discard(schema),
+];
+
+export const RELAY_FUNCTIONS = [
+  'outbox_let_go_1',
+  'outbox_take_1',
+  'outbox_settle_1',
+  'outbox_requeue_1',
+  'outbox_discard_1',
+];
+
+/** outbox_let_go_1: what is due again in these lanes is to be sent, with the line behind it; gives the lanes. */
+const letGo = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.outbox_let_go_1(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  due record;
+  changed smallint[] := '{}';
+BEGIN
+  FOR due IN
+    SELECT r.* FROM unnest($1) AS l(lane)
+    CROSS JOIN LATERAL (
+      SELECT o.id, o.lane, o.seq, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts
+      FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now()
+      ORDER BY o.retry_at LIMIT ${DUE_AT_ONCE}) r
+  LOOP
+    PERFORM FROM ${schema}.outbox b
+    WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key AND b.seq < due.seq LIMIT 1;
+    IF FOUND THEN
+      UPDATE ${schema}.outbox o SET retry_at = NULL WHERE o.id = due.id;
+    ELSIF due.attempts > 0 THEN
+      -- It failed before, and may again: the others wait until it is sent.
+      UPDATE ${schema}.outbox o SET held = false, retry_at = NULL WHERE o.id = due.id;
+      changed := changed || due.lane;
+    ELSE
+      UPDATE ${schema}.outbox o SET held = false, retry_at = NULL
+      FROM (SELECT b.id FROM ${schema}.outbox b
+        WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key
+        ORDER BY b.seq LIMIT ${LET_GO_AT_ONCE}) w
+      WHERE o.id = w.id;
+      UPDATE ${schema}.outbox o SET retry_at = now()
+      FROM (SELECT b.id FROM ${schema}.outbox b
+        WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key
+        ORDER BY b.seq LIMIT 1) w
+      WHERE o.id = w.id;
+      changed := changed || due.lane;
+    END IF;
+  END LOOP;
+  RETURN changed;
+END $function$`;
+
+/**
+ * outbox_take_1: leases free lanes that have something to send, the one that waited longest first, and gives their
+ * messages, in order. With \`behind\`: it was held back and is not to be sent, but there may be more behind it.
+ * $1 relay, $2 lease in ms, $3 messages at most, $4 lanes at most.
+ */
+const take = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.outbox_take_1(text, float8, int, int)
+RETURNS TABLE (lane smallint, epoch bigint, seq bigint, id uuid, topic text, key text, type text, payload text,
+  headers jsonb, attempts smallint, behind boolean) LANGUAGE plpgsql
+${PINNED} AS $function$
+#variable_conflict use_column
+DECLARE
+  lanes smallint[];
+  starts bigint[];
+  due smallint[];
+  share int;
+  taken int;
+BEGIN
+  SELECT array_agg(p.lane ORDER BY p.lane), array_agg(p.after ORDER BY p.lane) INTO lanes, starts FROM (
+    SELECT l.lane, s.after FROM ${schema}.outbox_lane l
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN l.leased_by IS NULL AND l.read_from_start_at > now() - ${FROM_START} THEN l.read_to ELSE 0 END AS after) s
+    WHERE l.leased_until < now()
+      AND (EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after)
+        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now()))
+    ORDER BY l.served_at LIMIT $4
+    FOR UPDATE OF l SKIP LOCKED) p;
+  IF lanes IS NULL THEN
+    UPDATE ${schema}.relay r SET asleep = true
+    WHERE NOT r.asleep AND NOT EXISTS (SELECT FROM ${schema}.outbox_lane l WHERE l.leased_until >= now());
+    RETURN;
+  END IF;
+  due := ${schema}.outbox_let_go_1(lanes);
+  share := greatest(1, $3 / cardinality(lanes));
+
+  RETURN QUERY
+  WITH read AS MATERIALIZED (
+    SELECT l.lane, l.after, o.seq, o.id, o.topic, o.key, o.type, o.payload, o.headers, o.attempts,
+      EXISTS (SELECT FROM ${schema}.outbox b
+        WHERE b.held AND b.aggregatetype = o.topic AND b.aggregateid = o.key AND b.seq < o.seq) AS behind
+    FROM (SELECT u.lane, CASE WHEN u.lane = ANY(due) THEN 0 ELSE u.after END AS after
+      FROM unnest(lanes, starts) AS u(lane, after)) l
+    CROSS JOIN LATERAL (
+      SELECT r.seq, r.id, r.aggregatetype AS topic, r.aggregateid AS key, r.type, r.payload::text AS payload,
+        r.headers, r.attempts
+      FROM ${schema}.outbox r WHERE r.lane = l.lane AND NOT r.held AND r.seq > l.after
+      ORDER BY r.seq LIMIT share) o
+  ), held AS (
+    UPDATE ${schema}.outbox h SET held = true FROM read WHERE read.behind AND h.id = read.id
+  ), pages AS (
+    SELECT read.lane, min(read.after) AS after, max(read.seq) AS last, count(*) AS size, bool_and(read.behind) AS nothing
+    FROM read GROUP BY read.lane
+  ), leased AS (
+    UPDATE ${schema}.outbox_lane l SET
+      epoch = l.epoch + 1,
+      leased_by = CASE WHEN NOT p.nothing THEN $1 END,
+      leased_until = CASE WHEN p.nothing THEN '-infinity' ELSE now() + $2 * interval '1 millisecond' END,
+      served_at = now(),
+      read_to = CASE WHEN p.size < share THEN 0 ELSE p.last END,
+      read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
+    FROM pages p WHERE l.lane = p.lane
+    RETURNING l.lane, l.epoch
+  )
+  SELECT read.lane, leased.epoch, read.seq, read.id, read.topic, read.key, read.type,
+    CASE WHEN NOT read.behind THEN read.payload END, read.headers, read.attempts, read.behind
+  FROM read JOIN leased ON leased.lane = read.lane ORDER BY read.lane, read.seq;
+
+  GET DIAGNOSTICS taken = ROW_COUNT;
+  IF taken >= $3 / 2 THEN UPDATE ${schema}.relay r SET asleep = false WHERE r.asleep; END IF;
+END $function$`;
+
+/**
+ * outbox_settle_1: what became of the messages of some lanes, and gives the lanes back. Those that were sent are
+ * deleted in any case; what is said of others counts only where the lane is still the caller's.
+ * $1 sent, $2 failed, $3 their errors, $4 their attempts, $5 ms until they are due again (null: never, they are dead),
+ * $6 held behind a failed one, $7 lanes, $8 their epochs, $9 was some message of the lane left as it was?
+ */
+const settle = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.outbox_settle_1(uuid[], uuid[], text[], smallint[], float8[], uuid[],
+  smallint[], bigint[], boolean[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  gone record;
+  mine smallint[];
+BEGIN
+  SELECT array_agg(p.lane) INTO mine FROM (
+    SELECT l.lane FROM unnest($7, $8) AS w(lane, epoch)
+    JOIN ${schema}.outbox_lane l ON l.lane = w.lane AND l.epoch = w.epoch
+    ORDER BY l.lane FOR UPDATE OF l) p;
+
+  FOR gone IN
+    WITH deleted AS (
+      DELETE FROM ${schema}.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id
+      RETURNING o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
+    SELECT d.topic, d.key FROM deleted d WHERE d.attempts > 0
+  LOOP
+    UPDATE ${schema}.outbox o SET retry_at = now()
+    FROM (SELECT b.id, b.dead_at FROM ${schema}.outbox b
+      WHERE b.held AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key ORDER BY b.seq LIMIT 1) w
+    WHERE o.id = w.id AND w.dead_at IS NULL;
+  END LOOP;
+
+  UPDATE ${schema}.outbox o SET
+    held = true, attempts = w.attempts, error = w.error,
+    retry_at = now() + w.delay * interval '1 millisecond',
+    dead_at = CASE WHEN w.delay IS NULL THEN now() END
+  FROM unnest($2, $3, $4, $5) AS w(id, error, attempts, delay)
+  WHERE o.id = w.id AND o.lane = ANY(mine);
+  UPDATE ${schema}.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine);
+
+  UPDATE ${schema}.outbox_lane l SET
+    leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END
+  FROM unnest($7, $8, $9) AS w(lane, epoch, rest)
+  WHERE l.lane = w.lane AND l.epoch = w.epoch;
+END $function$`;
+
+/** outbox_requeue_1: dead messages are due again, with all their attempts. Gives how many of these were dead. */
+const requeue = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.outbox_requeue_1(uuid[]) RETURNS int LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  changed int;
+BEGIN
+  UPDATE ${schema}.outbox o SET dead_at = NULL, attempts = 0, retry_at = now()
+  FROM unnest($1) AS w(id) WHERE o.id = w.id AND o.dead_at IS NOT NULL;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  RETURN changed;
+END $function$`;
+
+/** outbox_discard_1: dead messages are deleted, and the lines behind them are due. Gives how many of these were dead. */
+const discard = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.outbox_discard_1(uuid[]) RETURNS int LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  gone record;
+  changed int := 0;
+BEGIN
+  FOR gone IN
+    WITH deleted AS (
+      DELETE FROM ${schema}.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id AND o.dead_at IS NOT NULL
+      RETURNING o.aggregatetype AS topic, o.aggregateid AS key)
+    SELECT * FROM deleted
+  LOOP
+    changed := changed + 1;
+    UPDATE ${schema}.outbox o SET retry_at = now()
+    FROM (SELECT b.id FROM ${schema}.outbox b
+      WHERE b.held AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key ORDER BY b.seq LIMIT 1) w
+    WHERE o.id = w.id;
+  END LOOP;
+  RETURN changed;
+END $function$`;
