@@ -1,8 +1,9 @@
 import { SagaService } from 'nestjs-durable-saga';
 import { FamilyOrderSaga, FamilyShipmentSaga } from './programs/family.saga.js';
-import { type ChaosDatabases, createChaosDatabases, eventually } from './support/chaos-databases.js';
+import { type ChaosDatabases, eventually } from './support/chaos-databases.js';
 import { createStarter } from './support/starter-app.js';
-import { firstToHold, WorkerProcess } from './support/worker-process.js';
+import { WorkerFleet } from './support/worker-fleet.js';
+import { firstToHold } from './support/worker-process.js';
 
 const PROCESSES = 3;
 const ORDERS_A_KILL = 20;
@@ -21,22 +22,16 @@ interface Family {
 }
 
 describe('workers are killed in the steps of sagas that wait for sagas, and in undoing them', () => {
-  let databases: ChaosDatabases;
-  let workers: WorkerProcess[];
+  let fleet: WorkerFleet;
 
   beforeAll(async () => {
-    databases = await createChaosDatabases();
-    workers = await Promise.all(
-      Array.from({ length: PROCESSES }, () => WorkerProcess.start(databases.environment)),
-    );
+    fleet = await WorkerFleet.start(PROCESSES);
   }, 60_000);
 
-  afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.kill()));
-    await databases.drop();
-  });
+  afterAll(() => fleet.end());
 
   test('each order has one shipment; both are done, or both are undone, in order and once', async () => {
+    const { databases, workers } = fleet;
     const starter = await createStarter(databases, [FamilyOrderSaga, FamilyShipmentSaga]);
     const sagas = starter.get(SagaService);
     for (const [round, held] of HELD.entries()) {
@@ -53,8 +48,7 @@ describe('workers are killed in the steps of sagas that wait for sagas, and in u
         }),
       );
       const victim = await firstToHold(workers);
-      await workers[victim]!.kill('SIGKILL');
-      workers[victim] = await WorkerProcess.start(databases.environment);
+      await fleet.replace(victim);
     }
     await eventually(
       () => unfinished(databases),

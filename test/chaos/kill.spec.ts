@@ -1,8 +1,9 @@
 import { SagaService } from 'nestjs-durable-saga';
 import { checkOrders } from './support/check-orders.js';
-import { type ChaosDatabases, createChaosDatabases, eventually } from './support/chaos-databases.js';
+import { type ChaosDatabases, eventually } from './support/chaos-databases.js';
 import { createStarter } from './support/starter-app.js';
-import { firstToHold, WorkerProcess } from './support/worker-process.js';
+import { WorkerFleet } from './support/worker-fleet.js';
+import { firstToHold, type WorkerProcess } from './support/worker-process.js';
 import { ChaosOrderSaga } from './programs/order.saga.js';
 
 const PROCESSES = 4;
@@ -12,30 +13,23 @@ const SAGAS_A_KILL = 100;
 const SAGAS = KILLS * SAGAS_A_KILL;
 
 describe('workers are killed with SIGKILL, at random moments and in the middle of a step', () => {
-  let databases: ChaosDatabases;
-  let workers: WorkerProcess[];
+  let fleet: WorkerFleet;
 
   beforeAll(async () => {
-    databases = await createChaosDatabases();
-    workers = await Promise.all(
-      Array.from({ length: PROCESSES }, () => WorkerProcess.start(databases.environment)),
-    );
+    fleet = await WorkerFleet.start(PROCESSES);
   }, 60_000);
 
-  afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.kill()));
-    await databases.drop();
-  });
+  afterAll(() => fleet.end());
 
   test(`${KILLS} kills over ${SAGAS} sagas in ${PROCESSES} processes: every saga ends, nothing is doubled, missing or left undone`, async () => {
+    const { databases, workers } = fleet;
     const starter = await createStarter(databases, [ChaosOrderSaga]);
     const sagas = starter.get(SagaService);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const inStep = kill % 2 === 0;
       await startOrders(sagas, kill * SAGAS_A_KILL, inStep);
       const victim = inStep ? await firstToHold(workers) : await someLater(workers);
-      await workers[victim]!.kill('SIGKILL');
-      workers[victim] = await WorkerProcess.start(databases.environment);
+      await fleet.replace(victim);
     }
 
     await eventually(

@@ -10,6 +10,7 @@ import type { Edit, StoredSaga } from '../../libs/saga/src/engine/saga-store.js'
 import { awaitedBy } from '../../libs/saga/src/engine/run-children.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
+import { effectKey } from './effect-key.js';
 import type { Participants } from './participants.js';
 import type { OperatorCall } from './scenario.js';
 
@@ -42,7 +43,7 @@ export class Operator {
   /** What he skips in going forward he does, in turning back he undoes. */
   private doByHand({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
     const { round } = state.steps.get(key) ?? { round: 1 };
-    const effect = this.participants.effect(`${id}:${key}${round > 1 ? `~${round}` : ''}`);
+    const effect = this.participants.effect(effectKey(id, key, round));
     if (isUndone || state.steps.get(key)?.cut) effect.isUndone = true;
     else effect.value ??= 'by hand';
   }

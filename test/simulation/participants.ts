@@ -1,7 +1,8 @@
-import { type SagaGraph, type StepNode, stepOfKey } from '../../libs/saga/src/definition/saga-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors/saga-errors.js';
 import type { Chance, Dice } from './chance.js';
 import type { SimulatedTransaction } from './database.js';
+import { effectKeyOf } from './effect-key.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
@@ -73,7 +74,7 @@ export class Participants {
     const kind = second === undefined ? 'run' : (first as 'undo' | 'probe');
     if (!caller.life.call()) return new Promise(() => undefined);
     this.witness.called({ kind, node, ctx, worker: caller.worker });
-    const effect = this.effect(ctx.idempotencyKey.replace(/:compensate$/, ''));
+    const effect = this.effect(effectKeyOf(ctx));
     effect.calls += 1;
     const dice = this.chance.for('call', nameOf(ctx, kind), effect.calls);
     if (this.witness.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
@@ -206,11 +207,4 @@ function heeding(signal: AbortSignal, answered: Promise<unknown>): Promise<unkno
 
 function nameOf({ sagaId, idempotencyKey }: CallContext, kind: string): string {
   return `${sagaId} ${idempotencyKey} ${kind}`;
-}
-
-/** The saga, step or item, and round of an idempotency key without its ending. */
-export function partsOfKey(key: string): { saga: string; key: string; step: string; round: number } {
-  const [saga, rest] = key.split(':') as [string, string];
-  const [item, round = '1'] = rest.split('~') as [string, string?];
-  return { saga, key: item, step: stepOfKey(item), round: Number(round) };
 }

@@ -1,6 +1,7 @@
 import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Database } from './database.js';
-import { type Effect, type Participants, partsOfKey } from './participants.js';
+import { effectKey, partsOfKey } from './effect-key.js';
+import type { Effect, Participants } from './participants.js';
 import type { Promised, Violation } from './promises.js';
 import type { SagaBook } from './saga-book.js';
 import type { Started } from './simulate.js';
@@ -115,7 +116,7 @@ function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
     const { status: is, cut, round, items } = stepState(state, node.name);
     if (is !== 'completed' || cut || node.kind === 'sub-saga') continue;
     for (const key of items?.map((_, n) => `${node.name}[${n}]`) ?? [node.name]) {
-      if (!done.has(`${id}:${key}${round > 1 ? `~${round}` : ''}`) && !byHand.has(`${key}~${round}`))
+      if (!done.has(effectKey(id, key, round)) && !byHand.has(`${key}~${round}`))
         findings.push(['I16', `${key} of ${id}, which is completed, was never done`]);
     }
   }

@@ -10,8 +10,9 @@ import type {
   StoredSaga,
 } from '../../libs/saga/src/engine/saga-store.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
 import type { CallContext, Effect } from './participants.js';
-import { partsOfKey } from './participants.js';
+
 import type { Promised, Violation } from './promises.js';
 import { MAX_TAKEOVERS } from './scenario.js';
 import { SagaBook } from './saga-book.js';
@@ -145,7 +146,7 @@ export class Witness {
 
   called({ kind, node, ctx, worker }: Called): void {
     const book = this.books.get(ctx.sagaId)!;
-    const parts = partsOfKey(ctx.idempotencyKey.replace(/:compensate$/, ''));
+    const parts = partsOfKey(effectKeyOf(ctx));
     const text = `${kind} ${parts.key}~${parts.round} of ${ctx.sagaId}`;
     this.note(() => `${worker} calls ${text}, attempt ${ctx.attempt}`);
     // A probe only asks.
@@ -259,7 +260,7 @@ export class Witness {
   }
 
   private effectOf({ id }: SagaBook, key: string, round: number): Effect | undefined {
-    return this.effects.get(`${id}:${key}${round > 1 ? `~${round}` : ''}`);
+    return this.effects.get(effectKey(id, key, round));
   }
 
   private changed(book: SagaBook, state: SagaState, isByHand = false): void {
