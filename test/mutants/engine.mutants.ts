@@ -229,7 +229,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a step that timed out for failed',
     file: 'engine/attempt-runner.ts',
-    find: `timedOut || isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);`,
+    find: `isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);`,
     replace: `!timedOut && (isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected));`,
     killers,
   },

@@ -135,9 +135,8 @@ export class AttemptRunner {
       random: this.options.random(),
     };
     if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
-    // Who gave up because the signal aborted may have sent the request already.
-    const unknown =
-      timedOut || isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);
+    // Who gave up because the signal aborted, and who was not waited for any longer, may have sent the request already.
+    const unknown = isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);
     return {
       type: 'step-failed',
       ...failed,
