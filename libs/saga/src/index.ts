@@ -3,6 +3,8 @@ export type { SagaOptions } from './definition/saga-options.js';
 export { Step } from './definition/step.decorator.js';
 export { Approval } from './definition/approval.decorator.js';
 export { SubSaga } from './definition/sub-saga.decorator.js';
+export { RemoteStep } from './definition/remote-step.decorator.js';
+export { StepHandler } from './definition/step-handler.decorator.js';
 export { WaitFor } from './definition/wait-for.decorator.js';
 export { analyzeSaga } from './definition/build-saga-graph.js';
 export type { SagaFinding } from './definition/saga-finding.js';
@@ -13,6 +15,8 @@ export type {
   NodeOptions,
   Predicate,
   ProbeAnswer,
+  RemoteStepOptions,
+  StepHandlerOptions,
   StepOptions,
   SubSagaOptions,
   WaitForOptions,
@@ -27,6 +31,15 @@ export type {
   TransactionalStepContext,
 } from './definition/contexts.js';
 export type { OutboxMessage } from './definition/outbox-message.js';
+export type {
+  HandlerCompensationContext,
+  HandlerContext,
+  TransactionalHandlerCompensationContext,
+  TransactionalHandlerContext,
+} from './definition/handler-contexts.js';
+// With a star, since applications can add to what is exported in this way only.
+export type * from './definition/step-contracts.js';
+export type { RemoteInput } from './definition/remote-input.js';
 export type { Duration } from './definition/duration.js';
 export type { RetryPolicy } from './definition/retry-policy.js';
 export type { AttemptError, SagaFailure, SerializedError } from './definition/saga-failure.js';
@@ -40,6 +53,7 @@ export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
 export { type SagaHandle, SagaService, type SagaTarget } from './nest/saga.service.js';
 export type { Page, SagaFilter } from './nest/saga-filter.js';
 export type {
+  AskedHandler,
   SagaOutcome,
   SagaSnapshot,
   SagaSummary,

@@ -50,6 +50,7 @@ function bindStep(step: StepRecord, { steps }: SagaGraph): UnlinkedStep {
     name: step.name,
     kind: step.kind,
     child: step.kind === 'sub-saga' ? own?.child : undefined,
+    remote: step.kind === 'remote' ? { name: step.handler!, version: own?.remote?.version ?? 1 } : undefined,
     wait: waitOf(step, own),
     after: step.after,
     join: step.join ?? 'all',
@@ -87,6 +88,8 @@ function gapOf(step: StepRecord, { graph, methods }: DeployedSaga): Gap | undefi
 
 function changeInKind(step: StepRecord, own: StepNode): string | undefined {
   if (own.kind !== step.kind) return `is ${KIND_NAMES[own.kind]} now, and was ${KIND_NAMES[step.kind]}`;
+  if (own.remote?.name !== step.handler)
+    return `asks handler '${own.remote?.name}' instead of '${step.handler}' now`;
   if (childOf(own) !== step.child) return `runs saga '${childOf(own)}' instead of '${step.child}' now`;
   if ((own.forEach !== undefined) === (step.forEach ?? false)) return undefined;
   return own.forEach ? 'runs once per item now' : 'does not run once per item any more';

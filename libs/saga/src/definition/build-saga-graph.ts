@@ -80,7 +80,8 @@ function readSagaGraph(
   return { findings };
 }
 
-function inheritedPolicy(
+/** What a step without a policy of its own has. */
+export function inheritedPolicy(
   kind: keyof DefaultPolicies,
   saga: SagaOptions,
   defaults: DefaultPolicies,

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { HANDLER_PREFIX } from './handler-name.js';
 import { LARGEST_COUNT, LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
 import type { SagaGraph } from './saga-graph.js';
 import { SagaMetadata } from './saga-metadata.js';
@@ -33,6 +34,12 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     report(
       `@Saga name ${shown(name)} cannot be used`,
       `give 1 to ${LONGEST_NAME} characters, without spaces around them or control characters`,
+    );
+  }
+  if (typeof name === 'string' && name.startsWith(HANDLER_PREFIX)) {
+    report(
+      `@Saga name ${shown(name)} begins with '${HANDLER_PREFIX}', as those of step handlers do`,
+      'give it another name',
     );
   }
   if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {

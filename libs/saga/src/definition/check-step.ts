@@ -1,4 +1,5 @@
 import { LONGEST_TIMER } from './duration.js';
+import { checkHandler } from './handler-name.js';
 import type { UnlinkedStep } from './link-steps.js';
 import { LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
 import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from './retry-policy.js';
@@ -10,6 +11,7 @@ import type { SagaMethods } from './saga-methods.js';
 import type {
   AnyNodeOptions,
   ApprovalOptions,
+  RemoteStepOptions,
   StepOptions,
   SubSagaOptions,
   WaitForOptions,
@@ -51,6 +53,7 @@ const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalO
 const OPTIONS_OF: Record<NodeMetadata['kind'], readonly [decorator: string, options: readonly string[]]> = {
   step: ['@Step', STEP_OPTIONS],
   'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
+  remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
   signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
   approval: ['@Approval', WAIT_OPTIONS],
 };
@@ -101,6 +104,7 @@ export function readStep(
     name: method,
     kind: declared.kind,
     child,
+    remote: declared.kind === 'remote' ? readRemote(declared.handler, options, report) : undefined,
     wait: waits ? readWait(declared.kind, method, options, read, report) : undefined,
     after: readAfter(method, options, previous, methods, report),
     join: read.oneOf(options.join, 'join', ['all', 'any']),
@@ -235,6 +239,11 @@ function whatIsWrongWithEdge(
   return compensations.includes(name)
     ? [`after names '${name}', which is a compensation and runs only to undo`, 'name a step']
     : [`after names '${name}', which is a plain method`, 'decorate it with @Step(), or name a step'];
+}
+
+function readRemote(name: string, { version = 1 }: AnyNodeOptions, report: Report): UnlinkedStep['remote'] {
+  checkHandler('@RemoteStep', name, version, report);
+  return { name, version };
 }
 
 function readSavepoint(savepoint: StepOptions['savepoint'], read: OptionReader): UnlinkedStep['savepoint'] {

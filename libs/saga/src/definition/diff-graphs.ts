@@ -43,6 +43,7 @@ function changesOf(before: StepRecord | undefined, now: StepRecord): string[] {
 
 function kindChange(before: StepRecord, now: StepRecord): string | false {
   if (before.kind !== now.kind) return `is ${KIND_NAMES[now.kind]} now, and was ${KIND_NAMES[before.kind]}`;
+  if (before.handler !== now.handler) return `asks handler '${now.handler}' instead of '${before.handler}'`;
   if (before.signal !== now.signal) return `waits for signal '${now.signal}' instead of '${before.signal}'`;
   return before.child !== now.child && `runs saga '${now.child}' instead of '${before.child}'`;
 }

@@ -15,6 +15,8 @@ export interface StepRecord {
   readonly kind: StepNode['kind'];
   /** The name of the saga that a sub-saga step runs. */
   readonly child?: string;
+  /** The name of the handler of a remote step. */
+  readonly handler?: string;
   /** The name of the signal that it waits for. */
   readonly signal?: string;
   /** The steps that it waits for, in alphabetical order. */
@@ -41,6 +43,7 @@ function stepRecordOf(node: StepNode): StepRecord {
     name: node.name,
     kind: node.kind,
     ...(node.child && { child: childOf(node) }),
+    ...(node.remote && { handler: node.remote.name }),
     ...(node.kind === 'signal' && { signal: node.wait!.signal }),
     after: [...new Set(node.after)].sort(),
     ...(node.join === 'any' && { join: 'any' }),
@@ -61,6 +64,7 @@ export function childOf({ child }: StepNode): string | undefined {
 export const KIND_NAMES: Record<StepNode['kind'], string> = {
   step: 'a step',
   'sub-saga': 'a sub-saga',
+  remote: 'a remote step',
   signal: 'a wait for a signal',
   approval: 'an approval',
 };

@@ -17,8 +17,8 @@ const KEYWORDS =
 
 /**
  * A saga as a Mermaid flowchart. A cylinder is a savepoint, a trapezoid runs once per item, double bars are a
- * sub-saga, a hexagon waits for a signal or a person; a dashed border may be skipped, a thick one is the pivot; dotted arrows lead to a step that waits for any
- * one of them. Compensations stand in the label of their step.
+ * sub-saga, a flag is a remote step, a hexagon waits for a signal or a person; a dashed border may be skipped, a thick
+ * one is the pivot; dotted arrows lead to a step that waits for any one of them. Compensations stand in the label of their step.
  */
 export function mermaidOf(saga: SagaDescription, { direction = 'TD' }: MermaidOptions = {}): string {
   const nodes = saga.steps.map((step) => `${idOf(step.name)}${shapeOf(step, labelOf(step))}`);
@@ -42,6 +42,7 @@ function titleOf(saga: SagaDescription): string {
 
 function shapeOf(step: StepDescription, label: string): string {
   if (step.kind === 'sub-saga') return `[["${label}"]]`;
+  if (step.kind === 'remote') return `>"${label}"]`;
   if (step.kind !== 'step') return `{{"${label}"}}`;
   if (step.forEach) return `[/"${label}"\\]`;
   if (step.savepoint) return `[("${label}")]`;
@@ -51,6 +52,7 @@ function shapeOf(step: StepDescription, label: string): string {
 function labelOf(step: StepDescription): string {
   const notes: [boolean, string][] = [
     [step.kind === 'sub-saga', `sub-saga ${escaped(step.child ?? '')}`],
+    [step.handler !== undefined, `handler ${escaped(step.handler ? handlerLabel(step.handler) : '')}`],
     [step.kind === 'signal', `waits for ${escaped(step.signal ?? '')}`],
     [step.kind === 'approval', 'waits for a person'],
     [isWait(step) && step.timeout !== undefined, `at most ${durationText(step.timeout ?? 0)}`],
@@ -69,6 +71,10 @@ function labelOf(step: StepDescription): string {
 
 function isWait({ kind }: StepDescription): boolean {
   return kind === 'signal' || kind === 'approval';
+}
+
+function handlerLabel({ name, version }: NonNullable<StepDescription['handler']>): string {
+  return version === 1 ? name : `${name}@${version}`;
 }
 
 function waitsForAny(step: StepDescription): boolean {

@@ -25,6 +25,8 @@ export interface StepDescription {
   readonly kind: StepNode['kind'];
   /** The name of the saga that a sub-saga step runs. */
   readonly child?: string;
+  /** The handler that a remote step asks for, with its version. */
+  readonly handler?: { readonly name: string; readonly version: number };
   /** The signal that a step of kind `signal` waits for. */
   readonly signal?: string;
   /** The steps that it waits for. */
@@ -87,6 +89,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     name: node.name,
     kind: node.kind,
     child: node.child && buildSagaGraph(node.child()).name,
+    handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
     after: [...new Set(node.after)],
     join: node.join,

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import type { RemoteHandler } from './handler-name.js';
 import type { ResolvedRetryPolicy } from './retry-policy.js';
 import type { ItemsOf, Predicate } from './step-options.js';
 
@@ -6,10 +7,11 @@ import type { ItemsOf, Predicate } from './step-options.js';
 export interface StepNode {
   readonly name: string;
   /**
-   * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `signal` and
+   * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `remote`: the
+   * same of a handler's saga, which is known by its name alone, and may be in another process only. `signal` and
    * `approval`: its method is called once the signal, or a person's approval, has come.
    */
-  readonly kind: 'step' | 'sub-saga' | 'signal' | 'approval';
+  readonly kind: 'step' | 'sub-saga' | 'remote' | 'signal' | 'approval';
   /** The steps that this one waits for. */
   readonly after: readonly string[];
   /** `all` of them have to be done, or `any` one of them completed. */
@@ -45,6 +47,8 @@ export interface StepNode {
   readonly wait?: { readonly signal: string; readonly timeout?: number };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
+  /** The handler of a remote step. */
+  readonly remote?: RemoteHandler;
 }
 
 /** A saga's definition as data: validated, immutable, and all that the machine needs to know of it. */
@@ -67,12 +71,17 @@ export interface SagaGraph {
 
 /** What a failed attempt came to is known: it left nothing behind. */
 export function leavesNothing(node: StepNode): boolean {
-  return node.transactional || node.kind === 'sub-saga';
+  return node.transactional || startsSaga(node);
 }
 
-/** Is there a way to undo it: a method, or for a sub-saga that saga's own compensations? */
+/** Is there a way to undo it: a method, or for one that starts a saga that one's own compensations? */
 export function canBeUndone(node: StepNode): boolean {
-  return node.compensate !== undefined || node.kind === 'sub-saga';
+  return node.compensate !== undefined || startsSaga(node);
+}
+
+/** Its method only gives the input of another saga, for which it waits: a sub-saga, or that of a handler. */
+export function startsSaga({ kind }: StepNode): boolean {
+  return kind === 'sub-saga' || kind === 'remote';
 }
 
 /** What the names of signals that stand for people's decisions begin with. */

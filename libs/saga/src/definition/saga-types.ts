@@ -1,5 +1,6 @@
 import type { declaredInput, ForEachContext, TransactionalStepContext } from './contexts.js';
 import type { Serialized } from './serialized.js';
+import type { IsRemote, RemoteResult } from './remote-input.js';
 
 /**
  * A step's method can be called with a step's context, and what it waited for. That leaves out compensations, which ask for a `failure`,
@@ -26,7 +27,9 @@ type SettledResult<R> = typeof startedSaga extends keyof R
   ? R extends { readonly [startedSaga]?: infer S }
     ? ResultsOf<NonNullable<S>>
     : never
-  : R;
+  : IsRemote<R> extends true
+    ? RemoteResult<R>
+    : R;
 
 /** Whoever asks for an index runs once per item, and its step's result is the array of what those runs return. */
 type ResultOf<M> = M extends (...args: infer Args) => infer R

@@ -48,6 +48,15 @@ export interface SubSagaOptions<
   pivot?: boolean;
 }
 
+/** What `@RemoteStep` takes. `retry` is about its method, which gives the handler's input: the handler has its own. */
+export interface RemoteStepOptions<
+  Compensation extends string = string,
+  After extends string = string,
+> extends SubSagaOptions<Compensation, After> {
+  /** The version of the handler that is asked for; default 1. */
+  version?: number;
+}
+
 /** What `@WaitFor` and `@Approval` have in common. */
 export interface WaitOptions<
   Compensation extends string = string,
@@ -121,4 +130,32 @@ export interface StepOptions<
 export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';
 
 /** What any of the decorators may have been given; which one it was says which of these are allowed. */
-export type AnyNodeOptions = StepOptions & Pick<Partial<WaitForOptions>, 'signal'>;
+export type AnyNodeOptions = StepOptions &
+  Pick<Partial<WaitForOptions>, 'signal'> &
+  Pick<RemoteStepOptions, 'version'>;
+
+/** What `@StepHandler` takes. Its policies are its own, whichever saga asks for it. */
+export interface StepHandlerOptions<
+  Compensation extends string = string,
+  Transactional extends boolean = boolean,
+  Probe extends string = string,
+> extends Pick<
+  StepOptions<Compensation, Transactional, string, Probe>,
+  | 'compensate'
+  | 'retry'
+  | 'compensationRetry'
+  | 'timeout'
+  | 'transactional'
+  | 'idempotent'
+  | 'compensateOnFailure'
+  | 'probe'
+  | 'rateLimit'
+> {
+  /**
+   * Default 1. A handler that is given or returns something else is another version: have both for as long as sagas
+   * ask for the one before.
+   */
+  version?: number;
+  /** Calls of it that are under way at once, across all processes; default: as many as workers have room for. */
+  concurrency?: number;
+}

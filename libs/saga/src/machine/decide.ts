@@ -1,4 +1,4 @@
-import { canBeUndone, itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import { canBeUndone, itemKey, type SagaGraph, startsSaga, type StepNode } from '../definition/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
@@ -87,7 +87,7 @@ export function isDone(step: StepState): boolean {
 export function needsUndo(node: StepNode, step: StepState): boolean {
   if (!canBeUndone(node)) return false;
   // Its saga, and what an operator did in its stead by the step's own compensation.
-  if (node.kind === 'sub-saga')
+  if (startsSaga(node))
     return step.status === 'completed' && (step.child?.phase === 'ended' || node.compensate !== undefined);
   return (
     step.status === 'completed' || (step.status === 'failed' && (step.unknown || node.compensateOnFailure))

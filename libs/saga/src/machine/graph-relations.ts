@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, startsSaga } from '../definition/saga-graph.js';
 
 /** What follows from a graph alone; computed once for each. */
 interface Relations {
@@ -20,7 +20,7 @@ export function relationsOf(graph: SagaGraph): Relations {
     const nodes = [...graph.steps.values()];
     relations = {
       hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
-      hasSubSagas: nodes.some((node) => node.kind === 'sub-saga'),
+      hasSubSagas: nodes.some(startsSaga),
       hasWaits: nodes.some((node) => node.wait !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),

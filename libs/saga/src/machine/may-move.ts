@@ -53,6 +53,8 @@ function obstacleOfStep(name: string, { from, to, state, version }: Move): strin
 
 function changeOfKind(before: StepRecord, after: StepNode): string | undefined {
   if (before.kind !== after.kind) return `is ${KIND_NAMES[after.kind]}`;
+  if (before.handler !== after.remote?.name)
+    return `asks handler '${after.remote?.name}' instead of '${before.handler}'`;
   const child = childOf(after);
   if (before.child !== child) return `runs saga '${child}' instead of '${before.child}'`;
   if ((before.forEach ?? false) === (after.forEach !== undefined)) return undefined;

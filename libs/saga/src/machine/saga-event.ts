@@ -1,4 +1,4 @@
-import type { SerializedError } from '../definition/saga-failure.js';
+import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
 import type { SagaStatus } from './saga-state.js';
 import type { UnmetNeed } from './unmet-needs.js';
 
@@ -66,6 +66,8 @@ export type SagaEvent =
    */
   | {
       readonly type: 'child-ended';
+      /** In what way a handler failed; default: an error, that its saga did not complete. */
+      readonly kind?: SagaFailure['kind'];
       readonly step: string;
       readonly child: string;
       readonly status: 'completed' | 'compensated' | 'aborted';

@@ -53,7 +53,7 @@ export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'c
     failures: s.failures + 1,
     errors: withError(s, error, event.now, 'step'),
   }));
-  return gaveUp(graph, failed, key, { kind: 'error', step: key, error });
+  return gaveUp(graph, failed, key, { kind: event.kind ?? 'error', step: key, error });
 }
 
 /** The step's own compensation, if it has one, comes after its saga's. */
