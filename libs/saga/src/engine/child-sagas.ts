@@ -1,10 +1,18 @@
 import type { SerializedError } from '../definition/saga-failure.js';
+import { handlerOf } from '../definition/handler-name.js';
 import { type SagaGraph, sagaLabel, type StepNode } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isTerminal } from '../machine/saga-state.js';
 import { cancelEdit, undoEdit } from './operator-edits.js';
 import { resultsText } from './decode-results.js';
+import {
+  graphUnknownHere,
+  handlerFailure,
+  handlerResult,
+  newHandlerCall,
+  withdrawEdit,
+} from './handler-calls.js';
 import { newSagaOf } from './new-saga.js';
 import type { SagaDefinitions } from './saga-definitions.js';
 import type { Child, Edit, StoredSaga, StoreTarget } from './saga-store.js';
@@ -40,10 +48,13 @@ export class ChildSagas {
    * @param input JSON text
    * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
    */
-  make(node: StepNode, { id, priority, tags }: StoredSaga, input: string | undefined): Child {
-    const graph = this.ports.latest(node.child!());
+  make(node: StepNode, saga: StoredSaga, input: string | undefined): Child {
+    const { priority, tags } = saga;
     const given = { id: this.ports.newId(), fresh: true, priority, tags };
-    return { ...newSagaOf(graph, input, given), leased: false, parent: { id, step: node.name } };
+    const made = node.remote
+      ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
+      : newSagaOf(this.ports.latest(node.child!()), input, given);
+    return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
   }
 
   /** What became of those that have ended by now. */
@@ -61,8 +72,9 @@ export class ChildSagas {
   async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     const asked: SagaEvent = { type: 'child-cancelling', step, child: id };
     try {
-      const child = await this.ports.edit({ id }, (saga, graph, now) =>
-        cancelEdit(saga, graph, now, { reason }),
+      const child = await this.ports.edit(
+        { id },
+        (saga, graph, now) => withdrawEdit(saga, reason) ?? cancelEdit(saga, graph, now, { reason }),
       );
       return [asked, ...this.endIfOver(child, step)];
     } catch (error) {
@@ -78,7 +90,7 @@ export class ChildSagas {
   async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     try {
       const child = await this.ports.edit({ id }, (saga, graph, now) =>
-        undoEdit(saga, graph, now, { reason }),
+        undoEdit(saga, graph ?? graphUnknownHere(saga), now, { reason }),
       );
       if (!child)
         throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);
@@ -97,6 +109,12 @@ export class ChildSagas {
   private endOf(child: StoredSaga, step: string): ChildEnded {
     const status = child.state.status as ChildEnded['status'];
     const ended = { type: 'child-ended', step, child: child.id, now: this.ports.now() } as const;
+    const handler = handlerOf(child.name);
+    if (handler !== undefined) {
+      return status === 'completed'
+        ? { ...ended, status, result: handlerResult(handler, child) }
+        : { ...ended, status, ...handlerFailure(handler, child) };
+    }
     return status === 'completed'
       ? { ...ended, status, result: resultsText(child.state) }
       : { ...ended, status, error: errorOf(child) };

@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, startsSaga } from '../definition/saga-graph.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
@@ -346,7 +346,7 @@ export class SagaRun implements TransactionHost {
   /** What came of it; nothing: that is stored already. */
   private async attemptOf(attempt: StepAttempt): Promise<SagaEvent[]> {
     const { kind, node } = attempt.action;
-    if (node.kind === 'sub-saga' && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
+    if (startsSaga(node) && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
     const event = await (node.transactional
       ? attemptInTransaction(attempt, this.invoke, this, this.ports)
       : this.ports.attempts.run(attempt, this.invoke));

@@ -1,4 +1,5 @@
 import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
+import { handlerOf } from '../definition/handler-name.js';
 import { approvalSignal, indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
 import type { ResultsOf } from '../definition/saga-types.js';
 import { decide } from '../machine/decide.js';
@@ -62,6 +63,13 @@ export type WaitingFor =
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
   /** The saga that this step started has to come to its end. */
   | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
+  /** The handler of this remote step works on it, or waits for something itself: `get(id)` says for what. */
+  | ({ readonly kind: 'remote-step' } & AskedHandler)
+  /**
+   * No worker has taken this remote step since. `deployed`: those that have the handler are stopped or busy; otherwise
+   * no process that has it was ever started over this database. The saga goes on once one has.
+   */
+  | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & AskedHandler)
   /** A signal of this name has to come, at most until then. */
   | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
   /** A person has to approve this step, or reject it, at most until then. */
@@ -69,6 +77,14 @@ export type WaitingFor =
   /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
   | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
+
+/** A handler that a remote step has asked for, and the saga in which it runs. */
+export interface AskedHandler {
+  readonly step: string;
+  readonly handler: string;
+  readonly version: number;
+  readonly id: string;
+}
 
 export interface SagaSummary {
   readonly id: string;
@@ -137,16 +153,19 @@ export function toSummary(row: StoredSummary): SagaSummary {
   };
 }
 
-/**
- * @param graph undefined: this process does not know the saga's version, so only recorded steps are shown
- * @param limit the `concurrency` of its name
- */
-export function toSnapshot(
-  saga: StoredSaga,
-  graph: SagaGraph | undefined,
-  now: number,
-  limit?: number,
-): SagaSnapshot {
+/** What a saga is shown with that is not its own. */
+export interface Surroundings {
+  /** Undefined: this process does not know the saga's version, so only recorded steps are shown. */
+  readonly graph: SagaGraph | undefined;
+  readonly now: number;
+  /** The `concurrency` of its name. */
+  readonly limit?: number;
+  /** Of the remote step that it waits for: the saga of the handler, and whether any process ever had that. */
+  readonly remote?: { readonly saga: StoredSaga; readonly deployed: boolean };
+}
+
+export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot {
+  const { graph, now } = around;
   const recorded = [...saga.state.steps.keys()].filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
   return {
@@ -163,7 +182,7 @@ export function toSnapshot(
     steps: [...names].map((name) => toStepSnapshot(saga, name)),
     failure: saga.state.failure,
     ...(saga.parent && { parent: saga.parent }),
-    waitingFor: waitingFor(saga, graph, now, limit),
+    waitingFor: waitingFor(saga, around),
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
@@ -201,12 +220,8 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
   };
 }
 
-function waitingFor(
-  saga: StoredSaga,
-  graph: SagaGraph | undefined,
-  now: number,
-  limit?: number,
-): WaitingFor | undefined {
+function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefined {
+  const { graph, now, limit, remote } = around;
   const { status, steps } = saga.state;
   if (status === 'stuck' || status === 'suspended' || status === 'paused') {
     return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
@@ -215,7 +230,7 @@ function waitingFor(
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
   const [awaited] = awaitedBy(saga.state);
   if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
-    return { kind: 'sub-saga', ...awaited };
+    return remote ? handlerOrItsStep(awaited.step, remote, now) : { kind: 'sub-saga', ...awaited };
   const waits = signalAwaitedBy(saga);
   if (waits && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return waits;
   if (saga.dueAt === undefined || (saga.lockedBy !== undefined && saga.dueAt > now)) return undefined;
@@ -243,6 +258,19 @@ function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
       : { kind: 'signal', step, signal, ...until };
   }
   return undefined;
+}
+
+function handlerOrItsStep(
+  step: string,
+  { saga, deployed }: NonNullable<Surroundings['remote']>,
+  now: number,
+): WaitingFor {
+  const { id, version, dueAt } = saga;
+  const asked = { step, handler: handlerOf(saga.name)!, version, id };
+  // Also of one whose lease ran out.
+  return dueAt !== undefined && dueAt <= now
+    ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed }
+    : { kind: 'remote-step', ...asked };
 }
 
 function toDate(ms: number | undefined): Date | undefined {

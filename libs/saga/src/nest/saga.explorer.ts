@@ -1,75 +1,144 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { buildHandlerGraphs } from '../definition/build-handler-graphs.js';
 import { buildSagaGraph, type DefaultPolicies } from '../definition/build-saga-graph.js';
+import { handlerOf } from '../definition/handler-name.js';
 import { linkSubSagas } from '../definition/link-sub-sagas.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
-import { SagaRegistry, type RegisteredSaga } from './saga.registry.js';
+import { handlerInvoker } from '../engine/handler-calls.js';
+import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** Finds every `@Saga` provider of the application, in whichever module. */
+/** A class that an application provides. */
+interface Provided {
+  readonly type: Type;
+  readonly wrapper: Wrapper;
+  readonly module: string;
+}
+
+/** Finds every `@Saga` provider of the application, and every provider with `@StepHandler`s, in whichever module. */
 @Injectable()
 export class SagaExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** @throws SagaDefinitionError naming every wrong saga at once */
+  /** @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once */
   explore(defaults: DefaultPolicies): SagaRegistry {
     const problems: string[] = [];
-    const found = new Map<Type, RegisteredSaga & { readonly module: string }>();
+    const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
+      provided.flatMap((one) => {
+        try {
+          return register(one);
+        } catch (error) {
+          if (!(error instanceof SagaDefinitionError)) throw error;
+          problems.push(error.message.replace(/\.$/, ''));
+          return [];
+        }
+      });
+    const isSaga = (type: Type) => SagaMetadata.sagaOf(type) !== undefined;
+    const sagas = each(this.provided(isSaga, problems), (one) => [saga(one, defaults)]);
+    const handlers = each(this.provided(hasHandlers, problems), (one) => handlersOf(one, defaults));
+    problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
+    if (problems.length === 0) problems.push(...linkSubSagas(sagas));
+    if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
+    return new SagaRegistry(sagas, handlers);
+  }
+
+  /** Each class of this sort once; one that two modules make instances of is a problem. */
+  private provided(isWanted: (type: Type) => boolean, problems: string[]): Provided[] {
+    const found = new Map<Type, Provided>();
     for (const wrapper of this.discovery.getProviders()) {
-      const type = wrapper.metatype as Type | null;
-      if (!type || typeof type !== 'function' || !SagaMetadata.sagaOf(type)) continue;
+      const type = classesOf(wrapper).find(isWanted);
+      if (!type) continue;
       const module = wrapper.host?.name ?? 'unknown';
       const before = found.get(type);
-      if (before) {
-        if (before.instance === wrapper.instance) continue; // an alias: useExisting
+      if (!before) found.set(type, { type, wrapper, module });
+      else if (before.wrapper.instance !== wrapper.instance) {
+        // Otherwise an alias: useExisting.
         problems.push(
           `${type.name} is provided by ${before.module} and again by ${module}. Provide it in one module, ` +
             `and export it from there`,
         );
-        continue;
-      }
-      try {
-        found.set(type, { ...this.register(wrapper, type, defaults), module });
-      } catch (error) {
-        if (!(error instanceof SagaDefinitionError)) throw error;
-        problems.push(error.message.replace(/\.$/, ''));
       }
     }
-    problems.push(...duplicates([...found.values()]));
-    if (problems.length === 0) problems.push(...linkSubSagas([...found.values()]));
-    if (problems.length > 0) throw new SagaDefinitionError(`${problems.join('. ')}.`);
-    return new SagaRegistry([...found.values()]);
-  }
-
-  private register(wrapper: Wrapper, type: Type, defaults: DefaultPolicies): RegisteredSaga {
-    const graph = buildSagaGraph(type, defaults);
-    if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
-      throw new SagaDefinitionError(
-        `${type.name} is request-scoped or transient, itself or through a dependency, but its steps run long after any ` +
-          `request. Use the default scope, and pass what the request knows in the saga's input.`,
-      );
-    }
-    const instance = wrapper.instance as Record<string, (context: object, payload?: unknown) => unknown>;
-    const methods = new Set(methodsOf(type).plain);
-    return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
+    return [...found.values()];
   }
 }
 
+/** The class of a provider: as it is declared, or as a factory has made it. */
+function classesOf({ metatype, instance }: Wrapper): Type[] {
+  const made: unknown = instance;
+  const types: unknown[] = [
+    metatype,
+    typeof made === 'object' && made !== null ? made.constructor : undefined,
+  ];
+  return types.filter((type): type is Type => typeof type === 'function' && 'prototype' in type);
+}
+
+function hasHandlers(type: Type): boolean {
+  return SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0;
+}
+
+function saga({ type, wrapper }: Provided, defaults: DefaultPolicies): RegisteredSaga {
+  const graph = buildSagaGraph(type, defaults);
+  const instance = instanceOf(wrapper, type, 'steps');
+  const methods = new Set(methodsOf(type).plain);
+  return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
+}
+
+function handlersOf({ type, wrapper, module }: Provided, defaults: DefaultPolicies): RegisteredHandler[] {
+  const graphs = buildHandlerGraphs(type, defaults);
+  const instance = instanceOf(wrapper, type, 'step handlers');
+  const methods = new Set(methodsOf(type).plain);
+  return graphs.map(({ graph, method }) => {
+    const handler = handlerOf(graph.name)!;
+    const invoke = handlerInvoker(handler, method, (name, context) => instance[name]!(context));
+    return { type, graph, methods, invoke, where: `${type.name}.${method} (${module})` };
+  });
+}
+
+function instanceOf(wrapper: Wrapper, type: Type, what: string) {
+  if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
+    throw new SagaDefinitionError(
+      `${type.name} is request-scoped or transient, itself or through a dependency, but its ${what} run long after any ` +
+        `request. Use the default scope, and pass what the request knows in the saga's input.`,
+    );
+  }
+  return wrapper.instance as Record<string, (context: object, payload?: unknown) => unknown>;
+}
+
 function duplicates(sagas: readonly RegisteredSaga[]): string[] {
-  const byLabel = new Map<string, RegisteredSaga>();
-  return sagas.flatMap((saga) => {
-    const label = sagaLabel(saga.graph);
-    const other = byLabel.get(label);
-    byLabel.set(label, saga);
-    return other
-      ? [
-          `${other.type.name} and ${saga.type.name} are both named '${saga.graph.name}' in version ${saga.graph.version}. ` +
-            `Give one another name, or a higher version: @Saga({ name: '…' }) or @Saga({ version: ${saga.graph.version + 1} })`,
-        ]
-      : [];
+  return twice(
+    sagas,
+    (one, other) =>
+      `${one.type.name} and ${other.type.name} are both named '${other.graph.name}' in version ${other.graph.version}. ` +
+      `Give one another name, or a higher version: @Saga({ name: '…' }) or @Saga({ version: ${other.graph.version + 1} })`,
+  );
+}
+
+function duplicateHandlers(handlers: readonly RegisteredHandler[]): string[] {
+  return twice(handlers, (one, other) => {
+    const { name, version } = other.graph;
+    return (
+      `${one.where} and ${other.where} are both the handler '${handlerOf(name)}' in version ${version}. Give one another ` +
+      `name, or a higher version: @StepHandler('${handlerOf(name)}', { version: ${version + 1} })`
+    );
+  });
+}
+
+/** What is to be said of each that has the name and version of one before it. */
+function twice<T extends Pick<RegisteredSaga, 'graph'>>(
+  sagas: readonly T[],
+  problem: (one: T, other: T) => string,
+): string[] {
+  const byLabel = new Map<string, T>();
+  return sagas.flatMap((one) => {
+    const label = sagaLabel(one.graph);
+    const before = byLabel.get(label);
+    byLabel.set(label, one);
+    return before ? [problem(before, one)] : [];
   });
 }

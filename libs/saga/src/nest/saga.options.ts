@@ -37,7 +37,7 @@ export interface SagaWorkerOptions {
   pollInterval?: Duration;
   /** How long a saga is a worker's before others may take it over; renewed while it is advanced. Default `'30s'`. */
   lease?: Duration;
-  /** Only these; default: every saga of the application. */
+  /** Only these sagas, and the step handlers of these providers; default: every one of the application. */
   sagas?: Type[];
   /** How long steps under way may take to finish when the application stops; default `'10s'`. */
   shutdownTimeout?: Duration;

@@ -12,14 +12,37 @@ export interface RegisteredSaga extends RunnableSaga {
   readonly instance: object;
 }
 
-/** The sagas of this application, by class, and by name and version. */
+/** The saga of one step in which a step handler runs. */
+export interface RegisteredHandler extends RunnableSaga {
+  /** Of the provider that has the method. */
+  readonly type: Type;
+  /** The method, and the module that provides it, in the words of messages. */
+  readonly where: string;
+}
+
+/** The sagas of this application, by class, and by name and version, and its step handlers. */
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
   private readonly limits: ReadonlyMap<string, number>;
 
-  constructor(readonly all: readonly RegisteredSaga[]) {
-    this.byType = new Map(all.map((saga) => [saga.type, saga]));
-    this.limits = concurrencyLimits(all.map((saga) => saga.graph));
+  /** All that this application can run. */
+  readonly all: readonly RunnableSaga[];
+
+  constructor(
+    private readonly sagas: readonly RegisteredSaga[],
+    private readonly handlers: readonly RegisteredHandler[],
+  ) {
+    this.all = [...sagas, ...handlers];
+    this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
+    this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
+  }
+
+  /** What a worker runs for which these classes are given: those that are sagas, and the step handlers that they have. */
+  runBy(types: readonly Type[]): RunnableSaga[] {
+    return [...new Set(types)].flatMap((type) => {
+      const handlers: RunnableSaga[] = this.handlers.filter((handler) => handler.type === type);
+      return handlers.length > 0 && !this.byType.has(type) ? handlers : [this.ofType(type), ...handlers];
+    });
   }
 
   /** How many sagas of this name may be advanced at once; undefined: as many as there is room for. */
@@ -54,7 +77,7 @@ export class SagaRegistry implements SagaDefinitions {
 
   latest(type: Type): SagaGraph {
     const { name } = this.ofType(type).graph;
-    return this.all
+    return this.sagas
       .map((saga) => saga.graph)
       .filter((graph) => graph.name === name)
       .reduce((a, b) => (b.version > a.version ? b : a));

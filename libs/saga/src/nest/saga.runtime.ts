@@ -10,6 +10,7 @@ import {
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
+import type { GraphStore } from '../engine/graph-store.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
@@ -40,6 +41,8 @@ export interface Running {
   readonly engine: SagaEngine;
   readonly registry: SagaRegistry;
   readonly options: ResolvedSagaOptions;
+  /** Those of sagas that other applications have, too. */
+  readonly graphs: Pick<GraphStore, 'stored'>;
   readonly upgrades: SagaUpgrades;
 }
 
@@ -96,7 +99,8 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   private async setUp(): Promise<Running> {
     const { options } = this;
     const registry = this.explorer.explore(options);
-    const runnable = options.worker?.sagas?.map((type) => registry.ofType(type)) ?? registry.all;
+    const only = options.worker?.sagas;
+    const runnable = only ? registry.runBy(only) : registry.all;
     const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
@@ -119,6 +123,6 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
-    return { engine, registry, options, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
+    return { engine, registry, options, graphs, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
   }
 }

@@ -27,6 +27,7 @@ import {
   toSummary,
 } from './saga-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
+import { handlerGraphOf, remoteOf } from './handlers-elsewhere.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { isKey } from '../engine/storable-key.js';
 import { readOptions } from './call-options.js';
@@ -82,11 +83,13 @@ export class SagaService {
 
   /** @throws SagaNotFoundError */
   async get(target: SagaTarget): Promise<SagaSnapshot> {
-    const { engine, registry } = await this.runtime.ready();
+    const running = await this.runtime.ready();
+    const { engine, registry } = running;
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
     const graph = await engine.graphOf(saga);
-    return toSnapshot(saga, graph, engine.now(), registry.concurrencyOf(saga.name));
+    const remote = await remoteOf(saga, graph, running);
+    return toSnapshot(saga, { graph, now: engine.now(), limit: registry.concurrencyOf(saga.name), remote });
   }
 
   /** Newest first, a page at a time. */
@@ -253,10 +256,11 @@ export class SagaService {
    * @throws SagaDefinitionError when this application does not have the saga in this version
    */
   async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
-    const { engine, registry } = await this.runtime.ready();
+    const running = await this.runtime.ready();
+    const { engine, registry } = running;
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
-    const graph = await engine.graphOf(saga);
+    const graph = (await engine.graphOf(saga)) ?? (await handlerGraphOf(saga, running));
     if (graph) return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
     throw new SagaDefinitionError(
       `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
