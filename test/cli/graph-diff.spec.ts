@@ -102,6 +102,24 @@ describe('saga graph diff', () => {
     expect([code, out]).toEqual([0, 'order@1  unchanged\n\nIn all: 0 affected, 0 not\n']);
   });
 
+  test('shows step handlers and remote steps as well', async () => {
+    const source = `
+      import { RemoteStep, Saga, StepHandler } from 'nestjs-durable-saga';
+      import { Module } from '@nestjs/common';
+      class Stock {
+        @StepHandler('stock.reserve', { compensate: 'release' }) reserve() {}
+        release() {}
+      }
+      @Saga() class AskingSaga { @RemoteStep('stock.reserve') reserve() {} }
+      @Module({ providers: [Stock, AskingSaga] })
+      export class AppModule {}`;
+    const { code, out } = await diff(await compiled('handlers.mjs', source));
+    expect([code, out]).toEqual([
+      0,
+      'asking@1  new\nhandler:stock.reserve@1  new\n\nIn all: 0 affected, 0 not\n',
+    ]);
+  });
+
   test('of a renamed step names the differences, and how many running instances they matter to', async () => {
     await orders(3, 2);
     const renamed = HEAD + ORDER.replace('charge()', 'pay()');

@@ -1,4 +1,5 @@
 import { ENGINE_MUTANTS } from './engine.mutants.js';
+import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import type { Mutant } from './mutant.js';
@@ -7,6 +8,7 @@ import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
   ...ENGINE_MUTANTS,
+  ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
 ];

@@ -2,15 +2,17 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Type } from '@nestjs/common';
+import { buildHandlerGraphs } from '../definition/build-handler-graphs.js';
 import { buildSagaGraph } from '../definition/build-saga-graph.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { methodsOf } from '../definition/saga-methods.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import { UsageError } from './usage-error.js';
 
 /**
- * The sagas of a compiled file: those that it exports, and those that the Nest modules which it exports provide,
- * themselves or through their imports. No application is started, and no provider is made.
+ * The sagas of a compiled file, and its step handlers: those that it exports, and those that the Nest modules which it
+ * exports provide, themselves or through their imports. No application is started, and no provider is made.
  * @throws UsageError when there is no such file, or no saga in it
  * @throws SagaDefinitionError when one of them is wrong
  */
@@ -33,13 +35,29 @@ export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
         `such as dist/app.module.js`,
     );
   }
-  return [...found].map((type) => ({
-    graph: buildSagaGraph(type),
-    methods: new Set(methodsOf(type).plain),
-    invoke: () => {
-      throw new Error('Nothing is run here');
-    },
-  }));
+  return [...found].flatMap((type) =>
+    graphsOf(type).map((graph) => ({
+      graph,
+      methods: new Set(methodsOf(type).plain),
+      invoke: () => {
+        throw new Error('Nothing is run here');
+      },
+    })),
+  );
+}
+
+/** Of a saga, and of the step handlers that a class has. */
+function graphsOf(type: Type): SagaGraph[] {
+  const handlers = buildHandlerGraphs(type).map(({ graph }) => graph);
+  return SagaMetadata.sagaOf(type) ? [buildSagaGraph(type), ...handlers] : handlers;
+}
+
+/** A saga, or a class with step handlers. */
+function isRun(type: object): boolean {
+  return (
+    SagaMetadata.sagaOf(type) !== undefined ||
+    ('prototype' in type && SagaMetadata.handlersOf(type as Type).length > 0)
+  );
 }
 
 interface ModuleLike {
@@ -55,7 +73,7 @@ async function collect(given: unknown, found: Set<Type>, seen: Set<unknown>): Pr
   if (value === null || (typeof value !== 'function' && typeof value !== 'object') || seen.has(value)) return;
   seen.add(value);
   if (typeof value === 'function') {
-    if (SagaMetadata.sagaOf(value)) found.add(value as Type);
+    if (isRun(value)) found.add(value as Type);
     const metadata = (key: string): unknown => Reflect.getMetadata(key, value);
     return collectModule({ imports: metadata('imports'), providers: metadata('providers') }, found, seen);
   }
@@ -69,7 +87,7 @@ async function collect(given: unknown, found: Set<Type>, seen: Set<unknown>): Pr
 async function collectModule({ imports, providers }: ModuleLike, found: Set<Type>, seen: Set<unknown>) {
   for (const provider of listOf(providers)) {
     const type = classOf(provider);
-    if (type && SagaMetadata.sagaOf(type)) found.add(type);
+    if (type && isRun(type)) found.add(type);
   }
   for (const imported of listOf(imports)) await collect(imported, found, seen);
 }

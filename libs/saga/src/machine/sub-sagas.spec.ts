@@ -57,6 +57,10 @@ const ended = (
   error: status === 'completed' ? undefined : { name: 'Error', message: 'sold out' },
   now: NOW,
 });
+const failedAs = (kind: 'rejected' | 'timeout'): SagaEvent => {
+  const error = { name: 'Error', message: 'sold out' };
+  return { type: 'child-ended', step: 'ship', child: 'ship-1', status: 'compensated', kind, error, now: NOW };
+};
 const askUndo = (step: string): SagaEvent[] => [
   { type: 'compensation-started', step },
   { type: 'child-undoing', step, child: `${step}-1` },
@@ -73,6 +77,16 @@ function next(graph: SagaGraph, state: SagaState): string {
 describe('a sub-saga step going forward', () => {
   const graph = sequenceOf(stepOf('order'), subSaga('ship'), stepOf('bill'));
   const waiting = after(graph, [...done('order'), ...begun('ship')]);
+
+  it.each(['rejected', 'timeout'] as const)(
+    'fails as its handler has failed, if it is remote: %s',
+    (kind) => {
+      const remote = sequenceOf(stepOf('order'), subSaga('ship', { kind: 'remote' }), stepOf('bill'));
+      const state = after(remote, [failedAs(kind)], after(remote, [...done('order'), ...begun('ship')]));
+      expect(state.failure).toMatchObject({ kind, step: 'ship', error: { message: 'sold out' } });
+      expect(next(remote, state)).toBe('compensate order');
+    },
+  );
 
   it('runs its method, then waits for its saga with nothing to do and nothing due', () => {
     expect(next(graph, after(graph, done('order')))).toBe('run ship');
