@@ -10,8 +10,20 @@ import { LedgerSaga } from './ledger.saga.js';
 import { LimitedSaga } from './limited.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
+import { ChaosStockHandlers, RemoteOrderSaga } from './remote.saga.js';
 import { holdForEver, report } from './report.js';
 import { WaitingSaga } from './waiting.saga.js';
+
+const SAGAS = [
+  ChaosOrderSaga,
+  FamilyOrderSaga,
+  FamilyShipmentSaga,
+  HeldSaga,
+  LedgerSaga,
+  LimitedSaga,
+  RemoteOrderSaga,
+  WaitingSaga,
+];
 
 @Module({
   imports: [
@@ -23,18 +35,7 @@ import { WaitingSaga } from './waiting.saga.js';
           : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
     }),
   ],
-  providers: [
-    ...[
-      Participants,
-      ChaosOrderSaga,
-      FamilyOrderSaga,
-      FamilyShipmentSaga,
-      HeldSaga,
-      LedgerSaga,
-      LimitedSaga,
-      WaitingSaga,
-    ],
-  ],
+  providers: [Participants, ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : SAGAS)],
 })
 class WorkerModule {}
 
