@@ -1,5 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
 import {
+  type HandlerContext,
   RemoteStep,
   type RemoteInput,
   Saga,
@@ -51,6 +52,34 @@ describe('a transactional handler', () => {
   });
 });
 
+describe('what a handler publishes', () => {
+  test('is sent once what it comes to is stored, in the name of the saga that asks', async () => {
+    class Announcing {
+      @StepHandler('announce', { retry: { attempts: 2, delay: 1 } })
+      announce(ctx: HandlerContext): void {
+        ctx.publish({ topic: 'stock', payload: ctx.attempt });
+        if (ctx.attempt === 1) throw new Error('after all not');
+      }
+    }
+    @Saga({ name: 'announcing' })
+    class AnnouncingSaga {
+      @RemoteStep('announce') announce(): void {}
+    }
+    const { sagas } = await apps.start({
+      sagas: [AnnouncingSaga],
+      providers: [Announcing],
+      options: NO_POLL,
+    });
+    const { id, outcome } = await sagas.start(AnnouncingSaga, undefined);
+    await outcome();
+    const sent = await apps.sql('SELECT aggregateid, payload, headers FROM saga.outbox');
+    expect(sent).toEqual([
+      { aggregateid: id, payload: 2, headers: expect.objectContaining({ 'saga-id': id }) },
+    ]);
+    expect(sent[0]!.headers).toMatchObject({ traceparent: expect.stringContaining(id.replaceAll('-', '')) });
+  });
+});
+
 describe('versions of a handler', () => {
   class First {
     @StepHandler('greet') greet(): string {
@@ -71,7 +100,7 @@ describe('versions of a handler', () => {
   test('in two processes: each takes what asks for its own', async () => {
     const app = await apps.start({ sagas: [GreetingSaga], providers: [First], options: NO_POLL });
     const { id, outcome } = await app.sagas.start(GreetingSaga, undefined);
-    expect(await waitsForHandler(app, id)).toMatchObject({ step: 'two', handler: 'greet', version: 2 });
+    expect(await waitsForHandler(app, id, 'two')).toMatchObject({ handler: 'greet', version: 2 });
     await apps.start({ providers: [Second], options: NO_POLL });
     expect((await outcome()).results).toEqual({ one: 'hello', two: 'good morning' });
   });

@@ -87,10 +87,10 @@ export function remoteScene(apps: TestApps) {
     order: (sagas: SagaService) => sagas.start(OrderSaga, { sku: 'cup' }, { correlationId: 'order-7' }),
     childOf: async (sagas: SagaService, id: string) =>
       (await sagas.get(id)).steps.find(({ name }) => name === 'reserve')!.child,
-    waitsForHandler: ({ sagas }: TestApp, id: string) =>
+    waitsForHandler: ({ sagas }: TestApp, id: string, step = 'reserve') =>
       until(async () => {
         const { waitingFor } = await sagas.get(id);
-        return waitingFor?.kind === 'handler' ? waitingFor : undefined;
+        return waitingFor?.kind === 'handler' && waitingFor.step === step ? waitingFor : undefined;
       }),
   };
 }

@@ -54,6 +54,11 @@ function forHandler(context: object): object {
   );
 }
 
+/** The id of the saga whose work this is: its own, unless it is a handler's. Who answers a message of it answers that one. */
+export function askingSaga({ id, name, parent }: StoredSaga): string {
+  return handlerOf(name) !== undefined && parent ? parent.id : id;
+}
+
 type FailureOfStep = { readonly kind?: SagaFailure['kind']; readonly error: SerializedError };
 
 /** What the handler returned; JSON text. */

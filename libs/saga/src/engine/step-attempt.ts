@@ -6,6 +6,7 @@ import type { Action } from '../machine/decide.js';
 import { type SagaState, stepState } from '../machine/saga-state.js';
 import type { StepAbortedError } from '../errors/saga-errors.js';
 import { decodeResults } from './decode-results.js';
+import { askingSaga } from './handler-calls.js';
 import { decodePayload } from './payload.js';
 import type { StoredSaga } from './saga-store.js';
 import { type PublishPorts, StepMessages } from './step-messages.js';
@@ -26,7 +27,7 @@ export class StepAttempt {
     readonly startedAt: number,
     private readonly ports: PublishPorts,
   ) {
-    this.messages = new StepMessages(saga.id, ports);
+    this.messages = new StepMessages(askingSaga(saga), ports);
   }
 
   /** The step's name, or the item's key. */
