@@ -99,6 +99,24 @@ describe('a remote step', () => {
     expect(journal).toEqual(['tick undefined']);
   });
 
+  test('may be the point of no return', async () => {
+    @Saga({ name: 'committed' })
+    class CommittedSaga {
+      @RemoteStep('stock.reserve', { pivot: true })
+      reserve(ctx: StepContext<Order>): RemoteInput<StockHandlers['reserve']> {
+        return ctx.input;
+      }
+      @Step({ retry: ONCE }) ship() {
+        throw new Error('no van');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [CommittedSaga], options: NO_POLL });
+    await stock();
+    const { outcome } = await sagas.start(CommittedSaga, { sku: 'cup' });
+    expect(await outcome()).toMatchObject({ status: 'stuck', results: { reserve: { id: 'for reserve' } } });
+    expect(journal).toEqual(['stock: reserve cup']);
+  });
+
   test('is skipped by its `when`, and nobody is asked', async () => {
     @Saga({ name: 'choosy' })
     class ChoosySaga {
@@ -256,7 +274,7 @@ describe('a handler that fails', () => {
     await stock();
     script.gate = new Gate();
     const { id, outcome } = await order(sagas);
-    const child = (await until(() => childOf(sagas, id)));
+    const child = await until(() => childOf(sagas, id));
     await until(() => calls.length);
     await sagas.abort(child, { reason: 'the warehouse is on fire' });
     script.gate.open();

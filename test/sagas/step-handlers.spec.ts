@@ -1,4 +1,4 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Controller, Injectable, Module } from '@nestjs/common';
 import {
   type HandlerContext,
   RemoteStep,
@@ -179,6 +179,27 @@ describe('at start-up', () => {
     });
     await (await order(sagas)).outcome();
     expect(journal).toContain('factory: reserve cup');
+  });
+
+  test('one of a controller is found', async () => {
+    @Controller()
+    class ClockController {
+      @StepHandler('tell.time') tell(): string {
+        return 'late';
+      }
+    }
+    @Module({ controllers: [ClockController] })
+    class ClockModule {}
+    @Saga({ name: 'asking' })
+    class AskingSaga {
+      @RemoteStep('tell.time') ask(): void {}
+    }
+    const { sagas } = await apps.start({
+      sagas: [AskingSaga],
+      imports: [ClockModule],
+      options: NO_POLL,
+    });
+    expect((await (await sagas.start(AskingSaga, undefined)).outcome()).results).toEqual({ ask: 'late' });
   });
 
   test('a request-scoped one is refused', async () => {

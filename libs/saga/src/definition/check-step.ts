@@ -1,7 +1,7 @@
 import { LONGEST_TIMER } from './duration.js';
 import { checkHandler } from './handler-name.js';
 import type { UnlinkedStep } from './link-steps.js';
-import { LONGEST_NAME, OptionReader, UNREADABLE } from './option-reader.js';
+import { LONGEST_NAME, OptionReader, SEPARATORS, UNREADABLE } from './option-reader.js';
 import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from './retry-policy.js';
 import type { Report } from './saga-finding.js';
 import { approvalSignal } from './saga-graph.js';
@@ -57,8 +57,6 @@ const OPTIONS_OF: Record<NodeMetadata['kind'], readonly [decorator: string, opti
   signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
   approval: ['@Approval', WAIT_OPTIONS],
 };
-/** What separates a step's name from the rest of an idempotency key. */
-const SEPARATORS = /[\s:~[\]]/;
 /** Items of a fan-out at once, if it does not say. */
 const DEFAULT_CONCURRENCY = 10;
 /** In all, the first included, if a savepoint does not say. */

@@ -1,4 +1,4 @@
-import { LARGEST_COUNT, LONGEST_NAME, UNREADABLE } from './option-reader.js';
+import { LARGEST_COUNT, LONGEST_NAME, SEPARATORS, UNREADABLE } from './option-reader.js';
 import type { Report } from './saga-finding.js';
 import { shown } from './shown-value.js';
 
@@ -8,9 +8,6 @@ export interface RemoteHandler {
   /** Of its contract: what it is given, and what it returns. */
   readonly version: number;
 }
-
-/** What separates a step's name from the rest of an idempotency key; a handler's name is its step's. */
-const SEPARATORS = /[\s:~[\]]/;
 
 /** What the names of the sagas begin with in which handlers run; no other saga's may. */
 export const HANDLER_PREFIX = 'handler:';

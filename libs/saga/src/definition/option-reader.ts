@@ -7,6 +7,8 @@ import { shown } from './shown-value.js';
 export const LARGEST_COUNT = 2 ** 31 - 1;
 /** Longest name of a saga or step; both are in index keys and idempotency keys. */
 export const LONGEST_NAME = 200;
+/** What separates a step's name from the rest of an idempotency key. */
+export const SEPARATORS = /[\s:~[\]]/;
 /** Control characters and lone surrogates, which PostgreSQL or people cannot read. */
 export const UNREADABLE = /[\p{Cc}\p{Cs}]/u;
 

@@ -98,6 +98,12 @@ describe('a saga stays where it is', () => {
       "step 'b' is done, and in version 2 it is a sub-saga",
     ],
     [
+      'since what is done is left to a handler there',
+      with_({ kind: 'remote', remote: { name: 'stock', version: 1 } }),
+      AFTER_B,
+      "step 'b' is done, and in version 2 it is a remote step",
+    ],
+    [
       'since what is done is a fan-out there',
       with_({ forEach: () => [] }),
       AFTER_B,

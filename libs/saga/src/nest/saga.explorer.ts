@@ -20,7 +20,7 @@ interface Provided {
   readonly module: string;
 }
 
-/** Finds every `@Saga` provider of the application, and every provider with `@StepHandler`s, in whichever module. */
+/** Finds every `@Saga` provider of the application, and every provider or controller with `@StepHandler`s, in whichever module. */
 @Injectable()
 export class SagaExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
@@ -38,48 +38,61 @@ export class SagaExplorer {
           return [];
         }
       });
-    const isSaga = (type: Type) => SagaMetadata.sagaOf(type) !== undefined;
-    const sagas = each(this.provided(isSaga, problems), (one) => [saga(one, defaults)]);
-    const handlers = each(this.provided(hasHandlers, problems), (one) => handlersOf(one, defaults));
+    const providers = this.discovery.getProviders();
+    const all = [...providers, ...this.discovery.getControllers()];
+    const sagas = each(provided(providers, sagaOf, problems), (one) => [saga(one, defaults)]);
+    const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
     if (problems.length === 0) problems.push(...linkSubSagas(sagas));
     if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
     return new SagaRegistry(sagas, handlers);
   }
+}
 
-  /** Each class of this sort once; one that two modules make instances of is a problem. */
-  private provided(isWanted: (type: Type) => boolean, problems: string[]): Provided[] {
-    const found = new Map<Type, Provided>();
-    for (const wrapper of this.discovery.getProviders()) {
-      const type = classesOf(wrapper).find(isWanted);
-      if (!type) continue;
-      const module = wrapper.host?.name ?? 'unknown';
-      const before = found.get(type);
-      if (!before) found.set(type, { type, wrapper, module });
-      else if (before.wrapper.instance !== wrapper.instance) {
-        // Otherwise an alias: useExisting.
-        problems.push(
-          `${type.name} is provided by ${before.module} and again by ${module}. Provide it in one module, ` +
-            `and export it from there`,
-        );
-      }
+/** Each class of this sort once; one that two modules make instances of is a problem. */
+function provided(
+  wrappers: readonly Wrapper[],
+  typeOf: (wrapper: Wrapper) => Type | undefined,
+  problems: string[],
+): Provided[] {
+  const found = new Map<Type, Provided>();
+  for (const wrapper of wrappers) {
+    const type = typeOf(wrapper);
+    if (!type) continue;
+    const module = wrapper.host?.name ?? 'unknown';
+    const before = found.get(type);
+    if (!before) found.set(type, { type, wrapper, module });
+    else if (before.wrapper.instance !== wrapper.instance) {
+      // Otherwise an alias: useExisting.
+      problems.push(
+        `${type.name} is provided by ${before.module} and again by ${module}. Provide it in one module, ` +
+          `and export it from there`,
+      );
     }
-    return [...found.values()];
   }
+  return [...found.values()];
 }
 
-/** The class of a provider: as it is declared, or as a factory has made it. */
-function classesOf({ metatype, instance }: Wrapper): Type[] {
-  const made: unknown = instance;
-  const types: unknown[] = [
-    metatype,
-    typeof made === 'object' && made !== null ? made.constructor : undefined,
-  ];
-  return types.filter((type): type is Type => typeof type === 'function' && 'prototype' in type);
+function sagaOf({ metatype }: Wrapper): Type | undefined {
+  return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
 }
 
-function hasHandlers(type: Type): boolean {
-  return SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0;
+/** The class as it is declared, or as a factory has made it. */
+function withHandlers({ metatype, instance }: Wrapper): Type | undefined {
+  return [metatype, madeBy(instance)]
+    .filter(isClass)
+    .find(
+      (type) => SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0,
+    );
+}
+
+function madeBy(instance: unknown): unknown {
+  if (typeof instance !== 'object' || instance === null) return undefined;
+  return (Object.getPrototypeOf(instance) as object | null)?.constructor;
+}
+
+function isClass(type: unknown): type is Type {
+  return typeof type === 'function' && 'prototype' in type;
 }
 
 function saga({ type, wrapper }: Provided, defaults: DefaultPolicies): RegisteredSaga {
