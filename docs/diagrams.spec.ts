@@ -1,14 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { Type } from '@nestjs/common';
+import * as common from '@nestjs/common';
+import * as typeorm from '@nestjs/typeorm';
 import ts from 'typescript';
 import { describeSaga } from '../libs/saga/src/definition/describe-saga.js';
 import { mermaidOf } from '../libs/saga/src/definition/mermaid-of-graph.js';
 import { SagaMetadata } from '../libs/saga/src/definition/saga-metadata.js';
 import * as library from '../libs/saga/src/index.js';
 
-const PAGE = fileURLToPath(new URL('step-graph.md', import.meta.url));
+const PAGES = ['step-graph.md', 'remote-steps.md'];
+/** What the pages import that `require` cannot load here. */
+const MODULES: Record<string, unknown> = {
+  'nestjs-durable-saga': library,
+  '@nestjs/common': common,
+  '@nestjs/typeorm': typeorm,
+};
 const BLOCK = /^```(ts|mermaid)\n([\s\S]*?)^```/gm;
 
 interface Diagram {
@@ -18,13 +25,15 @@ interface Diagram {
 }
 
 /** The sagas of the page, by the name of their class. */
-type Sagas = ReadonlyMap<string, Type>;
+type Sagas = ReadonlyMap<string, common.Type>;
 
-describe('the diagrams of the documentation', () => {
+describe.each(PAGES)('the diagrams of %s', (name) => {
+  const path = fileURLToPath(new URL(name, import.meta.url));
+  const readPage = () => readFileSync(path, 'utf8');
   const sagas = sagasOf(readPage());
 
   test('are what the classes above them are (UPDATE_DIAGRAMS=1 draws them anew)', () => {
-    if (process.env.UPDATE_DIAGRAMS) writeFileSync(PAGE, redrawn(readPage(), sagas));
+    if (process.env.UPDATE_DIAGRAMS) writeFileSync(path, redrawn(readPage(), sagas));
     for (const { saga, text } of diagramsOf(readPage(), sagas)) {
       expect(text).toBe(mermaidOf(describeSaga(sagas.get(saga)!)));
     }
@@ -34,10 +43,6 @@ describe('the diagrams of the documentation', () => {
     expect(diagramsOf(readPage(), sagas).map(({ saga }) => saga)).toEqual([...sagas.keys()]);
   });
 });
-
-function readPage(): string {
-  return readFileSync(PAGE, 'utf8');
-}
 
 function diagramsOf(page: string, sagas: Sagas): Diagram[] {
   const diagrams: Diagram[] = [];
@@ -84,8 +89,10 @@ function sagasOf(page: string): Sagas {
     exports: object,
     require: (name: string) => unknown,
   ) => void;
-  run(exports, (name) => (name === 'nestjs-durable-saga' ? library : (installed(name) as unknown)));
+  run(exports, (name) => MODULES[name] ?? (installed(name) as unknown));
   return new Map(
-    Object.entries(exports).filter((entry): entry is [string, Type] => !!SagaMetadata.sagaOf(entry[1])),
+    Object.entries(exports).filter(
+      (entry): entry is [string, common.Type] => !!SagaMetadata.sagaOf(entry[1]),
+    ),
   );
 }
