@@ -18,7 +18,7 @@ export const MESSAGING_NEEDS: Needs = {
   migrations: 'messagingMigrations',
   tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
   functions: [
-    'publish_1',
+    ...['publish_1', 'inbox_forget_1'],
     ...['outbox_let_go_1', 'outbox_take_1', 'outbox_settle_1', 'outbox_requeue_1', 'outbox_discard_1'],
   ],
 };

@@ -1,10 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { INBOX_FUNCTIONS, inboxForgetFunction } from '../functions/inbox.function.js';
 import { publishFunction } from '../functions/publish.function.js';
 import { RELAY_FUNCTIONS, relayFunctions } from '../functions/relay.function.js';
 import { LANES } from '../outbox-lanes.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
-const FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS];
+const FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
 const TABLES = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**
@@ -76,6 +77,7 @@ export abstract class CreateMessagingTables implements MigrationInterface {
       )`);
     await queryRunner.query(`CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`);
     await queryRunner.query(publishFunction(schema, wakeupChannel(this.schema)));
+    await queryRunner.query(inboxForgetFunction(schema));
     for (const create of relayFunctions(schema)) await queryRunner.query(create);
   }
 

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { migrate, MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/migrate.js';
+import { messagingMigrations } from '../../libs/saga/src/store/postgres/migrations/saga-migrations.js';
+import { PostgresInbox } from '../../libs/saga/src/store/postgres/postgres-inbox.js';
+import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+
+const BACKLOG = 60_000;
+const MOST = { messages: 400, lanes: 8 };
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+let database: TestDatabase;
+let application: DataSource;
+let client: pg.Client;
+let outbox: PostgresOutbox;
+let inbox: PostgresInbox;
+/** What auto_explain told of the statements that `client` ran, those inside of functions included. */
+const explained: PlanNode[][] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+  const parts = { entities: () => [], migrations: messagingMigrations };
+  await migrate(await createSagaDataSource(application, 'saga', parts), 'saga', MESSAGING_NEEDS);
+  client = new pg.Client({ connectionString: database.url });
+  client.on('notice', ({ message }) => {
+    const plan = /^duration: .*? plan:\n(.*)$/s.exec(message ?? '')?.[1];
+    if (plan !== undefined) explained.push(nodesOf((JSON.parse(plan) as { Plan: PlanNode }).Plan));
+  });
+  await client.connect();
+  const sql = { query: async (text: string, values?: unknown[]) => (await client.query(text, values)).rows };
+  outbox = new PostgresOutbox(sql, 'saga');
+  inbox = new PostgresInbox(sql, 'saga');
+  // The planner's idea of the tables is that they are empty, and nobody corrects it.
+  for (const table of ['outbox', 'inbox', 'outbox_lane']) {
+    await client.query(`ALTER TABLE saga.${table} SET (autovacuum_enabled = off)`);
+    await client.query(`ANALYZE saga.${table}`);
+  }
+  await client.query(`
+    INSERT INTO saga.outbox (aggregatetype, aggregateid, type, payload)
+    SELECT 'orders', 'k' || n % 500, 't', '1' FROM generate_series(1, ${BACKLOG}) n`);
+  // A key that is dead, and one that is due again, each with a line behind it; and a journal.
+  await client.query(`
+    UPDATE saga.outbox SET held = true WHERE aggregateid IN ('k7', 'k8');
+    UPDATE saga.outbox SET dead_at = now(), attempts = 3 WHERE seq IN (SELECT min(seq) FROM saga.outbox WHERE aggregateid = 'k7');
+    UPDATE saga.outbox SET retry_at = now() WHERE seq IN (SELECT min(seq) FROM saga.outbox WHERE aggregateid = 'k8');
+    INSERT INTO saga.inbox SELECT 'default', gen_random_uuid()::text, now() - n * interval '1 second' FROM generate_series(1, 50000) n`);
+  await client.query(`LOAD 'auto_explain'`);
+  const settings = {
+    ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on' },
+    ...{ log_format: 'json', log_level: 'notice' },
+  };
+  for (const [name, value] of Object.entries(settings))
+    await client.query(`SET auto_explain.${name} = '${value}'`);
+});
+
+afterAll(async () => {
+  await application.destroy();
+  await client.end();
+  await database.drop();
+});
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+const CALLS: Record<string, () => Promise<unknown>> = {
+  publish: () =>
+    client.query(
+      `SELECT saga.publish_1(ARRAY[gen_random_uuid()], ARRAY['orders'], ARRAY['k'], ARRAY['t'], ARRAY['1'::json], ARRAY['{}'::jsonb])`,
+    ),
+  'take and settle': async () => {
+    const { lanes, messages } = await outbox.take('relay', 60_000, MOST);
+    expect(messages.length).toBeGreaterThan(300);
+    const [failed, ...sent] = messages;
+    await outbox.settle(lanes, {
+      sent: sent.slice(0, 100).map(({ id }) => id),
+      failed: [{ id: failed!.id, error: 'no', attempts: 1, retryIn: 1_000 }],
+      behind: sent.slice(100, 110).map(({ id }) => id),
+      unfinished: new Set(),
+    });
+  },
+  renew: async () => {
+    const { lanes } = await outbox.take('relay', 60_000, MOST);
+    expect(await outbox.renew(lanes, 60_000)).toHaveLength(lanes.length);
+  },
+  'a look at those that are dead': async () => {
+    const [dead] = await outbox.dead(10);
+    await outbox.dead(10, { deadAt: dead!.deadAtText, id: dead!.id });
+  },
+  requeue: async () => outbox.requeue((await outbox.dead(10)).map(({ id }) => id)),
+  discard: async () => outbox.discard((await outbox.dead(10)).map(({ id }) => id)),
+  'deletion by age': () => outbox.deleteOlder(1, 1_000),
+  'forgetting of what was handled': async () => expect(await inbox.forget(1, 1_000)).toBe(1_000),
+  'noting of what is handled': () =>
+    client.query(`INSERT INTO saga.inbox VALUES ('default', $1) ON CONFLICT DO NOTHING`, [randomUUID()]),
+};
+
+/** Each call leaves things as they were. */
+async function plansOf(call: string): Promise<PlanNode[][]> {
+  await client.query('BEGIN');
+  explained.length = 0;
+  await CALLS[call]!();
+  await client.query('ROLLBACK');
+  expect(explained.length).toBeGreaterThan(0);
+  return [...explained];
+}
+
+describe.each([
+  ['the statistics say that the tables are empty', `SELECT`],
+  ['the planner takes them for tiny', `UPDATE pg_class SET reltuples = 10, relpages = 1`],
+  ['the planner takes them for huge', `UPDATE pg_class SET reltuples = 1e9, relpages = 1000`],
+  ['nobody knows', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
+  ['the statistics are right', `ANALYZE saga.outbox, saga.inbox, saga.outbox_lane`],
+])('when %s', (_, lie) => {
+  beforeAll(async () => {
+    const tables = ` WHERE oid IN ('saga.outbox'::regclass, 'saga.inbox'::regclass, 'saga.outbox_lane'::regclass)`;
+    await client.query(lie + (lie.startsWith('UPDATE') ? tables : ''));
+  });
+
+  test.each(Object.keys(CALLS))('%s reads no whole table', async (call) => {
+    for (const nodes of await plansOf(call)) {
+      const whole = nodes.filter(
+        (node) => node['Node Type'] === 'Seq Scan' && /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''),
+      );
+      expect(whole).toEqual([]);
+    }
+  });
+
+  test.each(Object.keys(CALLS))('%s reads no more than it needs, however long the backlog', async (call) => {
+    const read = (await plansOf(call))
+      .flat()
+      .filter((node) => /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''))
+      .map(
+        (node) =>
+          ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
+      );
+    expect(Math.max(0, ...read)).toBeLessThanOrEqual(1_100);
+  });
+});
