@@ -20,6 +20,10 @@ interface ChannelWrapper {
   addSetup(setup: (channel: Channel) => void): Promise<void>;
 }
 
+interface ConnectionManager {
+  reconnect(): void;
+}
+
 /**
  * RabbitMQ, with publisher confirms: Nest's client has confirm channels (amqp-connection-manager's default), and resolves
  * on the broker's confirm. What no queue takes is returned before that (`mandatory`), which is a refusal.
@@ -65,13 +69,19 @@ export class RmqSender implements ClientSender {
         if (typeof properties.messageId === 'string')
           this.returned.set(properties.messageId, `${fields.replyText ?? ''} (${fields.replyCode ?? '?'})`);
       });
-      // The server closes a channel for good when it refuses what was asked on it; amqp-connection-manager would wait
-      // for a new connection that never comes.
-      plain.on('error', () => {
-        if (this.channel === channel) void this.client.close().catch(() => undefined);
-      });
+      // The server closes a channel for good when it refuses what was asked on it, and amqp-connection-manager waits for
+      // another connection to make a new one.
+      plain.on('error', () => setImmediate(() => this.reconnect(channel)));
     });
     await this.listening;
+  }
+
+  private reconnect(channel: ChannelWrapper): void {
+    try {
+      if (this.channel === channel) this.client.unwrap<ConnectionManager>().reconnect();
+    } catch {
+      // Closed meanwhile.
+    }
   }
 
   /** Protected in Nest's client, which has nothing else to listen to. */
