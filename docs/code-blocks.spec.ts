@@ -39,6 +39,11 @@ describe('what the documentation shows', () => {
     await database.drop();
   });
 
+  test('is JSON that can be read', () => {
+    for (const block of PAGES.flatMap((page) => blocksOf(page, 'json')))
+      expect(() => void JSON.parse(block)).not.toThrow();
+  });
+
   test('links to files that are there', () => {
     const broken = PAGES.flatMap((page) =>
       [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]

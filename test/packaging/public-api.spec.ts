@@ -2,14 +2,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-const ENTRY = fileURLToPath(new URL('../../libs/saga/dist/index.d.ts', import.meta.url));
-const REPORT = fileURLToPath(new URL('public-api.txt', import.meta.url));
+/** The entry points, each with its report. */
+const ENTRIES = [
+  ['nestjs-durable-saga', 'index.d.ts', 'public-api.txt'],
+  ['nestjs-durable-saga/messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
+] as const;
 
-test('the public surface changes only together with its report (UPDATE_API_REPORT=1 writes it anew)', () => {
-  const report = describeExports(ENTRY);
-  if (process.env.UPDATE_API_REPORT) writeFileSync(REPORT, report);
-  expect(report).toBe(readFileSync(REPORT, 'utf8'));
-});
+test.each(ENTRIES)(
+  'the public surface of %s changes only together with its report (UPDATE_API_REPORT=1 writes it anew)',
+  (_, entry, name) => {
+    const file = fileURLToPath(new URL(name, import.meta.url));
+    const report = describeExports(fileURLToPath(new URL(`../../libs/saga/dist/${entry}`, import.meta.url)));
+    if (process.env.UPDATE_API_REPORT) writeFileSync(file, report);
+    expect(report).toBe(readFileSync(file, 'utf8'));
+  },
+);
 
 /** Every export with its members and their types, in one text that shows each change in a diff. */
 function describeExports(entry: string): string {
