@@ -39,7 +39,9 @@ beforeAll(async () => {
     if (plan !== undefined) explained.push(nodesOf((JSON.parse(plan) as { Plan: PlanNode }).Plan));
   });
   await client.connect();
-  const sql = { query: async (text: string, values?: unknown[]) => (await client.query(text, values)).rows };
+  const sql = {
+    query: async (text: string, values?: unknown[]) => (await client.query<object>(text, values)).rows,
+  };
   outbox = new PostgresOutbox(sql, 'saga');
   inbox = new PostgresInbox(sql, 'saga');
   // The planner's idea of the tables is that they are empty, and nobody corrects it.

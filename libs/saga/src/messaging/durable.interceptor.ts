@@ -9,6 +9,7 @@ import { ModuleRef } from '@nestjs/core';
 import { RmqContext } from '@nestjs/microservices';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { serializeError } from '../engine/serialize-error.js';
+import { deliveryOf } from './delivery.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
 import { handling } from './handled-message.js';
 import { type IncomingMessage, incomingMessage } from './incoming-message.js';
@@ -57,15 +58,20 @@ export class DurableInterceptor implements NestInterceptor {
     work: Promise<unknown>,
   ): Promise<undefined> {
     const [channel, message] = [context.getChannelRef() as RmqChannel, context.getMessage()];
-    try {
-      await work;
-      this.tell(() => channel.ack(message));
-    } catch (error) {
-      const { message: reason, stack } = serializeError(error);
-      this.log.error(`Handling message ${id} of '${topic}' failed, it is given back: ${reason}`, stack);
-      await new Promise((resolve) => setTimeout(resolve, redeliverAfter).unref());
-      this.tell(() => channel.nack(message, false, true));
-    }
+    const delivery = deliveryOf(message);
+    delivery.begin();
+    const failed = await work.then(
+      () => undefined,
+      async (error: unknown) => {
+        const { message: reason, stack } = serializeError(error);
+        this.log.error(`Handling message ${id} of '${topic}' failed, it is given back: ${reason}`, stack);
+        await new Promise((resolve) => setTimeout(resolve, redeliverAfter).unref());
+        return true;
+      },
+    );
+    const outcome = await delivery.end(failed ? 'failed' : 'done');
+    if (outcome === 'done') this.tell(() => channel.ack(message));
+    if (outcome === 'failed') this.tell(() => channel.nack(message, false, true));
     return undefined;
   }
 

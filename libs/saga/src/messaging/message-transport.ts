@@ -17,7 +17,7 @@ export interface MessageTransport {
    * Resolves once the broker has the message for good, and no sooner: after that it is deleted here. Is called for many
    * messages side by side, but never for two of one topic and key.
    * @throws MessageRefusedError when the broker refused this message; it counts against its attempts. Any other error
-   * only counts if the broker goes on to take others that are under way; otherwise it is out of order for now.
+   * only counts if the broker takes others right after it; what fails together is an outage.
    */
   send(message: RelayedMessage): Promise<void>;
   /** When the application stops. */

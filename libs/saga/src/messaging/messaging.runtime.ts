@@ -11,6 +11,7 @@ import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { applicationDataSource } from '../nest/application-data-source.js';
+import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, MESSAGING_NEEDS, migrate } from '../store/postgres/migrate.js';
 import { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
@@ -32,6 +33,10 @@ export const RELAY_POLL_INTERVAL = 'saga:relay';
 
 /** While hints arrive, only every so many polls look. */
 const POLLS_WHILE_LISTENING = 5;
+
+/** How long (ms) answers of PostgreSQL are waited for: a third of the lease, and no shorter than this. */
+const SHORTEST_PATIENCE = 1_000;
+const DEFAULT_LEASE = 30_000;
 
 /** What runs once the application does. */
 export interface Messaging {
@@ -70,6 +75,7 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
 
   async onApplicationBootstrap(): Promise<void> {
     const { relay, wakeup, retention, options } = await this.ready();
+    this.boundAnswers();
     retention.start();
     if (!relay || !wakeup || !options.relay) return;
     relay.start();
@@ -98,6 +104,15 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
   ready(): Promise<Messaging> {
     this.set ??= this.setUp();
     return this.set;
+  }
+
+  /** SagaModule, if it is there, has bounded them by its own lease. Migrations, which may take long, are over. */
+  private boundAnswers(): void {
+    const { dataSource, relay } = this.options;
+    const answers = answersOf(
+      poolOf(applicationDataSource(this.moduleRef, dataSource, 'SagaMessagingModule')),
+    );
+    if (!answers.bounded) answers.within(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
   }
 
   private async setUp(): Promise<Messaging> {

@@ -9,9 +9,10 @@ import type {
   TakenMessage,
 } from '../store/postgres/postgres-outbox.js';
 import { transientWait } from '../engine/transient-wait.js';
+import { BrokerWatch } from './broker-watch.js';
 import { LaneLeases } from './lane-leases.js';
 import type { MessageTransport } from './message-transport.js';
-import { type Failure, sendInOrder, type SendReport, type Taking } from './send-in-order.js';
+import { type Failure, sendInOrder, type SendReport } from './send-in-order.js';
 
 export interface RelaySettings {
   /** Names the relay among all. */
@@ -32,12 +33,20 @@ export interface RelaySettings {
 
 /** Lanes taken at once; the rest is left to others. */
 const LANES_AT_ONCE = 8;
+/**
+ * After so long (ms) a turn sends nothing more, and gives its lanes back: a key with very many messages, which are sent one
+ * after the other, does not keep those of its neighbours waiting.
+ */
+const LONGEST_TURN = 1_000;
 /** While the broker is out of order, so many messages ask whether it is back. */
 const PROBE = { messages: 10, lanes: 1 };
 /** Waits (ms) while the broker is out of order. */
 const OUTAGE_FIRST = 200;
 const OUTAGE_LONGEST = 5_000;
-/** A message that failed beside others that did not, but was not refused, is due again after (ms). */
+/**
+ * A message that failed beside others that did not, and may or may not be the reason, is due again after (ms), about: such
+ * messages are not to be tried together for ever.
+ */
 const SUSPECT_AGAIN = 1_000;
 /**
  * Looks (ms) after the last message was found: a transaction that began to publish while relays were busy wakes nobody
@@ -55,7 +64,7 @@ const LONGEST_ERROR = 2_000;
  */
 export class Relay {
   private readonly turns = new Set<Promise<void>>();
-  private readonly taking: Taking = { count: 0 };
+  private readonly watch = new BrokerWatch();
   private readonly leases: LaneLeases;
   /** Outages in a row. */
   private outages = 0;
@@ -144,13 +153,14 @@ export class Relay {
   private async relay(taken: Taken, asked: number): Promise<void> {
     if (taken.messages.length === 0) return;
     const lease = this.leases.hold(taken.lanes, asked);
+    const end = performance.now() + LONGEST_TURN;
     try {
       const messages = taken.messages.map((message) => ({ ...message, headers: headersOf(message) }));
       const report = await sendInOrder(messages, {
         transport: this.transport,
         timeout: this.settings.sendTimeout,
-        taking: this.taking,
-        goesOn: () => !this.abandoned && lease.isHeld(),
+        watch: this.watch,
+        goesOn: () => !this.abandoned && performance.now() < end && lease.isHeld(),
       });
       const settlement = this.settlementOf(report);
       await this.persistently(() => this.outbox.settle(taken.lanes, settlement));
@@ -183,8 +193,9 @@ export class Relay {
       error: cut(`${error.name}: ${error.message}`.replaceAll('\0', '\u2400'), LONGEST_ERROR),
     };
     if (!refused) {
-      this.lookIn(SUSPECT_AGAIN);
-      return { ...told, attempts: message.attempts, retryIn: SUSPECT_AGAIN };
+      const retryIn = SUSPECT_AGAIN * (0.5 + Math.random());
+      this.lookIn(retryIn);
+      return { ...told, attempts: message.attempts, retryIn };
     }
     const attempts = message.attempts + 1;
     if (attempts >= retry.attempts) {

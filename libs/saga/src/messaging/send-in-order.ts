@@ -1,4 +1,5 @@
 import { MessageRefusedError } from '../errors/saga-errors.js';
+import type { BrokerWatch, SuspectFailure } from './broker-watch.js';
 import type { MessageTransport, RelayedMessage } from './message-transport.js';
 
 /** What became of some messages. */
@@ -18,16 +19,12 @@ export interface Failure<M> {
   readonly refused: boolean;
 }
 
-/** Messages that the broker took, of all that are sent by this process. */
-export interface Taking {
-  count: number;
-}
-
 export interface SendOptions {
   readonly transport: MessageTransport;
   /** Milliseconds that the broker may take for a message. */
   readonly timeout: number;
-  readonly taking: Taking;
+  /** Of all that this process sends. */
+  readonly watch: BrokerWatch;
   /** May another one be sent? */
   readonly goesOn: () => boolean;
 }
@@ -43,26 +40,31 @@ export async function sendInOrder<M extends RelayedMessage>(
   messages: readonly M[],
   options: SendOptions,
 ): Promise<SendReport<M>> {
-  const { taking } = options;
+  const { watch } = options;
   const report: SendReport<M> = { sent: [], failed: [], behind: [], left: [] };
-  const failures: { message: M; error: Error; takenBefore: number }[] = [];
+  const failures: { message: M; error: Error; suspect?: SuspectFailure }[] = [];
+  const fail = (message: M, error: Error): void => {
+    if (isRefusal(error)) {
+      watch.answered();
+      failures.push({ message, error });
+    } else failures.push({ message, error, suspect: watch.failed() });
+  };
   const sendLine = async (line: readonly M[]): Promise<void> => {
     for (const [n, message] of line.entries()) {
       if (!options.goesOn()) return void report.left.push(...line.slice(n));
       try {
         await inTime(options.transport, message, options.timeout);
       } catch (error) {
-        failures.push({ message, error: asError(error), takenBefore: taking.count });
+        fail(message, asError(error));
         return void report.behind.push(...line.slice(n + 1));
       }
-      taking.count += 1;
+      watch.answered();
       report.sent.push(message);
     }
   };
   await Promise.all([...linesOf(messages).values()].map(sendLine));
-  // What was under way when the broker went down fails together, and nothing is taken after that.
-  for (const { message, error, takenBefore } of failures) {
-    const refused = isRefusal(error) || (taking.count > takenBefore && !(error instanceof SendTimeoutError));
+  for (const { message, error, suspect } of failures) {
+    const refused = !suspect || (suspect.isTheMessages && !(error instanceof SendTimeoutError));
     report.failed.push({ message, error, refused });
   }
   return report;

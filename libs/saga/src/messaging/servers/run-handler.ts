@@ -28,3 +28,10 @@ export function runHandler(
     new Promise((began) => began(hooks(work))).catch(reject);
   });
 }
+
+/** Nest's filters throw plain objects. */
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  const { message } = (error ?? {}) as { message?: unknown };
+  return new Error(typeof message === 'string' ? message : String(error), { cause: error });
+}

@@ -29,6 +29,11 @@ export class Answers {
 
   constructor(private readonly pool: PgPool) {}
 
+  /** Is there a bound already? */
+  get bounded(): boolean {
+    return this.bound !== Infinity;
+  }
+
   /** Milliseconds. Without, as while migrations run, whatever takes long may take long. */
   within(bound: number): void {
     this.bound = bound;
