@@ -20,7 +20,7 @@ export function runHandler(
         if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
         resolve();
       } catch (error) {
-        reject(error);
+        reject(asError(error));
       } finally {
         ended();
       }
