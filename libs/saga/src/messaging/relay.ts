@@ -172,7 +172,8 @@ export class Relay {
   private settlementOf(report: SendReport<TakenMessage>): Settlement {
     const outage = report.sent.length === 0 && report.failed.some(({ refused }) => !refused);
     if (outage) this.outageBegan(report.failed[0]!);
-    else if (report.sent.length > 0) this.outageEnded();
+    // A refusal is an answer, too.
+    else if (report.sent.length + report.failed.length > 0) this.outageEnded();
     // A broker that is out of order says nothing about messages: they stay as they are.
     const failed = report.failed.filter(({ refused }) => refused || !outage);
     const told = new Set(failed.map(({ message }) => lineOf(message)));
@@ -211,6 +212,8 @@ export class Relay {
   }
 
   private outageBegan({ error }: Failure<TakenMessage>): void {
+    // Another turn of this process was told so just now.
+    if (performance.now() < this.pausedUntil) return;
     if (this.outages === 0) this.log.warn(`The broker takes no messages, trying again: ${error.message}`);
     const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + Math.random() / 2);
     this.outages += 1;
@@ -223,6 +226,7 @@ export class Relay {
   }
 
   private databaseFailed(error: Error): void {
+    if (!this.running) return;
     if (this.failures === 0) this.log.warn(`The outbox cannot be read, trying again: ${error.message}`);
     this.pausedUntil = performance.now() + transientWait(this.failures, Math.random());
     this.failures += 1;
