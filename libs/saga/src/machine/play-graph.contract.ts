@@ -166,9 +166,10 @@ class GraphPlayer implements Play {
     return false;
   }
 
-  /** Whoever takes the saga over derives what the one before knew. */
-  private hearAll(): void {
-    for (let event = this.nextSignal(); event; event = this.nextSignal()) this.apply(event);
+  /** Whoever takes the saga over derives what the one before may have begun with: not after a refusal. */
+  private hearUnrecorded(): void {
+    const next = () => this.signals.next(this.state, this.now, { withRefusals: false });
+    for (let event = next(); event; event = next()) this.apply(event);
   }
 
   private nextSignal(): SagaEvent | undefined {
@@ -354,7 +355,7 @@ class GraphPlayer implements Play {
     this.takeovers += 1;
     // The worker that was lost may have been at what had come.
     this.signals.look();
-    this.hearAll();
+    this.hearUnrecorded();
     this.apply({ type: 'taken-over', count: this.takeovers, bound: BOUND, now: this.now });
     this.look();
     if (this.state.status === 'stuck') this.record();

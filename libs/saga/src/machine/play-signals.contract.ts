@@ -65,11 +65,13 @@ export class PlayedSignals {
   }
 
   /** The next of those known that a step of this state waits for. */
-  next(state: SagaState, now: number): SagaEvent | undefined {
+  next(state: SagaState, now: number, { withRefusals = true } = {}): SagaEvent | undefined {
     const { heard = {} } = state;
     const next = this.told.find(
-      ({ name, number }) =>
-        number > (heard[name] ?? 0) && stepAwaiting(this.graph, state, name) !== undefined,
+      ({ name, number, isRefusal }) =>
+        (withRefusals || !isRefusal) &&
+        number > (heard[name] ?? 0) &&
+        stepAwaiting(this.graph, state, name) !== undefined,
     );
     return next && eventOf(next, now);
   }
