@@ -3,10 +3,12 @@ import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import type { Mutant } from './mutant.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
   ...ENGINE_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...WAIT_MUTANTS,
 ];

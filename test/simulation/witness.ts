@@ -341,11 +341,12 @@ export class Witness {
 /** Something of it has come to an end, or a start of a kind that comes once only. */
 function hasAdvanced(before: SagaState, after: SagaState): boolean {
   if (before.status !== after.status) return true;
-  return [...after.steps].some(([key, { status, failures, compensationFailures }]) => {
+  return [...after.steps].some(([key, { status, failures, compensationFailures, wait }]) => {
     const was = stepState(before, key);
     const isNews = status !== 'pending' && status !== 'waiting' && status !== 'compensating';
     return (
       (isNews && status !== was.status) ||
+      (wait !== undefined && was.wait === undefined) ||
       failures > was.failures ||
       compensationFailures > was.compensationFailures
     );
