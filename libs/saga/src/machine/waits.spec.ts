@@ -85,6 +85,14 @@ describe('a step that waits for a signal', () => {
     expect(decide(line, state, 100).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
   });
 
+  it('is tried again by hand with the same signal', () => {
+    const suspending: SagaGraph = { ...line, onFailure: 'suspend' };
+    const rest: SagaEvent[] = [{ type: 'settled', status: 'suspended' }, { type: 'retried' }];
+    const state = reach(suspending, waiting, sent(1), ...failed('reply'), ...rest);
+    expect(decide(suspending, state, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
+    expect(stepState(state, 'reply').wait).toMatchObject({ heard: 1, payload: '"reply 1"' });
+  });
+
   it('is undone like any other', () => {
     const state = reach(line, waiting, sent(1), ...done('reply'), ...failed('ship'));
     expect(decide(line, state, 0).actions).toMatchObject([{ kind: 'compensate', key: 'reply' }]);
