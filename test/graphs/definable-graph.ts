@@ -25,13 +25,14 @@ const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
 /**
  * A random graph as a class may have it, and as it can be followed step by step: without a deadline, which passes
  * when it will, without races between what happens by itself and what waits for its time, and with plain steps in the
- * place of sub-sagas, which end when they will.
+ * place of sub-sagas, which end when they will, and of waits.
  */
 export function definable(graph: SagaGraph): SagaGraph {
   const steps = withoutRaces([...graph.steps.values()]).map((node): StepNode => ({
     ...node,
     kind: 'step',
     child: undefined,
+    wait: undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
   }));

@@ -5,7 +5,7 @@ import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
 import { describeEntry } from '../../libs/saga/src/machine/describe-play.contract.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { goesOn } from '../../libs/saga/src/machine/failures.js';
-import type { Attempt, Entry, Play } from '../../libs/saga/src/machine/play-graph.contract.js';
+import type { Attempt, Entry, Play } from '../../libs/saga/src/machine/play-entries.contract.js';
 import {
   describeGraph,
   type Move,
@@ -112,7 +112,7 @@ export class PlayedSaga implements Play {
   private async follow(): Promise<void> {
     while (!isSettled(this.state.status)) {
       const decision = decide(this.graph, this.state, this.now);
-      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now });
+      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now, known: [] });
       const { settle, events = [], actions, wakeAt } = decision;
       if (settle === 'resumed') this.checkpoint({ type: 'resumed' });
       else if (settle) this.checkpoint({ type: 'settled', status: settle });

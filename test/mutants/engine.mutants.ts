@@ -74,7 +74,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give each checkpoint of a saga the same number',
-    file: 'engine/saga-run.ts',
+    file: 'engine/run-checkpoints.ts',
     find: 'this.number += 1;',
     replace: 'this.number = 1;',
     killers,
@@ -193,7 +193,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a sub-saga that is not stored with its step',
-    file: 'engine/saga-run.ts',
+    file: 'engine/run-checkpoints.ts',
     find: 'starts: this.children?.startedBy(state, this.record.saved),',
     replace: 'starts: undefined,',
     killers,

@@ -4,6 +4,7 @@ import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import type { Mutant } from './mutant.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
@@ -11,4 +12,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...WAIT_MUTANTS,
 ];

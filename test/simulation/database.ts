@@ -7,6 +7,8 @@ import type {
   Edit,
   Lease,
   NewSaga,
+  SentSignal,
+  SignalResult,
   StartResult,
   StoredSaga,
   StoreTarget,
@@ -92,8 +94,25 @@ export class Database {
   ): Promise<StoredSaga | undefined> {
     let edit: Edit | undefined;
     const saga = await this.memory.edit(target, (before, now) => (edit = change(before, now)));
-    if (saga && edit) this.witness.edited(saga, edit);
+    if (saga && edit && 'signal' in edit) {
+      const { messageId } = edit.signal;
+      const kept = saga.signals?.find((signal) => signal.messageId === messageId);
+      if (kept) this.witness.keeps(saga.id, kept);
+    } else if (saga && edit) this.witness.edited(saga, edit);
     return saga;
+  }
+
+  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
+    const results = await this.memory.signal(signals);
+    for (const [n, result] of results.entries()) {
+      if (result.outcome !== 'kept') continue;
+      const kept = await this.memory.unheard(result.saga.id);
+      this.witness.keeps(
+        result.saga.id,
+        kept.find(({ messageId }) => messageId === signals[n]!.messageId)!,
+      );
+    }
+    return results;
   }
 
   /** A transaction, as methods are given it. */

@@ -1,8 +1,10 @@
+import type { OutboxMessage } from '../../libs/saga/src/definition/outbox-message.js';
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors/saga-errors.js';
 import type { Chance, Dice } from './chance.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';
+import type { Published } from './message-witness.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
@@ -18,6 +20,7 @@ export interface CallContext {
   readonly input?: unknown;
   readonly signal: AbortSignal;
   readonly manager?: unknown;
+  publish(message: OutboxMessage): void;
 }
 
 /** Who calls. */
@@ -65,23 +68,43 @@ export class Participants {
     private readonly weather: Weather,
     private readonly witness: Witness,
     private readonly isSlowOff: boolean,
+    private readonly publishes: boolean,
   ) {}
 
   /** One method of a saga is called in a worker. */
-  call(graph: SagaGraph, method: string, ctx: CallContext, caller: Caller): Promise<unknown> {
+  call(
+    graph: SagaGraph,
+    method: string,
+    ctx: CallContext,
+    caller: Caller,
+    payload: unknown,
+  ): Promise<unknown> {
     const [first, second] = method.split(' ');
     const node = graph.steps.get(second ?? first!)!;
     const kind = second === undefined ? 'run' : (first as 'undo' | 'probe');
     if (!caller.life.call()) return new Promise(() => undefined);
-    this.witness.called({ kind, node, ctx, worker: caller.worker });
+    this.witness.called({ kind, node, ctx, worker: caller.worker, payload });
     const effect = this.effect(effectKeyOf(ctx));
     effect.calls += 1;
     const dice = this.chance.for('call', nameOf(ctx, kind), effect.calls);
     if (this.witness.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
+    if (kind !== 'probe' && node.kind !== 'sub-saga') this.publish(ctx, effect.calls);
     if (kind === 'probe') return this.asked(effect, dice, caller);
     if (kind === 'undo') return this.undo(effect, ctx, dice, caller, node);
     if (node.kind === 'sub-saga') return this.after(1, caller, () => ctx.input);
     return this.run(effect, node, ctx, dice, caller);
+  }
+
+  /** So many messages, whichever attempt it is, and each says which. */
+  publishedBy(idempotencyKey: string): number {
+    if (!this.publishes) return 0;
+    return Math.floor(this.chance.for('publishes', idempotencyKey).long(0, 3));
+  }
+
+  private publish(ctx: CallContext, call: number): void {
+    const key = ctx.idempotencyKey;
+    const payload: Published = { key, call };
+    for (let n = 0; n < this.publishedBy(key); n += 1) ctx.publish({ topic: 'orders', payload });
   }
 
   effect(key: string): Effect {

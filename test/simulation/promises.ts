@@ -22,6 +22,9 @@ export const PROMISES = {
   I20: 'Whoever waits is told what is stored',
   I21: 'A sub-saga stands with its step, and is undone with it',
   I22: 'Behind a pivot that was passed nothing is undone',
+  I23: 'A signal is kept once, and given to one step in one round, the same at each attempt',
+  I24: 'What came before a wait was over is taken',
+  I25: 'A message is in the outbox if, and only if, what published it is recorded, and once',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -1,11 +1,18 @@
 import type { Type } from '@nestjs/common';
 import type { UnlinkedStep } from '../../libs/saga/src/definition/link-steps.js';
 import { resolveRetryPolicy } from '../../libs/saga/src/definition/retry-policy.js';
-import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import {
+  APPROVAL_PREFIX,
+  approvalSignal,
+  type SagaGraph,
+} from '../../libs/saga/src/definition/saga-graph.js';
 import { graphOf, stepOf } from '../../libs/saga/src/machine/graph-of.contract.js';
 import { listing, scripted } from '../../libs/saga/src/machine/random-graph.contract.js';
 import { mended } from '../graphs/definable-graph.js';
 import type { Chance, Dice } from './chance.js';
+
+/** The name of all that waits, and of what it waits for: to be left out of scenarios that are older. */
+export const WAITS = 'waits';
 
 /** A class of sagas, as data; the type stands for the class. */
 export interface SimulatedSaga {
@@ -32,13 +39,37 @@ export function randomSagas(
     const names = Array.from({ length: size }, (_, k) => `s${k}`);
     const kept = names.filter((name) => !isLeftOut(`step ${n}.${name}`));
     const later = types.slice(n + 1);
-    const steps = kept.map((name) => randomStep(chance.for('step', n, name), name, kept, later));
+    const steps = kept.map((name) => {
+      const step = randomStep(chance.for('step', n, name), name, kept, later);
+      const isLeft = isLeftOut(WAITS) || isLeftOut(`wait ${n}.${name}`);
+      return isLeft ? step : randomWait(chance.for('wait', n, name), step);
+    });
     const options = randomOptions(dice, isLeftOut, n);
     return {
       type,
       graph: { ...mended({ ...graphOf(...steps), ...options }), ...options, name: `saga-${n}` },
     };
   });
+}
+
+/** Now and then the step waits for a signal, or a person, with all that such a step may have. */
+function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
+  const isWait = dice.happens(0.15);
+  const signal = dice.among(['x', 'x', 'y', approvalSignal(step.name)]);
+  const timeout = dice.happens(0.5) ? Math.floor(dice.long(50, 20_000)) : undefined;
+  if (!isWait || step.kind === 'sub-saga') return step;
+  return {
+    ...step,
+    kind: signal.startsWith(APPROVAL_PREFIX) ? 'approval' : 'signal',
+    wait: { signal, ...(timeout !== undefined && { timeout }) },
+    timeout: undefined,
+    transactional: false,
+    idempotent: true,
+    compensateOnFailure: false,
+    probe: undefined,
+    forEach: undefined,
+    rateLimit: undefined,
+  };
 }
 
 function randomOptions(dice: Dice, isLeftOut: (name: string) => boolean, n: number): Partial<SagaGraph> {

@@ -24,6 +24,8 @@ export class SagaBook {
   readonly byHand = new Set<string>();
   /** Results by key and round, as they were recorded; undefined: it returned nothing. */
   readonly results = new Map<string, string | undefined>();
+  /** Keys and rounds that were recorded as undone. */
+  readonly undone = new Set<string>();
   /** Keys that were recorded as done, or passed by. */
   readonly done = new Set<string>();
   /** Methods that were called, by key, round and kind, with the operator's calls that there had been at the first. */

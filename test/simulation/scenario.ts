@@ -1,5 +1,5 @@
 import { Chance, type Dice } from './chance.js';
-import { randomSagas, type SimulatedSaga } from './random-saga.js';
+import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
 
 /** A saga that somebody starts. */
 export interface Start {
@@ -67,6 +67,23 @@ export interface OperatorCall {
   readonly pick: number;
 }
 
+/** Somebody sends a signal, or decides. */
+export interface Sending {
+  /** The message's id, too. */
+  readonly name: string;
+  readonly at: number;
+  /** As in an operator's call. */
+  readonly saga: number;
+  readonly ofChild: boolean;
+  /** Chooses what to. */
+  readonly pick: number;
+  /** The process from which it is sent. */
+  readonly by: number;
+  /** So many times more, under the same message id. */
+  readonly again: number;
+  readonly isRefusal: boolean;
+}
+
 export interface Weather {
   /** Milliseconds, one way: mostly near the first. */
   readonly delay: readonly [number, number];
@@ -92,6 +109,9 @@ export interface Scenario {
   readonly starts: readonly Start[];
   readonly faults: readonly Fault[];
   readonly calls: readonly OperatorCall[];
+  readonly sendings: readonly Sending[];
+  /** Methods publish messages. */
+  readonly publishes: boolean;
   readonly weather: Weather;
   /** From then on (ms) nothing goes wrong any more. */
   readonly calm: number;
@@ -101,6 +121,8 @@ export interface Scenario {
 const CLIENTS = 2;
 /** What those calls of operators are called that come while a saga has hardly begun. */
 export const HASTY = 'hasty call';
+/** What is left out of scenarios that publish nothing. */
+export const MESSAGES = 'messages';
 /** Takeovers without progress after which a saga is stuck. */
 export const MAX_TAKEOVERS = 5;
 
@@ -134,6 +156,10 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
   const hasty = series(chance.for('hasty').int(0, 8), isLeftOut, HASTY, (_, name) =>
     hastyCall(chance.for(name), name, starts),
   );
+  const toSend = isLeftOut(WAITS) ? 0 : chance.for('sendings').int(0, count * 2);
+  const sendings = series(toSend, isLeftOut, 'sending', (_, name) =>
+    randomSending(chance.for(name), name, { starts, calm, workers }),
+  );
   const weather = randomWeather(chance, isLeftOut);
   return {
     seed,
@@ -144,9 +170,27 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     starts,
     faults,
     calls: [...calls, ...hasty],
+    sendings,
+    publishes: !isLeftOut(MESSAGES) && chance.for(MESSAGES).happens(0.5),
     weather,
     calm,
     isLeftOut,
+  };
+}
+
+/** Most come while the saga may wait for them, some before it has begun, and some after all. */
+function randomSending(
+  dice: Dice,
+  name: string,
+  { starts, calm, workers }: { starts: readonly Start[]; calm: number; workers: number },
+): Sending {
+  const start = starts.length > 0 ? dice.among(starts) : undefined;
+  const at = (start?.at ?? 0) + (start?.delay ?? 0) + dice.long(0, calm);
+  return {
+    ...{ name, at, saga: start?.n ?? 0, ofChild: dice.happens(0.15), pick: dice.int(0, 99) },
+    by: dice.int(0, processesOf({ workers }) - 1),
+    again: dice.happens(0.2) ? dice.int(1, 2) : 0,
+    isRefusal: dice.happens(0.2),
   };
 }
 
@@ -159,13 +203,17 @@ function hastyCall(dice: Dice, name: string, starts: readonly Start[]): Operator
 }
 
 /** The names of all that can be left out of it. */
-export function partsOf({ starts, faults, calls, sagas }: Scenario): string[] {
+export function partsOf({ starts, faults, calls, sendings, sagas }: Scenario): string[] {
   const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
   const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `concurrency ${n}`]);
   const weather = ['lost', 'unanswered', 'late', 'hints', 'failing', 'slow participants'].map(
     (what) => `weather ${what}`,
   );
-  return [...[...starts, ...faults, ...calls].map(({ name }) => name), ...weather, ...steps, ...options];
+  const waits = sagas.flatMap(({ graph }, n) =>
+    [...graph.steps.values()].filter(({ wait }) => wait).map(({ name }) => `wait ${n}.${name}`),
+  );
+  const events = [...starts, ...faults, ...calls, ...sendings].map(({ name }) => name);
+  return [...events, MESSAGES, ...weather, ...waits, ...steps, ...options];
 }
 
 export const processesOf = ({ workers }: Pick<Scenario, 'workers'>): number => workers + CLIENTS;

@@ -2,10 +2,20 @@ import type { StartResult } from '../../libs/saga/src/engine/saga-store.js';
 import { newSagaOf } from '../../libs/saga/src/engine/new-saga.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import { Database } from './database.js';
+import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/saga-graph.js';
 import { Operator } from './operator.js';
 import { Participants } from './participants.js';
 import type { Violation } from './promises.js';
-import { type Fault, type OperatorCall, processesOf, type Scenario, type Start } from './scenario.js';
+import {
+  type Fault,
+  type OperatorCall,
+  processesOf,
+  type Scenario,
+  type Sending,
+  type Start,
+} from './scenario.js';
+import { Senders, signalOf } from './senders.js';
+import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
 import { type Life, Timeline } from './timeline.js';
 import { verdictOn } from './verdict.js';
@@ -51,6 +61,7 @@ class Simulation {
   private readonly participants: Participants;
   private readonly processes: SimulatedProcess[];
   private readonly operator: Operator;
+  private readonly senders: Senders;
   private readonly started: Started[] = [];
   private isQuiet = false;
   /** Looks in a row that found all at rest. */
@@ -64,6 +75,7 @@ class Simulation {
     const graphs = new Map(scenario.sagas.map(({ graph }) => [graph.name, graph]));
     const isQuick = scenario.weather.delay[1] <= 20;
     this.witness = new Witness(timeline, graphs, isQuick, isLogging);
+    this.witness.messages.epoch = EPOCH;
     this.database = new Database(timeline, this.witness);
     const isSlowOff = scenario.isLeftOut('weather slow participants');
     this.participants = new Participants(
@@ -72,9 +84,11 @@ class Simulation {
       scenario.weather,
       this.witness,
       isSlowOff,
+      scenario.publishes,
     );
     this.witness.effects = this.participants.effects;
     this.operator = new Operator(this.participants);
+    this.senders = new Senders(timeline, this.witness, (n) => this.processes.at(n % this.processes.length)!);
     const world: ProcessWorld = { ...this, timeline, scenario, weather: scenario.weather, ...this.parts() };
     this.processes = Array.from(
       { length: processesOf(scenario) },
@@ -93,6 +107,7 @@ class Simulation {
     for (const start of scenario.starts) timeline.after(start.at, () => this.start(start));
     for (const fault of scenario.faults) timeline.after(fault.at, () => this.inject(fault));
     for (const call of scenario.calls) timeline.after(call.at, () => void this.operate(call));
+    for (const sending of scenario.sendings) timeline.after(sending.at, () => this.send(sending));
     timeline.after(scenario.calm, () => this.calmDown());
     this.look();
     await timeline.run(() => this.isQuiet);
@@ -175,7 +190,27 @@ class Simulation {
     });
   }
 
-  private targetOf({ saga, ofChild }: OperatorCall): string | undefined {
+  private send(sending: Sending): void {
+    const id = this.targetOf(sending);
+    const book = id === undefined ? undefined : this.witness.books.get(id);
+    if (book) this.senders.carryOut(sending, book.id, book.graph);
+  }
+
+  /** In the end everything is sent that is waited for, and that nobody has sent. */
+  private sendWhatIsMissing(): void {
+    const { now } = this.timeline;
+    for (const { id, state } of this.witness.books.values()) {
+      for (const [key, { status, wait }] of state.status === 'running' ? state.steps : []) {
+        if (status !== 'waiting' || wait === undefined || wait.heard !== undefined) continue;
+        if (this.witness.messages.isKeptFor(id, state, wait.signal)) continue;
+        const name = `last ${key} ${Math.floor(now)}`;
+        if (wait.signal.startsWith(APPROVAL_PREFIX)) this.senders.decide(id, key, name, -1, false);
+        else this.senders.send(id, signalOf(name, wait.signal), 0);
+      }
+    }
+  }
+
+  private targetOf({ saga, ofChild }: Pick<OperatorCall, 'saga' | 'ofChild'>): string | undefined {
     const book = this.witness.books.get(`saga-${saga}`);
     const child = book && [...book.state.steps.values()].find((step) => step.child)?.child?.id;
     return ofChild ? child : book?.id;
@@ -193,6 +228,7 @@ class Simulation {
   private look(): void {
     this.timeline.after(LOOK, () => {
       const { now } = this.timeline;
+      if (now > this.scenario.calm * 2) this.sendWhatIsMissing();
       const rests = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
       this.restful = rests ? this.restful + 1 : 0;
       this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;

@@ -145,8 +145,8 @@ export class SimulatedProcess {
   private runnable(worker: string, life: Life): RunnableSaga[] {
     return this.world.scenario.sagas.map(({ graph }) => ({
       graph,
-      invoke: (method, context) =>
-        this.world.participants.call(graph, method, context as CallContext, { worker, life }),
+      invoke: (method, context, payload) =>
+        this.world.participants.call(graph, method, context as CallContext, { worker, life }, payload),
     }));
   }
 }

@@ -87,7 +87,7 @@ export class SimulatedStore implements SagaStore {
   }
 
   signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]) {
-    return this.send(() => this.world.database.memory.signal(signals), { mayBeLate: true });
+    return this.send(() => this.world.database.signal(signals), { mayBeLate: true });
   }
 
   unheard(id: string) {

@@ -26,6 +26,7 @@ export function verdictOn({ witness, participants, started }: Remains): Violatio
       ...wrongWithRest(book, witness),
       ...wrongInTheEnd(book, effectsOf.get(book.id) ?? []),
       ...wrongWithChildren(book, witness),
+      ...wrongWithMessages(book, witness, participants),
     ]),
   ];
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
@@ -119,6 +120,35 @@ function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
       if (!done.has(effectKey(id, key, round)) && !byHand.has(`${key}~${round}`))
         findings.push(['I16', `${key} of ${id}, which is completed, was never done`]);
     }
+  }
+  return findings;
+}
+
+/** Of each step that was done, or undone, by its method all that the method published, and of no other anything. */
+function wrongWithMessages(
+  { id, results, byHand, relations, undone }: SagaBook,
+  { messages }: Witness,
+  participants: Participants,
+): Finding[] {
+  const keyOf = (step: string) => `${id}:${step.replace(/~1$/, '')}`;
+  const findings: Finding[] = [];
+  const check = (key: string, isOpen: boolean) => {
+    const [is, all] = [messages.publishedBy(key), participants.publishedBy(key)];
+    if (is !== all && !(isOpen && is === 0))
+      findings.push(['I25', `of ${key} ${is ?? 'those of several calls'} are in the outbox, not ${all}`]);
+  };
+  for (const step of results.keys()) {
+    const node = relations.node(step.replace(/~\d+$/, ''));
+    const isWhole = node.forEach && !/\]~\d+$/.test(step);
+    // What was found out by a probe, or is the word of a person, has published nothing.
+    if (!isWhole && node.kind !== 'sub-saga')
+      check(keyOf(step), byHand.has(step) || node.probe !== undefined);
+  }
+  for (const step of undone) {
+    const node = relations.node(step.replace(/~\d+$/, ''));
+    const isWhole = node.forEach && !/\]~\d+$/.test(step);
+    if (!isWhole && node.compensate !== undefined)
+      check(`${keyOf(step)}:compensate`, byHand.has(step) || node.kind === 'sub-saga');
   }
   return findings;
 }

@@ -8,9 +8,11 @@ import type {
   NewSaga,
   StartResult,
   StoredSaga,
+  StoredSignal,
 } from '../../libs/saga/src/engine/saga-store.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
+import { MessageWitness } from './message-witness.js';
 import type { CallContext, Effect } from './participants.js';
 
 import type { Promised, Violation } from './promises.js';
@@ -26,6 +28,8 @@ export interface Called {
   readonly node: StepNode;
   readonly ctx: CallContext;
   readonly worker: string;
+  /** What a step that waits was sent. */
+  readonly payload: unknown;
 }
 
 /**
@@ -40,6 +44,7 @@ export class Witness {
   readonly fatal = new Set<string>();
   effects: ReadonlyMap<string, Effect> = new Map();
   private readonly begun = new Map<string, number[]>();
+  readonly messages: MessageWitness;
 
   constructor(
     private readonly timeline: Timeline,
@@ -47,7 +52,9 @@ export class Witness {
     /** Answers take less than a permit of a rate limit is good for. */
     private readonly isQuick: boolean,
     private readonly isLogging: boolean,
-  ) {}
+  ) {
+    this.messages = new MessageWitness(timeline, (promise, what) => this.violate(promise, what));
+  }
 
   note(text: () => string): void {
     if (this.isLogging) this.log.push(`${this.timeline.now.toFixed(1).padStart(9)}  ${text()}`);
@@ -112,7 +119,7 @@ export class Witness {
     else this.violate('I5', `${worker} renews ${id}, which is ${book.holder}'s`);
   }
 
-  saved({ id, epoch, number, state, release, starts }: Checkpoint, worker: string): void {
+  saved({ id, epoch, number, state, release, starts, messages }: Checkpoint, worker: string): void {
     const book = this.books.get(id)!;
     // Sent before, and answered again.
     if (number <= book.checkpoints) return;
@@ -124,14 +131,15 @@ export class Witness {
         `${worker} saves ${id} under epoch ${epoch}; it is ${book.holder}'s under ${book.epoch}`,
       );
     this.changed(book, state);
+    this.messages.published(id, state, messages ?? []);
     if (release || isTerminal(state.status)) book.holder = undefined;
     for (const child of starts ?? []) this.started(child, undefined, { worker: '', duration: 0 });
   }
 
   edited(saga: StoredSaga, edit: Edit): void {
     const book = this.books.get(saga.id)!;
-    book.operated += 1;
     if ('signal' in edit) return;
+    book.operated += 1;
     if ('requestCancel' in edit) {
       book.cancelAccepted = true;
       this.note(() => `${saga.id} is asked to turn back`);
@@ -144,7 +152,13 @@ export class Witness {
     Object.assign(book, { epoch: saga.epoch, checkpoints: saga.checkpoints, holder: undefined });
   }
 
-  called({ kind, node, ctx, worker }: Called): void {
+  /** Something that was sent to a saga is stored. */
+  keeps(id: string, signal: StoredSignal): void {
+    this.note(() => `${signal.messageId} is stored for ${id} as ${signal.name}`);
+    this.messages.keeps(id, signal);
+  }
+
+  called({ kind, node, ctx, worker, payload }: Called): void {
     const book = this.books.get(ctx.sagaId)!;
     const parts = partsOfKey(effectKeyOf(ctx));
     const text = `${kind} ${parts.key}~${parts.round} of ${ctx.sagaId}`;
@@ -154,6 +168,8 @@ export class Witness {
       this.violate('I6', `${worker} begins ${text}; it was overtaken by ${book.holder ?? 'another'}`);
     const id = `${kind} ${parts.key}~${parts.round}`;
     if (kind === 'run') this.run(book, node, parts, text, worker);
+    if (kind === 'run' && node.wait)
+      this.messages.called(book, node.wait.signal, `${parts.key}~${parts.round}`, payload);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
     if (!book.called.has(id)) book.called.set(id, book.operated);
     if (!this.fatal.has(book.id) || kind === 'probe') return;
@@ -265,6 +281,7 @@ export class Witness {
 
   private changed(book: SagaBook, state: SagaState, isByHand = false): void {
     const before = book.state;
+    this.messages.changed(book, state);
     if (
       isTerminal(before.status) &&
       state.status !== before.status &&
@@ -275,6 +292,7 @@ export class Witness {
       const id = `${key}~${stepState(state, key.replace(/\[.*/, '')).round}`;
       if (step.status === 'completed' || step.status === 'skipped') book.done.add(key);
       if (isByHand && isByHandOf(before, state, key)) book.byHand.add(id);
+      if (step.status === 'compensated') book.undone.add(id);
       if (step.status !== 'completed') continue;
       if (state.status === 'running' && book.relations.node(key).pivot) book.pivots.add(key);
       if (book.results.has(id) && book.results.get(id) !== step.result && !isByHand)
@@ -324,11 +342,12 @@ export class Witness {
 /** Something of it has come to an end, or a start of a kind that comes once only. */
 function hasAdvanced(before: SagaState, after: SagaState): boolean {
   if (before.status !== after.status) return true;
-  return [...after.steps].some(([key, { status, failures, compensationFailures }]) => {
+  return [...after.steps].some(([key, { status, failures, compensationFailures, wait }]) => {
     const was = stepState(before, key);
     const isNews = status !== 'pending' && status !== 'waiting' && status !== 'compensating';
     return (
       (isNews && status !== was.status) ||
+      (wait !== undefined && was.wait === undefined) ||
       failures > was.failures ||
       compensationFailures > was.compensationFailures
     );

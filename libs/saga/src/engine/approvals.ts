@@ -46,7 +46,11 @@ export function decisionEdit(
       `Step '${step}' of saga ${saga.id} cannot be ${call}: ${by} has ${approved ? 'approved' : 'rejected'} it already.`,
     );
   }
-  const { status: stands } = stepState(saga.state, step);
+  const { status: stands, wait } = stepState(saga.state, step);
+  if (wait?.heard !== undefined)
+    throw new SagaStateError(
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: it was approved already, and is ${stands}.`,
+    );
   if (stands !== 'pending' && stands !== 'waiting')
     throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
   return { signal: { name, messageId, payload: JSON.stringify(decision) } };

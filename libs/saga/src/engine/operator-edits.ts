@@ -4,8 +4,9 @@ import { decide, pivotPassed } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { follow } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
-import { isTerminal, type StepState, stepState } from '../machine/saga-state.js';
+import { isTerminal, type SagaState, type StepState, stepState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
+import { nextSignal } from './run-signals.js';
 import type { Edit, StoredSaga } from './saga-store.js';
 
 /**
@@ -122,9 +123,21 @@ function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, eve
   };
   const evolved = evolve(known, saga.state, event);
   if (!graph) return { state: evolved, step: '', due: !isTerminal(evolved.status) };
-  const { state, decision } = follow(graph, evolved, now);
+  const { state, decision } = follow(graph, heard(graph, evolved, saga, now), now);
   const step = describeStep(state, decision);
   return { state, step, due: !isTerminal(state.status) };
+}
+
+/** What was sent meanwhile came before the time that is over now. */
+function heard(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga, now: number): SagaState {
+  let state = given;
+  for (
+    let event = nextSignal(graph, state, signals, now);
+    event;
+    event = nextSignal(graph, state, signals, now)
+  )
+    state = evolve(graph, state, event);
+  return state;
 }
 
 function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {

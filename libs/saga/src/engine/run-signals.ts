@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
-import type { SagaState } from '../machine/saga-state.js';
+import { awaitsSignal, type SagaState } from '../machine/saga-state.js';
 import { stepAwaiting } from '../machine/waits.js';
 import { refusalIn } from './approvals.js';
 import type { SagaStore, StoredSignal } from './saga-store.js';
@@ -8,6 +8,12 @@ import type { SagaStore, StoredSignal } from './saga-store.js';
 export interface RunSignalsPorts {
   readonly unheard: SagaStore['unheard'];
   readonly now: () => number;
+}
+
+/** To which it happens. */
+interface HearingRun {
+  readonly state: SagaState;
+  apply(event: SagaEvent): void;
 }
 
 /** What a saga was sent from outside, until a step takes it. */
@@ -19,23 +25,54 @@ export class RunSignals {
     private readonly id: string,
     private readonly graph: SagaGraph,
     stored: readonly StoredSignal[] | undefined,
+    /** All that was sent before this time is known. */
+    private asOf: number,
     private readonly ports: RunSignalsPorts,
   ) {
     this.keep(stored ?? []);
   }
 
-  /** The next one that a step of this state waits for; undefined: there is none. It is not told again. */
-  next(state: SagaState): SagaEvent | undefined {
-    const index = this.kept.findIndex(({ name }) => stepAwaiting(this.graph, state, name) !== undefined);
-    const [signal] = index < 0 ? [] : this.kept.splice(index, 1);
-    return signal && this.eventOf(signal);
+  /**
+   * Lets steps take what was sent for them; true: one has.
+   * @param withRefusals from which nothing follows before they are recorded
+   */
+  hear(run: HearingRun, { withRefusals = true } = {}): boolean {
+    const before = run.state;
+    const signals = withRefusals
+      ? this.kept
+      : this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);
+    const next = () => nextSignal(this.graph, run.state, signals, this.ports.now());
+    for (let event = next(); event; event = next()) run.apply(event);
+    return run.state !== before;
   }
 
   /** Something may have come; true: something has. */
   async look(): Promise<boolean> {
-    const before = this.known;
+    const [before, asOf] = [this.known, this.ports.now()];
     this.keep(await this.ports.unheard(this.id));
+    this.asOf = Math.max(this.asOf, asOf);
     return this.known > before;
+  }
+
+  /** Undefined: no wait is over of which this run may not know that its signal has come. */
+  lookInTime(state: SagaState): Promise<boolean> | undefined {
+    return this.knownTime(state) < this.ports.now() ? this.look() : undefined;
+  }
+
+  /** The time, but not past a wait's that is over, and whose signal may have come without this run being told. */
+  knownTime(state: SagaState): number {
+    let time = this.ports.now();
+    if (state.status !== 'running') return time;
+    for (const step of state.steps.values()) {
+      const { until = Infinity } = step.wait ?? {};
+      if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;
+    }
+    return time;
+  }
+
+  /** What was taken, as far as that is stored, is not told again. */
+  forget({ heard = {} }: SagaState): void {
+    if (this.kept.length > 0) this.kept = this.kept.filter(({ name, number }) => number > (heard[name] ?? 0));
   }
 
   private keep(signals: readonly StoredSignal[]): void {
@@ -43,11 +80,23 @@ export class RunSignals {
     this.kept.push(...fresh);
     this.known = fresh.at(-1)?.number ?? this.known;
   }
+}
 
-  private eventOf({ name, number, payload }: StoredSignal): SagaEvent {
-    const error = refusalIn(name, payload);
-    return error
-      ? { type: 'refused', name, number, error, now: this.ports.now() }
-      : { type: 'signalled', name, number, payload };
-  }
+/** The first of these, which are in order, that a step of this state waits for and that was not taken before. */
+export function nextSignal(
+  graph: SagaGraph,
+  state: SagaState,
+  signals: readonly StoredSignal[],
+  now: number,
+): SagaEvent | undefined {
+  const { heard = {} } = state;
+  const next = signals.find(
+    ({ name, number }) => number > (heard[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
+  );
+  return next && eventOf(next, now);
+}
+
+function eventOf({ name, number, payload }: StoredSignal, now: number): SagaEvent {
+  const error = refusalIn(name, payload);
+  return error ? { type: 'refused', name, number, error, now } : { type: 'signalled', name, number, payload };
 }

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
-import type { Invoker } from './invoker.js';
 import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING } from '../machine/saga-state.js';
 import { AttemptRunner } from './attempt-runner.js';
@@ -10,34 +8,8 @@ import { ChildSagas } from './child-sagas.js';
 import { systemClock } from './clock.js';
 import { PermitLead } from './permits.js';
 import { SagaRun, type SagaRunPorts } from './saga-run.js';
-import type { Checkpoint, StoredSaga } from './saga-store.js';
-
-type SagaRunArguments = [StoredSaga, SagaGraph, Invoker, SagaRunPorts];
-
-const SAGA: StoredSaga = {
-  id: '01920000-0000-7000-8000-000000000001',
-  name: 'test',
-  version: 1,
-  priority: 0,
-  state: INITIAL,
-  epoch: 1,
-  checkpoints: 0,
-  takeovers: 0,
-  losses: 0,
-  createdAt: 0,
-  updatedAt: 0,
-  stepTimes: new Map(),
-};
-
-/** Its lease is new, and long. */
-const CHANCE = {
-  ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
-  permits: new PermitLead(),
-};
-const log = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
-
-const runOf = (...[saga, graph, invoke, ports]: SagaRunArguments) =>
-  new SagaRun(saga, graph, invoke, ports, systemClock.monotonic());
+import { CHANCE, gate, log, portsTo, runOf, SAGA } from './run-of.contract.js';
+import type { Checkpoint } from './saga-store.js';
 
 describe('what a transactional step committed', () => {
   test.each([
@@ -171,26 +143,6 @@ describe('what a sub-saga came to', () => {
   });
 });
 
-/** A run that nothing is asked of from outside. */
-function portsTo(written: Checkpoint[]): SagaRunPorts {
-  return {
-    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
-    checkpoint: async (checkpoint) => {
-      written.push(checkpoint);
-      return 'saved';
-    },
-    store: undefined as never,
-    reserve: async () => ({ times: [], now: 0 }),
-    now: () => 0,
-    maxPayloadBytes: 1_000,
-    cancellation: async () => undefined,
-    children: undefined as never,
-    unheard: async () => [],
-    newId: () => randomUUID(),
-    ...CHANCE,
-    log,
-  };
-}
 test('a step begins once what it waited for is recorded, whenever its delay is over', async () => {
   const graph = sequenceOf(stepOf('first'), stepOf('next', { delay: 10 }));
   const early: string[] = [];
@@ -371,9 +323,3 @@ test('a rate limit whose answers come too late to be of use is asked for times t
   expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
   expect(aheads).toEqual([0, 600]);
 });
-
-function gate(): { open(): void; passed: Promise<void> } {
-  let open!: () => void;
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  return { open, passed };
-}

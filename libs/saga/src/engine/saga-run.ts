@@ -105,10 +105,15 @@ export class SagaRun implements TransactionHost {
     this.leasedAt = leasedAt;
     this.inbox = new Inbox(ports.clock);
     this.permits = new RunPermits(saga.name, ports);
-    this.record = new RunRecord(graph, saga.state, ports.now);
     const { hasSubSagas, hasWaits } = relationsOf(graph);
+    if (hasWaits) {
+      const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
+      this.signals = new RunSignals(saga.id, graph, saga.signals, asOf, ports);
+    }
+    const { signals } = this;
+    const now = signals ? () => signals.knownTime(this.state) : ports.now;
+    this.record = new RunRecord(graph, saga.state, now);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
-    if (hasWaits) this.signals = new RunSignals(saga.id, graph, saga.signals, ports);
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children);
   }
 
@@ -131,17 +136,9 @@ export class SagaRun implements TransactionHost {
   /** Events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     // A worker that was lost may have been at what these have brought.
-    this.hear();
+    this.signals?.hear(this.record, { withRefusals: false });
     for (const event of events) this.apply(event);
     this.record.begin();
-  }
-
-  /** Lets steps take what was sent for them; true: one has. */
-  private hear(): boolean {
-    const before = this.state;
-    for (let event = this.signals?.next(before); event; event = this.signals!.next(this.state))
-      this.apply(event);
-    return this.state !== before;
   }
 
   private apply(event: SagaEvent): void {
@@ -162,6 +159,12 @@ export class SagaRun implements TransactionHost {
     this.fenced = true;
     this.attempts.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
     this.inbox.put({ wake: true });
+  }
+
+  /** Not a method's error but the store's: nobody can say what is stored, so whoever claims it next finds out. */
+  private fenceAfter(error: unknown): void {
+    this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
+    this.fence();
   }
 
   /** The lease could not be renewed in time: tells the methods, but their results still count if nobody took over. */
@@ -202,6 +205,7 @@ export class SagaRun implements TransactionHost {
     if (this.children) for (const event of await this.children.heard(this.state)) this.apply(event);
     for (;;) {
       if (this.fenced) return { type: 'fenced' };
+      if (await this.lookedInTime()) continue;
       const decision = this.decide();
       if (this.isOver(decision)) {
         const end = await this.finish();
@@ -222,13 +226,20 @@ export class SagaRun implements TransactionHost {
     }
   }
 
+  /** A wait is over, unless its signal has come and this was not told; true: it took time to find out. */
+  private async lookedInTime(): Promise<boolean> {
+    const look = this.signals?.lookInTime(this.state);
+    await look?.catch((error: unknown) => this.fenceAfter(error));
+    return look !== undefined;
+  }
+
   /** What to do next, once everything has happened that follows without doing anything. */
   private decide(): ReturnType<RunRecord['decide']> {
     const before = this.state;
-    this.hear();
+    this.signals?.hear(this.record);
     let decision = this.record.decide();
     // What has begun to wait just now may find what came before.
-    while (this.hear()) decision = this.record.decide();
+    while (this.signals?.hear(this.record)) decision = this.record.decide();
     if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
     return decision;
   }
@@ -322,8 +333,7 @@ export class SagaRun implements TransactionHost {
       try {
         for (const event of await this.permits.ask(node, actions)) this.apply(event);
       } catch (error) {
-        this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
-        return this.fence();
+        return this.fenceAfter(error);
       }
     }
   }
@@ -366,9 +376,7 @@ export class SagaRun implements TransactionHost {
       for (const further of more) this.inbox.put({ event: further });
     };
     void this.attemptOf(attempt).then(ended, (error: unknown) => {
-      // Not the method's error but the store's: nobody can say what is stored, so whoever claims it next finds out.
-      this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
-      this.fence();
+      this.fenceAfter(error);
       ended([]);
     });
     if (kind === 'run' && this.cancelAsked)
@@ -440,6 +448,7 @@ export class SagaRun implements TransactionHost {
       if (result === 'saved') {
         this.record.saveAs(checkpoint.state);
         this.checkpoints.saved(checkpoint);
+        this.signals?.forget(checkpoint.state);
       }
       return result;
     } finally {

@@ -1,7 +1,7 @@
 import type { StepNode } from '../definition/saga-graph.js';
 import type { Relations } from './graph-book.contract.js';
 import type { ChildEntry, ChildSaga } from './play-children.contract.js';
-import type { Entry } from './play-graph.contract.js';
+import type { Entry } from './play-entries.contract.js';
 import { type SagaState, stepState } from './saga-state.js';
 
 /** Of the sagas that steps start, by what the world saw of them. */
@@ -113,7 +113,7 @@ export class ChildWitness {
   private isDone({ name, kind }: StepNode, state: SagaState): boolean {
     const { status, round, child, result } = stepState(state, name);
     if (status === 'skipped') return true;
-    if (kind === 'step' || result === '"by hand"' || result === '1') return status === 'completed';
+    if (kind !== 'sub-saga' || result === '"by hand"' || result === '1') return status === 'completed';
     const saga = child && this.sagas.get(child.id);
     return saga !== undefined && saga.status === 'completed' && saga.round === round && saga.step === name;
   }

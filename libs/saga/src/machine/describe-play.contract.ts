@@ -1,4 +1,4 @@
-import type { Entry } from './play-graph.contract.js';
+import type { Entry } from './play-entries.contract.js';
 import { shortOf } from './state-of.contract.js';
 
 /** What happened, line by line, for people. */
@@ -18,6 +18,7 @@ export function describeEntry(entry: Entry): string[] {
     return [`${JSON.stringify(event)} → ${saga}: ${shortOf(entry.after)}`];
   }
   if (entry.type === 'child') return [`    ${entry.child.id} ${entry.what}: ${entry.child.status}`];
+  if (entry.type === 'sent') return [`    ${entry.signal.name} ${entry.signal.number} is sent`];
   if (entry.type === 'crashed') return ['crashed'];
   return [];
 }

@@ -222,13 +222,18 @@ function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: stri
   if (state.stuckIn === 'running' && step.status === 'failed' && !isCut) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
-      : { ...step, status: 'pending', failures: 0, retryAt: undefined, wait: whatCame(step) };
+      : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
   }
   // A pivot that cannot be undone is not tried: somebody has to say what became of it.
   const node = graph.steps.get(stepOfKey(key));
   return step.status === 'compensation_failed' && (node === undefined || canBeUndone(node))
     ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }
     : step;
+}
+
+/** One that has only waited is past its delay. */
+function fresh({ attempts }: StepState): StepState['status'] {
+  return attempts === 0 ? 'waiting' : 'pending';
 }
 
 /** What has come is tried again; otherwise it waits anew. */

@@ -3,7 +3,8 @@ import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import type { Violation } from './graph-oracle.contract.js';
 import { planRollback } from './plan-rollback.js';
-import { type Play, playGraph } from './play-graph.contract.js';
+import type { Play } from './play-entries.contract.js';
+import { playGraph } from './play-graph.contract.js';
 import type { RandomGraph } from './random-graph.contract.js';
 import type { SagaEvent } from './saga-event.js';
 import { isTerminal, type SagaState, stepState } from './saga-state.js';
@@ -142,7 +143,7 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
     if (status !== 'running') stray.push({ type: 'probe-started', step });
     if (!['completed', 'failed', 'compensating'].includes(status))
       stray.push({ type: 'compensation-started', step });
-    return [...stray, ...strayOfChildren(state, step)];
+    return [...stray, ...strayOfChildren(state, step), ...strayOfWaits(graph, state, step)];
   });
   if (state.status !== 'completed') events.push({ type: 'undone' });
   const { settle } = decide(graph, state, 0);
@@ -152,6 +153,25 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
   events.push(...rests.map((status) => ({ type: 'settled', status }) as const));
   if (settle !== 'resumed') events.push({ type: 'resumed' });
   return events;
+}
+
+/** What was sent before, what is over, and what begins to be waited for twice. */
+function strayOfWaits(graph: SagaGraph, state: SagaState, step: string): SagaEvent[] {
+  const node = graph.steps.get(step);
+  if (node?.wait === undefined) return [];
+  const { signal: name } = node.wait;
+  const number = state.heard?.[name] ?? 0;
+  const error = { name: 'Error', message: 'late' };
+  const { status, wait, cut } = stepState(state, step);
+  const isWaiting = state.status === 'running' && status === 'waiting' && !cut && wait !== undefined;
+  const stray: SagaEvent[] = [
+    { type: 'signalled', name, number, payload: '"late"' },
+    { type: 'refused', name, number, error, now: 0 },
+    { type: 'wait-expired', step, now: (wait?.until ?? 0) - 1 },
+  ];
+  if (wait !== undefined || state.status !== 'running') stray.push({ type: 'awaited', step, now: 0 });
+  if (!isWaiting || wait.heard !== undefined) stray.push({ type: 'wait-expired', step, now: 10 ** 9 });
+  return stray;
 }
 
 /** What was heard of another saga than the one that the step waits for now, or is not waited for. */

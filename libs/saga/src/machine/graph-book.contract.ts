@@ -18,6 +18,8 @@ export interface Book {
   readonly winners: Map<string, string>;
   /** Steps that completed, in order. */
   completions: string[];
+  /** By name: the number of the last signal that was taken. */
+  readonly heard: Map<string, number>;
   /** Over, and well: it may be undone after all. */
   completed?: boolean;
 }
@@ -49,6 +51,8 @@ export interface Life {
   returns: number;
   /** Of a sub-saga step, once it has started one. */
   child?: { readonly id: string; readonly is: ChildIs };
+  /** Of one that waits for a signal: until when, and the number of the one that it took. */
+  wait?: { readonly until?: number; readonly number?: number };
 }
 
 /** `over`: it turned back by itself, or was aborted. */
@@ -63,6 +67,7 @@ export function emptyBook(deadline: number | undefined): Book {
     cut: new Set(),
     winners: new Map(),
     completions: [],
+    heard: new Map(),
   };
 }
 
@@ -73,6 +78,7 @@ export function copyOf(book: Book): Book {
     cut: new Set(book.cut),
     winners: new Map(book.winners),
     completions: [...book.completions],
+    heard: new Map(book.heard),
   };
 }
 
@@ -167,6 +173,18 @@ export class Rules {
   isAwaited(key: string): boolean {
     const { phase, child } = this.life(key);
     return phase === 'away' || (phase === 'undoing' && child?.is === 'being undone');
+  }
+
+  /** Its signal has not come: neither has it begun, nor is it done. */
+  isWaiting({ name }: StepNode): boolean {
+    const { phase, wait } = this.life(name);
+    return phase === 'idle' && wait !== undefined && wait.number === undefined && !this.isCut(name);
+  }
+
+  /** W1: who takes this signal: each once, those of one name in their order, the first step that waits for it. */
+  takerOf(name: string, number: number): StepNode | undefined {
+    if (this.book.mode !== 'running' || number <= (this.book.heard.get(name) ?? 0)) return undefined;
+    return this.of.nodes.find((node) => node.wait?.signal === name && this.isWaiting(node));
   }
 
   anyActive(): boolean {

@@ -31,7 +31,7 @@ export class Consequences {
   /** F7: of the joins any that wait for it and that nobody else has won, it is the winner. */
   complete(name: string, result: string | undefined): void {
     const { book, rules } = this;
-    this.change(name, { phase: 'completed', unknown: false, retryAt: undefined, result });
+    this.change(name, { phase: 'completed', unknown: false, retryAt: undefined, result, wait: undefined });
     book.completions.push(name);
     if (rules.goesForward(this.relations.node(name))) this.winJoins(name);
   }
@@ -63,6 +63,8 @@ export class Consequences {
     for (const key of this.rules.keys(node)) {
       const { phase, begun } = this.rules.life(key);
       if (phase !== 'idle') continue;
+      // W3: it takes nothing any more, and what it took is taken.
+      this.change(key, { wait: undefined });
       const isOver = this.rules.isCut(node.name) && !this.rules.life(key).unknown && !node.forEach;
       if (begun > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isCut(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });

@@ -11,6 +11,8 @@ export interface Expectation {
   /** and as many of each group's as there is room for. */
   readonly groups: readonly { readonly keys: readonly string[]; readonly room: number }[];
   readonly delays: readonly string[];
+  /** Waits that begin, and those whose time is over. */
+  readonly waits: readonly string[];
   readonly wakes: readonly number[];
   /** One of these, if there are any. */
   readonly settle: readonly string[];
@@ -29,11 +31,14 @@ class Expecting implements Expectation {
   readonly may: string[] = [];
   readonly groups: { keys: string[]; room: number }[] = [];
   readonly delays: string[] = [];
+  readonly waits: string[] = [];
   readonly wakes: number[] = [];
   readonly settle: string[] = [];
   settleIsOpen = false;
   expired = false;
   private watchesDeadline = false;
+  /** Something is waited for that somebody has to send. */
+  private rests = false;
   private readonly rules: Rules;
 
   constructor(
@@ -86,14 +91,29 @@ class Expecting implements Expectation {
 
   private begin(node: StepNode): void {
     const { rules } = this;
-    const { phase, active, items, retryAt, delayed, begun } = rules.life(node.name);
+    const { phase, active, items, retryAt, delayed, begun, wait } = rules.life(node.name);
     if (!rules.isReady(node) || (phase !== 'idle' && phase !== 'running')) return;
     if (items !== undefined) return this.beginItems(node);
     if (active) return;
     if (phase === 'running') return this.probe(node);
     if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
     else if (node.delay !== undefined && !delayed && begun === 0) this.delays.push(node.name);
+    else if (node.wait !== undefined && wait?.number === undefined) this.await(node);
     else this.must.push(`${node.forEach ? 'expand' : 'run'} ${node.name}`);
+  }
+
+  /** W4: it waits until its time is over, and no longer; without one, for ever. */
+  private await(node: StepNode): void {
+    const { wait } = this.rules.life(node.name);
+    if (wait === undefined) {
+      if (node.when) this.must.push(`await ${node.name}`);
+      else this.waits.push(`awaited ${node.name}`);
+    } else if (wait.until !== undefined && wait.until <= this.now) {
+      this.waits.push(`wait-expired ${node.name}`);
+    } else {
+      this.rests = true;
+      if (wait.until !== undefined) this.wakes.push(wait.until);
+    }
   }
 
   private beginItems(node: StepNode): void {
@@ -182,7 +202,8 @@ class Expecting implements Expectation {
     const isFull = this.groups.every(({ keys }) => keys.length === 0);
     // Something may well be due at the very moment of the deadline.
     const waiting = this.wakes.length - Number(this.watchesDeadline);
-    return this.must.length + this.delays.length + waiting === 0 && isFull && !this.expired;
+    const isIdle = this.must.length + this.delays.length + this.waits.length + waiting === 0;
+    return isIdle && isFull && !this.expired && !this.rests;
   }
 
   private someGaveUp(): boolean {

@@ -1,5 +1,5 @@
 import type { StepNode } from '../definition/saga-graph.js';
-import { ChildHappenings } from './graph-children.contract.js';
+import { WaitHappenings } from './graph-waits.contract.js';
 import { type Book, copyOf, type Relations, Rules } from './graph-book.contract.js';
 import { suspects } from './graph-expectation.contract.js';
 import { doubts, permutations, wait } from './graph-open-questions.contract.js';
@@ -25,7 +25,7 @@ export function booksAfter(relations: Relations, book: Book, event: SagaEvent, t
   });
 }
 
-class Happening extends ChildHappenings {
+class Happening extends WaitHappenings {
   of(event: SagaEvent, tookEffect: boolean): Book[] {
     const { book, rules } = this;
     switch (event.type) {
@@ -51,10 +51,16 @@ class Happening extends ChildHappenings {
         this.change(event.step, { delayed: true, retryAt: event.until });
         return [book];
       case 'awaited':
+        return this.awaited(event);
       case 'signalled':
-      case 'refused':
+        this.taken(event);
+        return [book];
+      case 'refused': {
+        const taker = this.taken(event);
+        return taker ? this.waitFailed(taker) : [book];
+      }
       case 'wait-expired':
-        throw new Error('no step of a random graph waits for a signal');
+        return this.waitExpired(event);
       case 'permitted':
         this.change(event.step, { retryAt: event.at });
         return [book];
@@ -268,7 +274,7 @@ class Happening extends ChildHappenings {
     for (const key of new Set([...rules.allKeys(), ...relations.nodes.map(({ name }) => name)])) {
       const node = relations.node(key);
       if (step !== undefined && step !== key && step !== node.name) continue;
-      const { phase, items } = rules.life(key);
+      const { phase, items, wait } = rules.life(key);
       if (phase === 'not undone' && (node.compensate !== undefined || node.kind === 'sub-saga')) {
         this.change(key, { phase: 'undoing', undoFailures: 0, retryAt: undefined });
       } else if (forward && phase === 'failed' && rules.goesForward(node)) {
@@ -276,6 +282,8 @@ class Happening extends ChildHappenings {
           phase: items === undefined ? 'idle' : 'running',
           failures: 0,
           retryAt: undefined,
+          // What has come is tried again, otherwise it waits anew.
+          wait: wait?.number === undefined ? undefined : wait,
         });
       }
       if (forward) this.mend(node);

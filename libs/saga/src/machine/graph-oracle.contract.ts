@@ -1,7 +1,7 @@
 import { type Book, copyOf, emptyBook, Relations, Rules } from './graph-book.contract.js';
 import { type Expectation, expectation } from './graph-expectation.contract.js';
 import { booksAfter } from './graph-happenings.contract.js';
-import type { Entry, Play } from './play-graph.contract.js';
+import type { Entry, Play } from './play-entries.contract.js';
 import type { RandomGraph } from './random-graph.contract.js';
 import { resultOf, type SagaState, stepState } from './saga-state.js';
 
@@ -28,6 +28,8 @@ export const RULED = [
   'counts the rounds',
   'keeps results as they were given, those of items in their order',
   'always comes to rest',
+  'waits for what is to be waited for, until its time is over',
+  'takes a signal once, in order, as soon as a step waits for it, and keeps the others',
 ] as const;
 export type Promised = (typeof RULED)[number] | (string & {});
 
@@ -67,7 +69,10 @@ class Judge {
       case 'decision':
         return this.narrow(this.books, (book) => {
           const expected = expectation(this.relations, book, entry.now);
-          return unexpected(entry, expected, new Rules(this.relations, book));
+          const rules = new Rules(this.relations, book);
+          const left = entry.known.find(({ name, number }) => rules.takerOf(name, number));
+          if (left) return found(RULED[15], `${left.name} ${left.number} is not taken`);
+          return unexpected(entry, expected, rules);
         });
       case 'recorded':
         this.stored = this.books.map(withoutAttempts);
@@ -102,6 +107,8 @@ class Judge {
     if (actual !== expected) return found(RULED[9], `is ${actual}, and should be ${expected}`);
     if (book.round !== state.round) return found(RULED[11], `round ${state.round}, not ${book.round}`);
     const rules = new Rules(this.relations, book);
+    const unheard = wrongWithWaits(rules, state);
+    if (unheard !== undefined) return found(RULED[15], unheard);
     for (const node of this.relations.nodes) {
       const { round, cut } = stepState(state, node.name);
       const life = rules.life(node.name);
@@ -154,15 +161,46 @@ function unexpected(
     const text = `${chosen} of ${keys.join(', ')}, should be ${should}`;
     return found(keys.length === 1 ? (isUndoing(keys[0]!) ? RULED[3] : RULED[1]) : RULED[4], text);
   }
-  const delays = events.map((event) => (event.type === 'delayed' ? event.step : event.type));
+  const waits = events.flatMap((event) =>
+    event.type === 'awaited' || event.type === 'wait-expired' ? [`${event.type} ${event.step}`] : [],
+  );
+  if (waits.join() !== expected.waits.join())
+    return found(RULED[14], `[${waits.join()}], not [${expected.waits.join()}]`);
+  const others = events.filter(({ type }) => type !== 'awaited' && type !== 'wait-expired');
+  const delays = others.map((event) => (event.type === 'delayed' ? event.step : event.type));
   if (delays.join() !== expected.delays.join())
     return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
   if (expected.settle.length > 0 && !(expected.settleIsOpen && (actions.length > 0 || wakeAt !== undefined)))
     return found(RULED[7], `goes on, should be ${expected.settle.join(' or ')}`);
   const wake = Math.min(...expected.wakes);
   const oversleeps = expected.wakes.length > 0 && (wakeAt === undefined || wakeAt > wake);
-  if (oversleeps || (wakeAt !== undefined && wakeAt <= now))
+  // No sooner either, where nothing is left open: which items of a fan-out there is room for is.
+  const isOpen = expected.may.length > 0 || rules.of.nodes.some(({ forEach }) => forEach);
+  const isEarly = !isOpen && wakeAt !== undefined && !(wakeAt >= wake);
+  if (oversleeps || isEarly || (wakeAt !== undefined && wakeAt <= now))
     return found(RULED[6], `wakes at ${wakeAt}, not ${wake}, now ${now}`);
+  return undefined;
+}
+
+/** Who waits, until when, and what was taken by whom. */
+function wrongWithWaits(rules: Rules, { steps, heard = {} }: SagaState): string | undefined {
+  for (const name of new Set([...rules.book.heard.keys(), ...Object.keys(heard)])) {
+    if (rules.book.heard.get(name) !== heard[name])
+      return `${name} was taken up to ${heard[name]}, not ${rules.book.heard.get(name)}`;
+  }
+  for (const node of rules.of.nodes) {
+    if (node.wait === undefined) continue;
+    const { status, wait } = steps.get(node.name) ?? {};
+    const isWaiting = status === 'waiting' && wait !== undefined && wait.heard === undefined;
+    const life = rules.life(node.name);
+    if (isWaiting !== rules.isWaiting(node))
+      return `${node.name} ${isWaiting ? 'waits' : 'does not wait'}, and should do the contrary`;
+    if (isWaiting && (wait.until !== life.wait!.until || wait.signal !== node.wait.signal))
+      return `${node.name} waits for ${wait.signal} until ${wait.until}, not ${life.wait!.until}`;
+    const goesOn = life.phase === 'idle' || life.phase === 'running';
+    if (goesOn && rules.goesForward(node) && wait?.heard !== life.wait?.number)
+      return `${node.name} has taken ${wait?.heard}, not ${life.wait?.number}`;
+  }
   return undefined;
 }
 

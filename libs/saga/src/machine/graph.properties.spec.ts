@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { aftermath, LASTING } from './graph-aftermath.contract.js';
 import { judge, RULED, type Violation } from './graph-oracle.contract.js';
 import { describeEntry } from './describe-play.contract.js';
-import { type Entry, type Play, playGraph } from './play-graph.contract.js';
+import type { Attempt, Entry, Play } from './play-entries.contract.js';
+import { playGraph } from './play-graph.contract.js';
 import { describeGraph, type RandomGraph, randomGraphs } from './random-graph.contract.js';
+import { stepState, type StepState } from './saga-state.js';
 import { witness, WORLDLY } from './world-oracle.contract.js';
 
 /** More of them: GRAPH_RUNS=100000; others: GRAPH_SEED, with the seed of a message the same again. */
@@ -70,7 +72,46 @@ describe('the sagas of the promises', () => {
     ];
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 5)).toEqual([]);
   });
+
+  it('wait for what comes early, in time, twice, for nobody, or not at all', () => {
+    const plays = fc.sample(randomGraphs, { numRuns: 1_500, seed: 4 }).map((saga) => playGraph(saga));
+    const ways = plays.flatMap(({ entries }) => waysOfWaits(entries));
+    const wanted = [
+      ...['awaited', 'signalled', 'refused', 'wait-expired', 'a refusal is sent', 'nobody', 'sent again'],
+      ...['a wait is cut', 'a wait is turned back', 'called again'],
+    ];
+    expect(wanted.filter((way) => ways.filter((other) => other === way).length < 10)).toEqual([]);
+  });
 });
+
+/** What became of what was sent, and of those that waited. */
+function waysOfWaits(entries: readonly Entry[]): string[] {
+  const begun = new Set<string>();
+  return entries.flatMap((entry) => {
+    if (entry.type === 'begun' && entry.attempt.node.wait) return again(begun, entry.attempt);
+    if (entry.type === 'sent') return entry.signal.isRefusal ? ['a refusal is sent'] : [];
+    if (entry.type === 'decision' && entry.known.some(({ name }) => name === 'z')) return ['nobody'];
+    if (entry.type !== 'event') return [];
+    const { event, before, after, late } = entry;
+    if (late) return event.type === 'signalled' || event.type === 'refused' ? ['sent again'] : [];
+    if (before === after) return [];
+    const { type } = event;
+    if (type === 'awaited' || type === 'signalled' || type === 'refused' || type === 'wait-expired')
+      return [type];
+    const isLeft = ({ status, wait }: StepState) => status === 'waiting' && wait && wait.heard === undefined;
+    const left = [...before.steps].filter(([, step]) => isLeft(step)).map(([key]) => stepState(after, key));
+    if (left.some(({ cut }) => cut)) return ['a wait is cut'];
+    return left.some((step) => !isLeft(step)) ? ['a wait is turned back'] : [];
+  });
+}
+
+/** A step that took a signal, and was begun with it before. */
+function again(begun: Set<string>, { key, round, kind }: Attempt): string[] {
+  const id = `${kind} ${key}~${round}`;
+  const isAgain = begun.has(id);
+  begun.add(id);
+  return isAgain ? ['called again'] : [];
+}
 
 /** What the sagas that steps started came to, after what was asked of them last. */
 function waysOfChildren(entries: readonly Entry[]): string[] {

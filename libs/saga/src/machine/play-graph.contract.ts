@@ -1,7 +1,9 @@
 import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
 import { type Action, decide, type Decision } from './decide.js';
 import { evolve } from './evolve.js';
-import { awaitedBy, type ChildEnded, type ChildEntry, PlayedChildren } from './play-children.contract.js';
+import { awaitedBy, type ChildEnded, PlayedChildren } from './play-children.contract.js';
+import type { Attempt, Entry, Play } from './play-entries.contract.js';
+import { PlayedSignals } from './play-signals.contract.js';
 import type { Move, RandomGraph } from './random-graph.contract.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from './saga-state.js';
@@ -12,65 +14,11 @@ const START = 1_000;
 /** Far more than any saga of the random ones takes; one that goes in circles is found by it. */
 const PATIENCE = 6_000;
 
-/** An attempt: of one key in one round, which is what its idempotency key is made of. */
-export interface Attempt extends Action {
-  readonly round: number;
-  /** The saga that is asked something. */
-  readonly child?: string;
-}
-
-/** All that an observer with a view of the worker, the store and the world can write down. */
-export type Entry =
-  | {
-      readonly type: 'decision';
-      readonly decision: Decision;
-      readonly state: SagaState;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'event';
-      readonly event: SagaEvent;
-      readonly before: SagaState;
-      readonly after: SagaState;
-      /** It belongs to an attempt that nobody waits for any more. */
-      readonly late: boolean;
-    }
-  | { readonly type: 'recorded' }
-  /** All since the last record is lost. */
-  | { readonly type: 'crashed' }
-  | {
-      readonly type: 'begun';
-      readonly attempt: Attempt;
-      readonly before: SagaState;
-      readonly after: SagaState;
-    }
-  | {
-      readonly type: 'took effect';
-      readonly attempt: Attempt;
-      /** `maybe`: nobody knows. `none`: it is certain that it did not. */
-      readonly effect: 'done' | 'maybe' | 'none';
-      readonly result?: string;
-    }
-  | {
-      readonly type: 'was done by hand';
-      readonly key: string;
-      readonly round: number;
-      readonly undone: boolean;
-    }
-  | ChildEntry
-  | { readonly type: 'gave no end'; readonly why: string };
-
 const CHILD_ENDS: Partial<Record<Move['kind'], ChildEnded['status']>> = {
   'child completes': 'completed',
   'child turns back': 'compensated',
   'child is aborted': 'aborted',
 };
-
-export interface Play {
-  readonly entries: readonly Entry[];
-  readonly end: SagaState;
-  readonly start: SagaState;
-}
 
 /** Plays a saga to its end as an engine would, on a store that keeps what was recorded and loses the rest. */
 export function playGraph(saga: RandomGraph, from?: SagaState): Play {
@@ -92,6 +40,7 @@ class GraphPlayer implements Play {
   /** Attempts that nobody waits for any more. */
   private dropped: Attempt[] = [];
   private readonly children: PlayedChildren;
+  private readonly signals: PlayedSignals;
   /** Of what others are asked: their answer, once it is carried out. */
   private readonly answers = new Map<Attempt, boolean>();
   /** To ask another saga to turn back changes nothing here until it is done. */
@@ -106,6 +55,9 @@ class GraphPlayer implements Play {
     this.start = from ?? { ...INITIAL, deadline: timeout === undefined ? undefined : START + timeout };
     this.state = this.stored = this.start;
     this.children = new PlayedChildren(this.start, (entry) => this.entries.push(entry));
+    this.signals = new PlayedSignals(saga.graph, this.start, (signal) => {
+      this.entries.push({ type: 'sent', signal });
+    });
   }
 
   get end(): SagaState {
@@ -120,8 +72,10 @@ class GraphPlayer implements Play {
         this.look();
         continue;
       }
+      if (this.hear()) continue;
       const decision = decide(this.graph, this.state, this.now);
-      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now });
+      const known = this.signals.told;
+      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now, known });
       const wrong = this.wrongWith(decision);
       if (wrong !== undefined) return this.giveUp(wrong);
       this.advance(decision);
@@ -139,7 +93,8 @@ class GraphPlayer implements Play {
     if (active.sort().join() !== known.join()) return `under way ${known.join()}, but ${active.join()}`;
     const idle = !settle && !events?.length && !actions.length && wakeAt === undefined;
     const hasToWait = known.length > 0 || this.cancelling.length > 0 || awaitedBy(this.state).length > 0;
-    return idle && !hasToWait ? 'nothing to do, and not at rest' : undefined;
+    const isTold = this.signals.awaitedBy(this.state).length > 0;
+    return idle && !hasToWait && !isTold ? 'nothing to do, and not at rest' : undefined;
   }
 
   private advance(decision: Decision): void {
@@ -179,8 +134,46 @@ class GraphPlayer implements Play {
     if (end && child) this.children.end(child, end, move.pick % 7 > 4, this.state);
     else if (move.kind === 'look') return this.look();
     else if (move.kind === 'look twice' && this.heard.length > 0) this.apply(picked(this.heard, move)!, true);
-    else return false;
+    else return this.moveSenders(move);
     return true;
+  }
+
+  /** Somebody sends something; who holds the saga may be told later only. */
+  private moveSenders({ kind, pick }: Move): boolean {
+    const isSent =
+      kind === 'signal' || kind === 'refuse' ? this.signals.send(pick, kind === 'refuse') : false;
+    if (kind === 'signal for nobody') this.signals.sendToNobody();
+    if (kind === 'signal again') return this.sendAgain(pick);
+    if (isSent && pick % 4 > 0) this.signals.look();
+    return isSent || kind === 'signal for nobody';
+  }
+
+  private sendAgain(pick: number): boolean {
+    const again = this.signals.takenBefore(this.state, pick, this.now);
+    if (again) this.apply(again, true);
+    return again !== undefined;
+  }
+
+  /** Steps take what was sent for them. True: a person's refusal, which is stored before anything follows from it. */
+  private hear(): boolean {
+    for (let event = this.nextSignal(); event; event = this.nextSignal()) {
+      if (event.type === 'refused') {
+        this.checkpoint(event);
+        return true;
+      }
+      this.apply(event);
+    }
+    return false;
+  }
+
+  /** Whoever takes the saga over derives what the one before may have begun with: not after a refusal. */
+  private hearUnrecorded(): void {
+    const next = () => this.signals.next(this.state, this.now, { withRefusals: false });
+    for (let event = next(); event; event = next()) this.apply(event);
+  }
+
+  private nextSignal(): SagaEvent | undefined {
+    return this.signals.next(this.state, this.now);
   }
 
   /**
@@ -191,14 +184,21 @@ class GraphPlayer implements Play {
     const events = this.children.heard(this.state, this.now);
     this.heard.push(...events);
     if (events.length > 0) this.checkpoint(...events);
-    return events.length > 0;
+    return this.signals.look() || events.length > 0;
   }
 
   /** Nothing is under way, and nothing can begin: the saga is given back, until it is due or another has ended. */
   private pass({ wakeAt }: Decision, move: Move): void {
     const child = picked(this.children.goingOn, move);
-    if (awaitedBy(this.state).length > 0) this.record();
+    const awaited = this.signals.awaitedBy(this.state);
+    if (awaitedBy(this.state).length > 0 || awaited.length > 0) this.record();
     if (this.look()) return;
+    const signal = picked(awaited, move);
+    if (signal !== undefined && move.pick % 3 !== 1) {
+      this.signals.sendTo(signal, move.pick % 5 === 4);
+      this.signals.look();
+      return;
+    }
     if (wakeAt !== undefined && (child === undefined || move.pick % 2 === 0)) {
       this.now = Math.max(this.now + 10, wakeAt);
     } else if (child) {
@@ -223,11 +223,12 @@ class GraphPlayer implements Play {
   private begin(action: Action, move: Move): void {
     const { kind, node, key, index } = action;
     const round = stepState(this.state, node.name).round;
-    if (index === undefined && (kind === 'run' || kind === 'expand') && this.isUnasked(key)) {
+    if (index === undefined && this.isUnasked(action)) {
       const answer = this.askWhen(node, round);
       if (answer === false) return this.checkpoint({ type: 'skipped-by-condition', step: key });
       if (answer === 'throws') return this.failDefinition(node, round);
     }
+    if (kind === 'await') return this.checkpoint({ type: 'awaited', step: key, now: this.now });
     if (kind === 'expand') {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
       return this.checkpoint({ type: 'expanded', step: key, items });
@@ -242,7 +243,6 @@ class GraphPlayer implements Play {
     const attempt: Attempt = { ...action, round, child: stepState(before, key).child?.id };
     // What is asked of others may be done long before anybody hears of it.
     if (isAsking(attempt) && move.pick % 2 === 0) this.ask(attempt);
-    if (kind === 'await') throw new Error('no step of a random graph waits for a signal');
     if (kind === 'cancel-child') return void this.cancelling.push(attempt);
     this.apply({ type: started[kind], step: key });
     this.entries.push({ type: 'begun', attempt, before, after: this.state });
@@ -251,7 +251,10 @@ class GraphPlayer implements Play {
   }
 
   /** Attempts that were lost are asked again, retries are not. */
-  private isUnasked(key: string): boolean {
+  private isUnasked({ kind, node, key }: Action): boolean {
+    // What waits was asked before it did.
+    if (kind === 'await') return true;
+    if (node.wait !== undefined || (kind !== 'run' && kind !== 'expand')) return false;
     const { status, failures } = stepState(this.state, key);
     return status === 'pending' || (status === 'waiting' && failures === 0);
   }
@@ -350,6 +353,9 @@ class GraphPlayer implements Play {
     this.state = this.stored;
     this.entries.push({ type: 'crashed' });
     this.takeovers += 1;
+    // The worker that was lost may have been at what had come.
+    this.signals.look();
+    this.hearUnrecorded();
     this.apply({ type: 'taken-over', count: this.takeovers, bound: BOUND, now: this.now });
     this.look();
     if (this.state.status === 'stuck') this.record();
@@ -450,5 +456,6 @@ function leavesNothing({ kind, node }: Attempt): boolean {
 }
 
 function isOfOthers({ kind }: Move): boolean {
-  return kind in CHILD_ENDS || kind === 'look' || kind === 'look twice' || kind === 'undo';
+  const isSending = kind === 'refuse' || kind.startsWith('signal');
+  return kind in CHILD_ENDS || isSending || kind === 'look' || kind === 'look twice' || kind === 'undo';
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { UnlinkedStep } from '../definition/link-steps.js';
 import { resolveRetryPolicy } from '../definition/retry-policy.js';
-import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import { approvalSignal, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
 import { graphOf, stepOf } from './graph-of.contract.js';
 
 /** What the world, a worker or an operator may do next. What is not possible then gives way to progress. */
@@ -25,6 +25,10 @@ export const MOVES = [
   'child is aborted',
   'look',
   'look twice',
+  'signal',
+  'refuse',
+  'signal for nobody',
+  'signal again',
   'undo',
 ] as const;
 
@@ -79,6 +83,12 @@ const step = fc.record({
   savepoint: rarely<number | undefined>(5, undefined, fc.integer({ min: 2, max: 3 })),
   pivot: rarely(14, false, fc.constant(true)),
   isSubSaga: rarely(7, false, fc.constant(true)),
+  waitsFor: rarely<'x' | 'y' | 'a person' | undefined>(
+    4,
+    undefined,
+    fc.constantFrom('x' as const, 'x' as const, 'y' as const, 'a person' as const),
+  ),
+  waitTimeout: rarely<number | undefined>(1, undefined, fc.constantFrom(80, 700)),
 });
 
 function modes(): fc.Arbitrary<'plain' | 'at most once' | 'transactional'> {
@@ -110,16 +120,20 @@ const graphs = fc
   })
   .map(({ steps, ...saga }): SagaGraph => ({ ...graphOf(...steps.map(toNode)), ...saga }));
 
-/** Whose method only gives the input of another saga. */
-const SUB_SAGA = { mode: 'plain', probe: false, compensateOnFailure: false, items: undefined } as const;
+/** Of a step that starts another saga, or waits: the definition knows nothing else. */
+const PLAIN = { mode: 'plain', probe: false, compensateOnFailure: false, items: undefined } as const;
 
 function toNode(given: RandomStep, index: number): UnlinkedStep {
-  const random = given.isSubSaga ? { ...given, ...SUB_SAGA, compensated: given.mode !== 'plain' } : given;
+  const kind = kindOf(given);
+  // Of a sub-saga's step the method only gives the input of the other saga.
+  const compensated = kind === 'sub-saga' ? given.mode !== 'plain' : given.compensated;
+  const random = kind === 'step' ? given : { ...given, ...PLAIN, compensated };
   const name = `s${index}`;
   const after = random.after.map((back) => index - 1 - back).filter((target) => target >= 0);
   const names = [...new Set(after)].map((target) => `s${target}`);
   return stepOf(name, {
-    kind: random.isSubSaga ? 'sub-saga' : 'step',
+    kind,
+    wait: waitOf(kind, name, given),
     after: names,
     join: names.length > 1 ? random.join : 'all',
     compensate: random.compensated ? `undo ${name}` : undefined,
@@ -137,6 +151,22 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     // The definition refuses a fan-out as the pivot.
     pivot: random.pivot && random.items === undefined,
   });
+}
+
+function kindOf({ isSubSaga, waitsFor }: RandomStep): StepNode['kind'] {
+  if (isSubSaga) return 'sub-saga';
+  if (waitsFor === undefined) return 'step';
+  return waitsFor === 'a person' ? 'approval' : 'signal';
+}
+
+function waitOf(
+  kind: StepNode['kind'],
+  name: string,
+  { waitsFor, waitTimeout }: RandomStep,
+): StepNode['wait'] {
+  if (kind !== 'signal' && kind !== 'approval') return undefined;
+  const timeout = waitTimeout === undefined ? {} : { timeout: waitTimeout };
+  return { signal: kind === 'approval' ? approvalSignal(name) : waitsFor!, ...timeout };
 }
 
 /** Depends on the round alone, as a predicate has to on its context. */
@@ -175,6 +205,10 @@ const ROUGH: Record<Move['kind'], number> = {
   'child is aborted': 3,
   look: 8,
   'look twice': 2,
+  signal: 14,
+  refuse: 3,
+  'signal for nobody': 1,
+  'signal again': 3,
   undo: 1,
 };
 const CALM: Record<Move['kind'], number> = {
@@ -190,6 +224,8 @@ const CALM: Record<Move['kind'], number> = {
   abort: 0.05,
   'child completes': 30,
   look: 20,
+  signal: 60,
+  refuse: 1,
 };
 
 function script(weights: Record<Move['kind'], number>): fc.Arbitrary<Move[]> {
@@ -221,6 +257,7 @@ function describeNode(node: StepNode): string {
   return [
     `${node.name}: after [${after.join(' ')}]`,
     node.kind === 'sub-saga' && 'sub-saga',
+    node.wait && `waits for ${node.wait.signal}, ${node.wait.timeout ?? 'for ever'}`,
     node.join === 'any' && 'join any',
     node.when && `when ${node.when.toString()}`,
     node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,

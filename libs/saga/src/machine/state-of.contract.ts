@@ -43,7 +43,7 @@ function stepOf(text: string): [string, StepState] {
 /** The steps of a state in the same short form. */
 export function shortOf(state: SagaState): string {
   return [...state.steps]
-    .map(([name, { status, active, unknown, retryAt, child }]) =>
+    .map(([name, { status, active, unknown, retryAt, child, wait }]) =>
       [
         name,
         '=',
@@ -52,6 +52,7 @@ export function shortOf(state: SagaState): string {
         unknown ? '?' : '',
         retryAt === undefined ? '' : `@${retryAt}`,
         child === undefined ? '' : `[${child.id} ${child.phase}]`,
+        wait === undefined ? '' : `[${wait.signal} ${wait.heard ?? `until ${wait.until}`}]`,
       ].join(''),
     )
     .join(' ');

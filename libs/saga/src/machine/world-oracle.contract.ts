@@ -3,9 +3,10 @@ import { ChildWitness, FAMILIAL } from './children-oracle.contract.js';
 import { Relations } from './graph-book.contract.js';
 import type { Violation } from './graph-oracle.contract.js';
 import type { ChildEntry } from './play-children.contract.js';
-import type { Attempt, Entry, Play } from './play-graph.contract.js';
+import type { Attempt, Entry, Play } from './play-entries.contract.js';
 import type { RandomGraph } from './random-graph.contract.js';
 import { type SagaState, stepState } from './saga-state.js';
+import { HEARD, SignalWitness } from './signals-oracle.contract.js';
 
 /** What really happened under one idempotency key, as the world and not the machine knows it. */
 interface Truth {
@@ -39,6 +40,7 @@ export const WORLDLY = [
   'compensated: nothing stands that can be undone',
   'says why it turned back',
   ...FAMILIAL,
+  ...HEARD,
 ] as const;
 
 export function witness({ graph }: RandomGraph, play: Play): Violation | undefined {
@@ -54,6 +56,7 @@ class Witness {
   /** Effects as they were when the saga was last recorded. */
   private recorded = new Map<string, Pick<Truth, 'effect' | 'result'>>();
   private readonly children: ChildWitness;
+  private readonly signals = new SignalWitness();
 
   constructor(
     private readonly relations: Relations,
@@ -64,7 +67,7 @@ class Witness {
 
   violation(): Violation | undefined {
     for (const [at, entry] of this.play.entries.entries()) {
-      const wrong = this.children.read(entry) ?? this.read(entry);
+      const wrong = this.children.read(entry) ?? this.signals.read(entry) ?? this.read(entry);
       if (wrong) return { promise: wrong[0], what: wrong[1], at };
     }
     const wrong = this.inTheEnd(this.play.end);

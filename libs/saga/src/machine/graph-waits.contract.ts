@@ -1,0 +1,37 @@
+import type { Book } from './graph-book.contract.js';
+import { ChildHappenings } from './graph-children.contract.js';
+import type { SagaEvent } from './saga-event.js';
+
+type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+
+/** What the rules make of signals, of refusals, and of time that passes for what waits. */
+export class WaitHappenings extends ChildHappenings {
+  protected awaited({ step, now }: EventOf<'awaited'>): Book[] {
+    const { timeout } = this.relations.node(step).wait!;
+    const wait = timeout === undefined ? {} : { until: now + timeout };
+    this.change(step, { wait, retryAt: undefined });
+    return [this.book];
+  }
+
+  /** W1, W2: the step that took it; nobody: it is kept for later. */
+  protected taken({ name, number }: EventOf<'signalled' | 'refused'>): string | undefined {
+    const taker = this.rules.takerOf(name, number)?.name;
+    if (taker === undefined) return undefined;
+    this.change(taker, { wait: { ...this.rules.life(taker).wait, number } });
+    this.book.heard.set(name, number);
+    return taker;
+  }
+
+  /** W4: nothing has come by then. */
+  protected waitExpired({ step, now }: EventOf<'wait-expired'>): Book[] {
+    const { until } = this.rules.life(step).wait ?? {};
+    const isWaiting = this.book.mode === 'running' && this.rules.isWaiting(this.relations.node(step));
+    return isWaiting && until !== undefined && until <= now ? this.waitFailed(step) : [this.book];
+  }
+
+  /** As a step that gave up, but that nothing of it has begun: there is nothing to undo. */
+  protected waitFailed(step: string): Book[] {
+    this.change(step, { phase: 'failed', failures: this.rules.life(step).failures + 1, wait: undefined });
+    return this.failedForGood(step);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Action, Decision } from './decide.js';
+import type { ChildEntry } from './play-children.contract.js';
+import type { SentSignal } from './play-signals.contract.js';
+import type { SagaEvent } from './saga-event.js';
+import type { SagaState } from './saga-state.js';
+
+/** An attempt: of one key in one round, which is what its idempotency key is made of. */
+export interface Attempt extends Action {
+  readonly round: number;
+  /** The saga that is asked something. */
+  readonly child?: string;
+}
+
+/** All that an observer with a view of the worker, the store and the world can write down. */
+export type Entry =
+  | {
+      readonly type: 'decision';
+      readonly decision: Decision;
+      readonly state: SagaState;
+      readonly now: number;
+      /** What the worker knows to have been sent. */
+      readonly known: readonly SentSignal[];
+    }
+  | {
+      readonly type: 'event';
+      readonly event: SagaEvent;
+      readonly before: SagaState;
+      readonly after: SagaState;
+      /** It belongs to an attempt that nobody waits for any more. */
+      readonly late: boolean;
+    }
+  | { readonly type: 'recorded' }
+  /** All since the last record is lost. */
+  | { readonly type: 'crashed' }
+  | {
+      readonly type: 'begun';
+      readonly attempt: Attempt;
+      readonly before: SagaState;
+      readonly after: SagaState;
+    }
+  | {
+      readonly type: 'took effect';
+      readonly attempt: Attempt;
+      /** `maybe`: nobody knows. `none`: it is certain that it did not. */
+      readonly effect: 'done' | 'maybe' | 'none';
+      readonly result?: string;
+    }
+  | {
+      readonly type: 'was done by hand';
+      readonly key: string;
+      readonly round: number;
+      readonly undone: boolean;
+    }
+  | ChildEntry
+  | { readonly type: 'sent'; readonly signal: SentSignal }
+  | { readonly type: 'gave no end'; readonly why: string };
+
+export interface Play {
+  readonly entries: readonly Entry[];
+  readonly end: SagaState;
+  readonly start: SagaState;
+}

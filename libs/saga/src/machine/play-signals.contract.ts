@@ -1,0 +1,104 @@
+import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SagaEvent } from './saga-event.js';
+import type { SagaState } from './saga-state.js';
+import { stepAwaiting } from './waits.js';
+
+/** What somebody sent to the played saga, as it is stored. */
+export interface SentSignal {
+  readonly name: string;
+  readonly number: number;
+  /** JSON text. */
+  readonly payload: string;
+  /** A person says no. */
+  readonly isRefusal: boolean;
+}
+
+/** Of a name that no step waits for. */
+const NOBODYS = 'z';
+
+/** The signals of one saga: all that were sent are stored, and whoever holds the saga knows of the first so many. */
+export class PlayedSignals {
+  private readonly sent: SentSignal[] = [];
+  private known = 0;
+  /** A play that goes on from a state has others before its own. */
+  private readonly before: number;
+  private readonly names: readonly string[];
+
+  constructor(
+    private readonly graph: SagaGraph,
+    { heard = {} }: SagaState,
+    private readonly note: (sent: SentSignal) => void,
+  ) {
+    this.before = Math.max(0, ...Object.values(heard));
+    this.names = [...new Set([...graph.steps.values()].flatMap(({ wait }) => wait?.signal ?? []))];
+  }
+
+  /** Those that the holder knows of. */
+  get told(): readonly SentSignal[] {
+    return this.sent.slice(0, this.known);
+  }
+
+  /** Somebody sends something to one of those that wait, or will, or did. False: none ever does. */
+  send(pick: number, isRefusal: boolean): boolean {
+    const names = isRefusal ? this.names.filter((name) => isApproval(name)) : this.names;
+    const name = names[pick % names.length];
+    if (name !== undefined) this.sendTo(name, isRefusal);
+    return name !== undefined;
+  }
+
+  sendToNobody(): void {
+    this.sendTo(NOBODYS, false);
+  }
+
+  sendTo(name: string, isRefusal: boolean): void {
+    const number = this.before + this.sent.length + 1;
+    const signal = { name, number, payload: `"${name} ${number}"`, isRefusal: isRefusal && isApproval(name) };
+    this.sent.push(signal);
+    this.note(signal);
+  }
+
+  /** Whoever holds the saga, or claims it, looks at what is stored. True: something is new. */
+  look(): boolean {
+    const isNew = this.known < this.sent.length;
+    this.known = this.sent.length;
+    return isNew;
+  }
+
+  /** The next of those known that a step of this state waits for. */
+  next(state: SagaState, now: number, { withRefusals = true } = {}): SagaEvent | undefined {
+    const { heard = {} } = state;
+    const next = this.told.find(
+      ({ name, number, isRefusal }) =>
+        (withRefusals || !isRefusal) &&
+        number > (heard[name] ?? 0) &&
+        stepAwaiting(this.graph, state, name) !== undefined,
+    );
+    return next && eventOf(next, now);
+  }
+
+  /** One that was taken already, or another before it. */
+  takenBefore({ heard = {} }: SagaState, pick: number, now: number): SagaEvent | undefined {
+    const taken = this.sent.filter(({ name, number }) => number <= (heard[name] ?? 0));
+    const again = taken[pick % taken.length];
+    return again && eventOf(again, now);
+  }
+
+  /** The names of those that this state waits for. */
+  awaitedBy({ status, steps }: SagaState): string[] {
+    if (status !== 'running') return [];
+    return [...steps.values()].flatMap((step) => {
+      const { wait, cut } = step;
+      return step.status === 'waiting' && !cut && wait && wait.heard === undefined ? [wait.signal] : [];
+    });
+  }
+}
+
+function isApproval(name: string): boolean {
+  return name.startsWith('approval:');
+}
+
+function eventOf({ name, number, payload, isRefusal }: SentSignal, now: number): SagaEvent {
+  return isRefusal
+    ? { type: 'refused', name, number, error: { name: 'ApprovalRejectedError', message: payload }, now }
+    : { type: 'signalled', name, number, payload };
+}

@@ -1,0 +1,44 @@
+import type { Entry } from './play-entries.contract.js';
+import type { SentSignal } from './play-signals.contract.js';
+import { stepState } from './saga-state.js';
+
+/** Of what sagas are sent, by what the world saw of it. */
+export const HEARD = [
+  'calls what waits for a signal only with one that was sent, and what came with it',
+  'gives a signal to one step in one round, also when its worker is lost',
+  'gives a step in one round the same signal at each attempt',
+] as const;
+
+type Wrong = [string, string] | undefined;
+
+/** Knows what was sent, and which step's method was called with it. */
+export class SignalWitness {
+  private readonly sent = new Map<number, SentSignal>();
+  /** By number: the key and round to whose method it was given. */
+  private readonly givenTo = new Map<number, string>();
+  private readonly given = new Map<string, number>();
+
+  read(entry: Entry): Wrong {
+    if (entry.type === 'sent') this.sent.set(entry.signal.number, entry.signal);
+    return entry.type === 'begun' ? this.begun(entry) : undefined;
+  }
+
+  private begun({ attempt, after }: Extract<Entry, { type: 'begun' }>): Wrong {
+    const { kind, node, key, round } = attempt;
+    if (kind !== 'run' || node.wait === undefined) return undefined;
+    const { wait } = stepState(after, key);
+    const id = `${key}~${round}`;
+    if (wait?.heard === undefined) return [HEARD[0], `${id} with none`];
+    const { heard } = wait;
+    const signal = this.sent.get(heard);
+    const isIt = signal?.name === node.wait.signal && !signal.isRefusal && signal.payload === wait.payload;
+    if (!isIt) return [HEARD[0], `${id} with ${heard}, ${wait.payload}; it was ${JSON.stringify(signal)}`];
+    const other = this.givenTo.get(heard) ?? id;
+    if (other !== id) return [HEARD[1], `${heard} to ${id}, and before to ${other}`];
+    const before = this.given.get(id) ?? heard;
+    if (before !== heard) return [HEARD[2], `${heard} to ${id}, and before ${before}`];
+    this.givenTo.set(heard, id);
+    this.given.set(id, heard);
+    return undefined;
+  }
+}

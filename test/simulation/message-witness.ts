@@ -1,0 +1,124 @@
+import type { StoredMessage, StoredSignal } from '../../libs/saga/src/engine/saga-store.js';
+import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { partsOfKey } from './effect-key.js';
+import type { Promised } from './promises.js';
+import type { SagaBook } from './saga-book.js';
+import type { Timeline } from './timeline.js';
+
+/** How far the engine's idea of the database's time may be wrong (ms). */
+const INEXACT = 500;
+
+/** What a method publishes: which call of which method it was. */
+export interface Published {
+  /** An idempotency key. */
+  readonly key: string;
+  readonly call: number;
+}
+
+interface Kept extends StoredSignal {
+  /** By the timeline. */
+  readonly at: number;
+}
+
+type Violate = (promise: Promised, what: string) => void;
+
+/** Sees what sagas are sent, and what they publish, where it is stored and where it is used. */
+export class MessageWitness {
+  /** By saga: what it was sent, in order. */
+  private readonly kept = new Map<string, Kept[]>();
+  /** By saga and message id: the key and round to whose method it was given. */
+  private readonly givenTo = new Map<string, string>();
+  /** By saga, key and round. */
+  private readonly given = new Map<string, string>();
+  /** By idempotency key: what is in the outbox. */
+  private readonly outbox = new Map<string, Published[]>();
+  private readonly ids = new Set<string>();
+
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly violate: Violate,
+  ) {}
+
+  /** A signal is stored, or was before. */
+  keeps(id: string, signal: StoredSignal): void {
+    const all = this.kept.get(id) ?? [];
+    this.kept.set(id, all);
+    if (all.some(({ number }) => number === signal.number)) return;
+    const twice = all.find(({ messageId }) => messageId === signal.messageId);
+    if (twice) this.violate('I23', `${id} keeps ${signal.messageId} twice`);
+    all.push({ ...signal, at: this.timeline.now });
+  }
+
+  /** The method of a step that waits is called with this. */
+  called({ id }: SagaBook, signal: string, key: string, payload: unknown): void {
+    const { comment } = (payload ?? {}) as { comment?: string };
+    const kept = this.kept.get(id)?.find(({ messageId }) => messageId === comment);
+    const text = `${key} of ${id} is given ${comment}`;
+    if (kept?.name !== signal) return this.violate('I23', `${text}, which was sent as ${kept?.name}`);
+    const [message, call] = [`${id} ${comment}`, `${id} ${key}`];
+    const other = this.givenTo.get(message) ?? key;
+    if (other !== key) this.violate('I23', `${text}, and ${other} was before`);
+    const before = this.given.get(call) ?? comment;
+    if (before !== comment) this.violate('I23', `${text}, and before ${before}`);
+    this.givenTo.set(message, key);
+    this.given.set(call, comment!);
+  }
+
+  /** The saga's state is stored. */
+  changed({ id, state: before }: SagaBook, state: SagaState): void {
+    for (const [name, number] of Object.entries(before.heard ?? {})) {
+      const now = state.heard?.[name] ?? 0;
+      if (now < number) this.violate('I23', `${id} had taken ${name} up to ${number}, now up to ${now}`);
+    }
+    for (const [key, { status, errors, round }] of state.steps) {
+      const was = stepState(before, key);
+      const isNew = errors.length > 0 && errors.at(-1) !== was.errors.at(-1) && was.status !== 'failed';
+      if (status !== 'failed' || !isNew || errors.at(-1)!.name !== 'SignalTimeoutError') continue;
+      if (was.round !== round || was.wait?.until === undefined) continue;
+      const missed = this.missed(id, state, was.wait.signal, was.wait.until);
+      if (missed) this.violate('I24', `${key} of ${id} has not waited for ${missed.messageId}`);
+    }
+  }
+
+  /** A message that came before this time, and that nothing has taken. */
+  private missed(id: string, { heard = {} }: SagaState, signal: string, until: number): Kept | undefined {
+    return this.kept
+      .get(id)
+      ?.find(
+        ({ name, number, at }) =>
+          name === signal && number > (heard[name] ?? 0) && at < until - this.epoch - INEXACT,
+      );
+  }
+
+  /** Of the database's clock, when the timeline began. */
+  epoch = 0;
+
+  /** What was stored in the outbox, with this state of the saga that published it. */
+  published(id: string, state: SagaState, messages: readonly StoredMessage[]): void {
+    for (const message of messages) {
+      const published = JSON.parse(message.payload) as Published;
+      if (this.ids.has(message.id)) this.violate('I25', `${message.id} is in the outbox twice`);
+      this.ids.add(message.id);
+      const parts = partsOfKey(published.key.replace(/:compensate$/, ''));
+      const isUndone = published.key.endsWith(':compensate');
+      const { status } = stepState(state, parts.key);
+      // Back at its savepoint, a saga begins the next round with the same checkpoint.
+      const isOver = isUndone && stepState(state, parts.step).round > parts.round;
+      if (parts.saga !== id || !(isOver || status === (isUndone ? 'compensated' : 'completed')))
+        this.violate('I25', `${published.key} is published, and ${status}`);
+      this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);
+    }
+  }
+
+  /** What is in the outbox of one call under this key; undefined: of several. */
+  publishedBy(key: string): number | undefined {
+    const all = this.outbox.get(key) ?? [];
+    return all.every(({ call }) => call === all[0]!.call) ? all.length : undefined;
+  }
+
+  /** A signal is kept that a step of this state waits for. */
+  isKeptFor(id: string, { heard = {} }: SagaState, signal: string): boolean {
+    const all = this.kept.get(id) ?? [];
+    return all.some(({ name, number }) => name === signal && number > (heard[name] ?? 0));
+  }
+}

@@ -1,0 +1,73 @@
+import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import { decisionEdit } from '../../libs/saga/src/engine/approvals.js';
+import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
+import type { SentSignal } from '../../libs/saga/src/engine/saga-store.js';
+import type { Sending } from './scenario.js';
+import type { Life, Timeline } from './timeline.js';
+import type { Witness } from './witness.js';
+
+/** Where something is sent from. */
+export interface Sender {
+  readonly engine: SagaEngine;
+  readonly life: Life;
+}
+
+/** A sender whose process has died, or who hears nothing, sends the same again after so long (ms). */
+const PATIENCE = 3_000;
+/** Of a name that no step waits for. */
+const NOBODYS = 'nobody';
+const BY = 'a person';
+
+/** Services that send signals until somebody has taken note, each under one message id; and people who decide. */
+export class Senders {
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly witness: Witness,
+    private readonly sender: (n: number) => Sender,
+  ) {}
+
+  /** @param id of the saga, which has this graph */
+  carryOut({ name, pick, by, again, isRefusal }: Sending, id: string, graph: SagaGraph): void {
+    const waits = [...graph.steps.values()].filter(({ wait }) => wait !== undefined);
+    const node = waits[pick % waits.length];
+    const isForNobody = pick % 11 === 10;
+    if (node === undefined && !isForNobody) return;
+    if (node?.kind === 'approval' && !isForNobody) return this.decide(id, node.name, name, by, isRefusal);
+    const signal = signalOf(name, isForNobody ? NOBODYS : node!.wait!.signal);
+    this.send(id, signal, by);
+    for (let n = 1; n <= again; n += 1)
+      this.timeline.after(n * 1_500 * (pick + 1), () => this.send(id, signal, by + n));
+  }
+
+  /** Until it is answered. */
+  send(id: string, signal: SentSignal, by: number): void {
+    const { engine, life } = this.sender(by);
+    let isAnswered = false;
+    const next = () => {
+      if (isAnswered) return;
+      isAnswered = true;
+      this.send(id, signal, by + 1);
+    };
+    this.timeline.after(PATIENCE, next);
+    if (!life.isAlive) return;
+    engine.signal({ id }, signal).then(({ outcome }) => {
+      isAnswered = true;
+      this.witness.note(() => `${signal.messageId} to ${id} is ${outcome}`);
+    }, next);
+  }
+
+  /** A person decides, and learns that it is too late, or that another was sooner. */
+  decide(id: string, step: string, messageId: string, by: number, isRefusal: boolean): void {
+    const { engine, life } = this.sender(by);
+    if (!life.isAlive) return;
+    const decision = { approved: !isRefusal, by: BY, comment: messageId, at: '2026-11-21T00:00:00.000Z' };
+    engine
+      .edit({ id }, (saga, graph) => decisionEdit(saga, graph, { step, decision, messageId }))
+      .catch((error: Error) => this.witness.note(() => `${messageId} is refused: ${error.message}`));
+  }
+}
+
+/** The payload says which it is. */
+export function signalOf(messageId: string, name: string): SentSignal {
+  return { name, messageId, payload: JSON.stringify({ comment: messageId }) };
+}
