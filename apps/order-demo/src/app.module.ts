@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
+import { HttpModule } from 'demo-stage';
 import { SagaModule, type SagaModuleOptions } from 'nestjs-durable-saga';
 import { DatabaseModule } from './database/database.module.js';
 import { readEnvironment } from './environment.js';
 import { FaultsModule } from './faults/faults.module.js';
-import { HttpModule } from './http/http.module.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PaymentModule } from './payment/payment.module.js';

@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { DatabaseServer, endWithParent, LOG_LEVELS, sayReady } from 'demo-stage';
 import { AppModule } from './app.module.js';
-import { DatabaseServer } from './database/database-server.js';
 import { readEnvironment } from './environment.js';
 import { whatToTry } from './http/what-to-try.js';
-import { endWithParent, LOG_LEVELS, sayReady } from './process/parent.js';
 
 /** The API process: `npm start`. With SAGA_WORKER=off it leaves the sagas to worker processes (worker.ts). */
 async function serve(): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { DatabaseServer } from 'demo-stage';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { DatabaseModule } from './database/database.module.js';
-import { DatabaseServer } from './database/database-server.js';
 import { FaultsService } from './faults/faults.service.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { InventoryService } from './inventory/inventory.service.js';

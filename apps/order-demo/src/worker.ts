@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { endWithParent, LOG_LEVELS, sayReady } from 'demo-stage';
 import { AppModule } from './app.module.js';
 import { readEnvironment } from './environment.js';
-import { endWithParent, LOG_LEVELS, sayReady } from './process/parent.js';
 
 /** A worker process: the same application without HTTP. Any number of them may share one database. */
 async function work(): Promise<void> {

@@ -13,8 +13,9 @@ export interface Broker {
 }
 
 /** Where RabbitMQ is, if it is there: RABBITMQ_URL, or this machine's standard port. */
-export async function reachRabbit(): Promise<string | undefined> {
-  const url = process.env.RABBITMQ_URL ?? 'amqp://guest:guest@127.0.0.1:5672';
+export async function reachRabbit(
+  url = process.env.RABBITMQ_URL ?? 'amqp://guest:guest@127.0.0.1:5672',
+): Promise<string | undefined> {
   try {
     const connection = await amqp.connect(url, { timeout: 2_000 });
     await connection.close();

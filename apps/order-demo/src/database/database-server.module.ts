@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
+import { DatabaseServer } from 'demo-stage';
 import { readEnvironment } from '../environment.js';
-import { DatabaseServer } from './database-server.js';
 
 /** Apart from DatabaseModule, which imports it: so Nest stops the server after the connections are closed. */
 @Module({

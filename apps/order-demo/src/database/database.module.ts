@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
+import { DatabaseServer } from 'demo-stage';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { CreateFaultTable } from '../faults/migrations/create-fault-table.js';
 import { CreateInventoryTables } from '../inventory/migrations/create-inventory-tables.js';
 import { CreateOrderTable } from '../orders/migrations/create-order-table.js';
 import { CreatePaymentTables } from '../payment/migrations/create-payment-tables.js';
 import { CreateShippingTables } from '../shipping/migrations/create-shipping-tables.js';
-import { DatabaseServer } from './database-server.js';
 import { DatabaseServerModule } from './database-server.module.js';
 import { migrate } from './migrate.js';
 import { DEMO_SCHEMA } from './schema.js';

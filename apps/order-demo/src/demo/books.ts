@@ -1,7 +1,6 @@
+import { euros, paint, short, type ThrowawayDatabase } from 'demo-stage';
 import { DEMO_SCHEMA } from '../database/schema.js';
 import type { Ending } from './scenario.js';
-import { euros, paint, short } from './terminal.js';
-import type { ThrowawayDatabase } from './throwaway-database.js';
 
 /** What the participants' own tables say, asked without any saga in between. */
 interface Books {

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
+import { type Json, narrate, printTimeline, type SagaTimeline } from 'demo-stage';
 import type { SagaStatus } from 'nestjs-durable-saga';
-import type { OrderTimeline } from '../orders/order-timeline.js';
-import type { Json } from './order-client.js';
-import { printTimeline } from './print-timeline.js';
 import type { Ending } from './scenario.js';
 import type { Stage } from './stage.js';
-import { narrate } from './terminal.js';
 
 /** Waits until the order's saga has ended or needs a person, shows its timeline, and checks that it came out so. */
 export async function settlesAs(
@@ -13,7 +10,7 @@ export async function settlesAs(
   orderId: string,
   status: SagaStatus,
   after?: string,
-): Promise<Json<OrderTimeline>> {
+): Promise<Json<SagaTimeline>> {
   const timeline = await orders.settled(orderId);
   printTimeline(timeline, after);
   assert.equal(timeline.status, status, `The saga of order ${orderId} should be ${status}`);

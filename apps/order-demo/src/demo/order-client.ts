@@ -1,19 +1,14 @@
+import { HttpClient, type Json, type SagaTimeline } from 'demo-stage';
 import type { Page, SagaSummary } from 'nestjs-durable-saga';
 import type { Fault } from '../faults/fault.entity.js';
 import type { Participant } from '../faults/participants.js';
 import type { SetFaultDto } from '../faults/set-fault.dto.js';
-import type { OrderTimeline } from '../orders/order-timeline.js';
 import type { OrderView } from '../orders/order-view.js';
 import type { PlaceOrderDto } from '../orders/place-order.dto.js';
 import type { LedgerEntry } from '../payment/ledger-entry.entity.js';
 
-/** What a value is after it went through JSON. */
-export type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
-
 /** The running order service, as its customers and its operators see it: over HTTP. */
-export class OrderClient {
-  constructor(private readonly url: string) {}
-
+export class OrderClient extends HttpClient {
   place(order: PlaceOrderDto, idempotencyKey?: string): Promise<Json<OrderView>> {
     const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : undefined;
     return this.send('POST', '/orders', order, headers);
@@ -23,12 +18,12 @@ export class OrderClient {
     return this.send('GET', `/orders/${id}`);
   }
 
-  saga(id: string): Promise<Json<OrderTimeline>> {
+  saga(id: string): Promise<Json<SagaTimeline>> {
     return this.send('GET', `/orders/${id}/saga`);
   }
 
   /** The order's saga once it has ended, or needs a person. */
-  settled(id: string): Promise<Json<OrderTimeline>> {
+  settled(id: string): Promise<Json<SagaTimeline>> {
     return this.send('GET', `/orders/${id}/saga?wait=25s`);
   }
 
@@ -39,7 +34,7 @@ export class OrderClient {
   }
 
   /** As an operator. */
-  retry(id: string): Promise<Json<OrderTimeline>> {
+  retry(id: string): Promise<Json<SagaTimeline>> {
     return this.send('POST', `/orders/${id}/saga/retry`);
   }
 
@@ -56,22 +51,5 @@ export class OrderClient {
 
   async heal(participant: Participant): Promise<void> {
     await this.send('DELETE', `/faults/${participant}`);
-  }
-
-  private async send<T>(
-    method: string,
-    path: string,
-    body?: object,
-    headers?: Record<string, string>,
-  ): Promise<T> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
-      body: body && JSON.stringify(body),
-      signal: AbortSignal.timeout(30_000),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 }

@@ -1,3 +1,4 @@
+import { paint, title } from 'demo-stage';
 import { checkBooks, readStock } from './books.js';
 import type { Ending, Scenario } from './scenario.js';
 import { completedOrder } from './scenarios/completed-order.js';
@@ -6,7 +7,6 @@ import { killedWorker } from './scenarios/killed-worker.js';
 import { shippingDown } from './scenarios/shipping-down.js';
 import { stuckRefund } from './scenarios/stuck-refund.js';
 import { LEASE, Stage } from './stage.js';
-import { paint, title } from './terminal.js';
 
 const SCENARIOS: readonly Scenario[] = [
   completedOrder,

@@ -1,8 +1,6 @@
-import { DatabaseServer } from '../database/database-server.js';
+import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-stage';
 import { readEnvironment } from '../environment.js';
-import { DemoProcess } from './child-process.js';
 import { OrderClient } from './order-client.js';
-import { ThrowawayDatabase } from './throwaway-database.js';
 
 /** Short, so that the loss of a worker is noticed in seconds; 30 s is a fair lease in production. */
 export const LEASE = '2s';
@@ -59,7 +57,7 @@ export class Stage {
   private async setUp(): Promise<void> {
     const server = await DatabaseServer.at(readEnvironment().databaseUrl);
     this.cleanUp.push(() => server.stop());
-    const database = await ThrowawayDatabase.create(server.url);
+    const database = await ThrowawayDatabase.create(server.url, 'order_demo');
     this.cleanUp.push(() => database.drop());
     const env = {
       DATABASE_URL: database.url,
@@ -82,8 +80,8 @@ export class Stage {
     }
   }
 
-  private start(...args: Parameters<typeof DemoProcess.start>) {
-    const child = DemoProcess.start(...args);
+  private start(name: string, program: 'main' | 'worker', env: NodeJS.ProcessEnv) {
+    const child = DemoProcess.start(name, new URL(`../${program}.js`, import.meta.url), env);
     this.processes.push(child);
     this.cleanUp.push(() => child.stop());
     return child.ready();

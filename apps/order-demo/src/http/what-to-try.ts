@@ -1,4 +1,4 @@
-import type { DatabaseServer } from '../database/database-server.js';
+import type { DatabaseServer } from 'demo-stage';
 
 /** Printed by `npm start`. */
 export function whatToTry(url: string, database: DatabaseServer): string {

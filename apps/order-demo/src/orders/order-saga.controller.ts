@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { type SagaTimeline, toTimeline } from 'demo-stage';
 import { SagaService, type SagaTarget } from 'nestjs-durable-saga';
-import { type OrderTimeline, toTimeline } from './order-timeline.js';
 import { PlaceOrderSaga } from './place-order.saga.js';
 import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';
 
@@ -14,7 +14,7 @@ export class OrderSagaController {
   async timeline(
     @Param('id', ParseUUIDPipe) id: string,
     @Query('wait') wait?: string,
-  ): Promise<OrderTimeline> {
+  ): Promise<SagaTimeline> {
     if (wait) await this.sagas.wait(sagaOf(id), { timeout: wait });
     return toTimeline(await this.sagas.get(sagaOf(id)));
   }
@@ -22,7 +22,7 @@ export class OrderSagaController {
   /** Tries again what gave up. */
   @Post('retry')
   @HttpCode(202)
-  async retry(@Param('id', ParseUUIDPipe) id: string, @Body() { step }: RetryDto): Promise<OrderTimeline> {
+  async retry(@Param('id', ParseUUIDPipe) id: string, @Body() { step }: RetryDto): Promise<SagaTimeline> {
     await this.sagas.retry(sagaOf(id), { step });
     return this.timeline(id);
   }
@@ -33,7 +33,7 @@ export class OrderSagaController {
   async skip(
     @Param('id', ParseUUIDPipe) id: string,
     @Body() { step, reason }: SkipDto,
-  ): Promise<OrderTimeline> {
+  ): Promise<SagaTimeline> {
     await this.sagas.skip(sagaOf(id), step, { reason });
     return this.timeline(id);
   }
@@ -41,10 +41,7 @@ export class OrderSagaController {
   /** Stops and undoes. */
   @Post('cancel')
   @HttpCode(202)
-  async cancel(
-    @Param('id', ParseUUIDPipe) id: string,
-    @Body() { reason }: ReasonDto,
-  ): Promise<OrderTimeline> {
+  async cancel(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<SagaTimeline> {
     await this.sagas.cancel(sagaOf(id), { reason });
     return this.timeline(id);
   }
@@ -52,7 +49,7 @@ export class OrderSagaController {
   /** Stops and undoes nothing: the rest is up to whoever calls this. */
   @Post('abort')
   @HttpCode(202)
-  async abort(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<OrderTimeline> {
+  async abort(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<SagaTimeline> {
     await this.sagas.abort(sagaOf(id), { reason });
     return this.timeline(id);
   }

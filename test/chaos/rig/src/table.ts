@@ -4,24 +4,35 @@ import { format } from 'prettier';
 import type { Figures } from './figures.js';
 
 const PAGE = fileURLToPath(new URL('../../../../docs/reliability.md', import.meta.url));
-const [FROM, TO] = ['<!-- figures: npm run chaos -->', '<!-- end of figures -->'];
 const HEAD = [
   '| fault | times injected | sagas | lost | doubled | left behind or wrong | stuck wrongly | recovery: median / longest | run |',
   '| --- | --: | --: | --: | --: | --: | --: | --: | --- |',
 ];
 
 /** Puts figures into the table of docs/reliability.md, where each fault has its latest; gives the table. */
-export async function keepFigures(figures: readonly Figures[], order: readonly string[]): Promise<string> {
+export function keepFigures(figures: readonly Figures[], order: readonly string[]): Promise<string> {
+  return keepBlock('chaos', (table) => {
+    const rows = new Map([...table.matchAll(/^\| `([\w-]+)`.*$/gm)].map(([row, name]) => [name!, row]));
+    for (const one of figures) rows.set(one.fault, rowOf(one));
+    return [...HEAD, ...order.flatMap((name) => rows.get(name) ?? [])].join('\n');
+  });
+}
+
+/**
+ * Puts another text in place of the figures of a script in docs/reliability.md; gives it as it stands there.
+ * @param script of package.json, such as `chaos`
+ * @param change from what is there
+ */
+export async function keepBlock(script: string, change: (block: string) => string): Promise<string> {
   const page = await readFile(PAGE, 'utf8');
-  const [before, rest] = page.split(FROM) as [string, string];
-  const [table, after] = rest.split(TO) as [string, string];
-  const rows = new Map([...table.matchAll(/^\| `([\w-]+)`.*$/gm)].map(([row, name]) => [name!, row]));
-  for (const one of figures) rows.set(one.fault, rowOf(one));
-  const kept = order.flatMap((name) => rows.get(name) ?? []);
-  const text = [before, FROM, '\n\n', [...HEAD, ...kept].join('\n'), '\n\n', TO, after].join('');
+  const [from, to] = [`<!-- figures: npm run ${script} -->`, '<!-- end of figures -->'];
+  const [before, rest] = page.split(from) as [string, string];
+  const end = rest.indexOf(to);
+  const text = [before, from, '\n\n', change(rest.slice(0, end)), '\n\n', rest.slice(end)].join('');
   const formatted = await format(text, { parser: 'markdown', printWidth: 110 });
   await writeFile(PAGE, formatted);
-  return formatted.slice(formatted.indexOf(FROM) + FROM.length, formatted.indexOf(TO)).trim();
+  const begin = formatted.indexOf(from) + from.length;
+  return formatted.slice(begin, formatted.indexOf(to, begin)).trim();
 }
 
 function rowOf(figures: Figures): string {

@@ -1,6 +1,6 @@
+import { narrate, short } from 'demo-stage';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
-import { narrate, short } from '../terminal.js';
 
 export const declinedCard: Scenario = {
   title: 'A declined card: no use in trying again, the stock goes back',

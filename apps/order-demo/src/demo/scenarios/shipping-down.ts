@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { narrate, short } from 'demo-stage';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
-import { narrate, short } from '../terminal.js';
 
 export const shippingDown: Scenario = {
   title: 'Shipping is down until the retries run out: refunded, and the stock goes back',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { narrate, short } from 'demo-stage';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
-import { narrate, short } from '../terminal.js';
 
 export const stuckRefund: Scenario = {
   title: "A refund that keeps failing: the saga is stuck, and an operator's retry frees it",

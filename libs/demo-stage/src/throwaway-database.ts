@@ -9,8 +9,9 @@ export class ThrowawayDatabase {
     readonly url: string,
   ) {}
 
-  static async create(server: string): Promise<ThrowawayDatabase> {
-    const name = `order_demo_${randomBytes(6).toString('hex')}`;
+  /** @param purpose the beginning of its name */
+  static async create(server: string, purpose: string): Promise<ThrowawayDatabase> {
+    const name = `${purpose}_${randomBytes(6).toString('hex')}`;
     await execute(server, `CREATE DATABASE ${name}`);
     const url = new URL(server);
     url.pathname = `/${name}`;

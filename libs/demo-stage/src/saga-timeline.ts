@@ -1,7 +1,7 @@
 import type { AttemptError, SagaFailure, SagaSnapshot, SagaStatus, StepSnapshot } from 'nestjs-durable-saga';
 
 /** What happened to a saga, oldest first, in words. */
-export interface OrderTimeline {
+export interface SagaTimeline {
   readonly sagaId: string;
   readonly saga: string;
   readonly status: SagaStatus;
@@ -25,7 +25,7 @@ export interface TimelineEvent {
   readonly note?: string;
 }
 
-export function toTimeline(snapshot: SagaSnapshot): OrderTimeline {
+export function toTimeline(snapshot: SagaSnapshot): SagaTimeline {
   const { id, saga, version, status, failure, lockedBy, createdAt, updatedAt, finishedAt } = snapshot;
   // The steps come one after the other, and are undone in reverse: no need to compare the clocks of two machines.
   const events: TimelineEvent[] = [
@@ -95,6 +95,8 @@ function describeWait({ waitingFor }: SagaSnapshot): string | undefined {
       return `another attempt of ${waitingFor.step} at ${waitingFor.at.toISOString()}`;
     case 'delay':
       return `its time, ${waitingFor.until.toISOString()}`;
+    case 'signal':
+      return `the signal ${waitingFor.signal}`;
     case 'worker':
       return `a worker, since ${waitingFor.since.toISOString()}`;
     case 'person':

@@ -13,7 +13,7 @@ import type { EmbeddedServerMessage } from './database-server.js';
  */
 async function run(): Promise<void> {
   const parentGone = once(process, 'disconnect');
-  const databaseDir = await mkdtemp(join(tmpdir(), 'order-demo-postgres-'));
+  const databaseDir = await mkdtemp(join(tmpdir(), 'demo-postgres-'));
   const lastWords: string[] = [];
   const remember = (line: unknown): void => void lastWords.splice(0, lastWords.push(String(line).trim()) - 5);
   const [port, password] = [await freePort(), randomBytes(12).toString('hex')];

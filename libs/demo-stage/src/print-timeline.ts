@@ -1,6 +1,6 @@
-import type { OrderTimeline, TimelineEvent } from '../orders/order-timeline.js';
-import type { Json } from './order-client.js';
-import { type Colour, paint } from './terminal.js';
+import { type Colour, paint } from 'demo-stage';
+import type { Json } from './http-client.js';
+import type { SagaTimeline, TimelineEvent } from './saga-timeline.js';
 
 type Event = Json<TimelineEvent>;
 
@@ -16,7 +16,7 @@ const LOOK: Readonly<Record<string, readonly [mark: string, colour: Colour]>> = 
 };
 
 /** @param after only what happened since then (an event's `at`) */
-export function printTimeline(timeline: Json<OrderTimeline>, after = ''): void {
+export function printTimeline(timeline: Json<SagaTimeline>, after = ''): void {
   const start = Date.parse(timeline.events[0]!.at);
   for (const event of timeline.events) {
     if (event.at <= after) continue;
@@ -26,7 +26,7 @@ export function printTimeline(timeline: Json<OrderTimeline>, after = ''): void {
   }
 }
 
-function describe(event: Event, timeline: Json<OrderTimeline>): string {
+function describe(event: Event, timeline: Json<SagaTimeline>): string {
   if (!event.step) return event.event === 'started' ? 'started' : paint('bold', ending(event, timeline));
   const step = event.step.padEnd(13);
   const note = event.note ? paint('dim', ` (${event.note})`) : '';
@@ -35,7 +35,7 @@ function describe(event: Event, timeline: Json<OrderTimeline>): string {
   return `${step} ${event.event}${attempts}${note}`;
 }
 
-function ending({ event }: Event, { failure, waitingFor }: Json<OrderTimeline>): string {
+function ending({ event }: Event, { failure, waitingFor }: Json<SagaTimeline>): string {
   if (waitingFor) return `${event}, waiting for ${waitingFor}`;
   return failure && event !== 'completed' ? `${event} (${failure})` : event;
 }

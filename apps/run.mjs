@@ -1,16 +1,18 @@
 /**
- * Builds the library and the demo, then runs one of the demo's programs in this very process:
- * `node run.mjs main` (npm start), `node run.mjs demo/play` (npm run demo).
+ * Builds the library and a demo, then runs one of the demo's programs in this very process:
+ * `node run.mjs order-demo main` (npm start), `node run.mjs order-demo demo/play` (npm run demo).
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const workspace = fileURLToPath(new URL('../..', import.meta.url));
+const workspace = fileURLToPath(new URL('..', import.meta.url));
 const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
 
+const [demo, program] = process.argv.slice(2);
+
 if (process.env.npm_lifecycle_event) endWithShell(process.ppid);
-for (const project of ['saga', 'order-demo']) {
+for (const project of ['saga', 'demo-stage', demo]) {
   console.log(`Building ${project} …`);
   const { status } = spawnSync(process.execPath, [nest, 'build', project], {
     cwd: workspace,
@@ -18,7 +20,7 @@ for (const project of ['saga', 'order-demo']) {
   });
   if (status !== 0) process.exit(status ?? 1);
 }
-await import(`./dist/${process.argv[2]}.js`);
+await import(`./${demo}/dist/${program}.js`);
 
 /** npm hands SIGTERM to the shell between us, which dies of it and tells nobody. */
 function endWithShell(shell) {

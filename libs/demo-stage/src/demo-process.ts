@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import type { Ready } from '../process/parent.js';
+import type { Ready } from './parent.js';
 
 /** How long a process may take to come to rest before it is killed. */
 const PATIENCE = 10_000;
@@ -9,18 +8,28 @@ const LINES_KEPT = 30;
 
 /** A process of the application, forked by the player. */
 export class DemoProcess {
+  private readonly readiness: Promise<Ready>;
+
   private constructor(
     readonly name: string,
     private readonly child: ChildProcess,
     private readonly output: string[],
-  ) {}
+  ) {
+    this.readiness = new Promise((resolve, reject) => {
+      child.once('message', (message) => resolve(message as Ready));
+      child.once('error', reject);
+      child.once('close', () => reject(new Error(`${name} ended before it was ready. ${this.lastWords}`)));
+    });
+    // Whoever wants to know asks `ready`.
+    this.readiness.catch(() => undefined);
+  }
 
-  static start(name: string, program: 'main' | 'worker', env: NodeJS.ProcessEnv): DemoProcess {
-    const path = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
+  /** @param program its compiled file */
+  static start(name: string, program: URL, env: NodeJS.ProcessEnv): DemoProcess {
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const;
     // Detached: ctrl-C reaches the player alone, which then ends the others in their order.
     const options = { env: { ...process.env, ...env, NO_COLOR: '1' }, stdio: [...stdio], detached: true };
-    const child = fork(path, options);
+    const child = fork(program, options);
     const output: string[] = [];
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -46,11 +55,12 @@ export class DemoProcess {
 
   /** @throws Error when it ends before it is ready */
   ready(): Promise<Ready> {
-    return new Promise((resolve, reject) => {
-      this.child.once('message', (message) => resolve(message as Ready));
-      this.child.once('error', reject);
-      this.child.once('exit', () => reject(new Error(`${this.name} ended before it was ready`)));
-    });
+    return this.readiness;
+  }
+
+  /** Resolves once it has ended, in whichever way. */
+  async ended(): Promise<void> {
+    if (this.running) await once(this.child, 'exit');
   }
 
   /** `kill -9`: no goodbye, no clean-up. */

@@ -1,0 +1,18 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('customer')
+export class Customer {
+  @PrimaryColumn('text')
+  id!: string;
+
+  @Column('text')
+  name!: string;
+
+  /** In cents. */
+  @Column('int', { name: 'credit_limit' })
+  creditLimit!: number;
+
+  /** Of the limit, in cents: the sum of the credits that are reserved. */
+  @Column('int', { default: 0 })
+  reserved!: number;
+}

@@ -1,0 +1,2 @@
+export const SERVICES = ['order', 'customer', 'payment'] as const;
+export type Service = (typeof SERVICES)[number];
