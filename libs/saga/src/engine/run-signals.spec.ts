@@ -56,6 +56,18 @@ describe('what a saga was sent', () => {
     expect([steps.get('early')?.status, steps.get('late')?.status]).toEqual(['skipped', 'completed']);
   });
 
+  it('is not asked for, where nothing is over', async () => {
+    let now = 0;
+    let asked = 0;
+    const unheard = async () => ((asked += 1), []);
+    // Each look at the clock takes its time.
+    const ports = { ...portsTo([]), now: () => (now += 0.01), unheard };
+    const timed = reply('reply', { wait: { signal: 'reply', timeout: 60_000 } });
+    const run = runOf(SAGA, graphOf(stepOf('pay'), timed), () => 'done', ports);
+    expect(await run.advance()).toMatchObject({ type: 'released' });
+    expect(asked).toBe(0);
+  });
+
   it('may be what a lost worker was at, whatever was refused meanwhile', async () => {
     const ask = stepOf('ask', { kind: 'approval', wait: { signal: 'approval:ask' } });
     const graph = graphOf(ask, reply('reply'));

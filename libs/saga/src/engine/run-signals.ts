@@ -56,12 +56,13 @@ export class RunSignals {
 
   /** Undefined: no wait is over of which this run may not know that its signal has come. */
   lookInTime(state: SagaState): Promise<boolean> | undefined {
-    return this.knownTime(state) < this.ports.now() ? this.look() : undefined;
+    const now = this.ports.now();
+    return this.knownTime(state, now) < now ? this.look() : undefined;
   }
 
   /** The time, but not past a wait's that is over, and whose signal may have come without this run being told. */
-  knownTime(state: SagaState): number {
-    let time = this.ports.now();
+  knownTime(state: SagaState, now = this.ports.now()): number {
+    let time = now;
     if (state.status !== 'running') return time;
     for (const step of state.steps.values()) {
       const { until = Infinity } = step.wait ?? {};
