@@ -3,7 +3,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import fc from 'fast-check';
-import { Saga, SagaModule, SagaService, Step } from '../../libs/saga/src/index.js';
+import { Saga, SagaModule, SagaService, Step, WaitFor } from '../../libs/saga/src/index.js';
 import { type RandomGraph, randomGraphs } from '../../libs/saga/src/machine/random-graph.contract.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { definable, planOf } from '../graphs/definable-graph.js';
@@ -31,7 +31,7 @@ describe(`workers are killed with SIGKILL while they run random graphs (GRAPH_SE
     .sample(randomGraphs, { numRuns: RUNS, seed: SEED })
     .map(({ graph, moves }): RandomGraph => ({ graph: definable(graph), moves }));
   const plans = sagas.map(({ graph }, n) => planOf(`saga-${n}`, graph));
-  const types = plans.map((plan) => plannedSaga(plan, calls.perform, { Saga, Step }));
+  const types = plans.map((plan) => plannedSaga(plan, calls.perform, { Saga, Step, WaitFor }));
 
   beforeAll(async () => {
     databases = await createChaosDatabases();

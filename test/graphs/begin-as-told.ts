@@ -16,10 +16,12 @@ export function answerOf(
 ): ((now: number) => SagaEvent[]) | undefined {
   const { status, attempts } = stepState(state, key);
   const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
-  if ((kind !== 'run' && kind !== 'expand') || index !== undefined || !isFirst) return undefined;
+  const asks = kind === 'await' || kind === 'expand' || (kind === 'run' && node.wait === undefined);
+  if (!asks || index !== undefined || !isFirst) return undefined;
   const context = { round: stepState(state, node.name).round } as never;
   try {
     if (node.when && !node.when(context)) return () => [{ type: 'skipped-by-condition', step: key }];
+    if (kind === 'await') return (now) => [{ type: 'awaited', step: key, now }];
     const items = node.forEach?.(context).map((item) => JSON.stringify(item));
     return items && (() => [{ type: 'expanded', step: key, items }]);
   } catch (thrown) {

@@ -10,6 +10,9 @@ import {
 } from '../../libs/saga/src/machine/random-graph.contract.js';
 import type { PlannedStep, SagaPlan } from '../chaos/programs/planned-saga.js';
 
+/** All that random sagas wait for. */
+export const SIGNAL = 'x';
+
 /** What a definition refuses is taken out of a random graph, the least first. */
 const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
   (node) => (node.savepoint ? { ...node, savepoint: undefined } : undefined),
@@ -25,14 +28,14 @@ const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
 /**
  * A random graph as a class may have it, and as it can be followed step by step: without a deadline, which passes
  * when it will, without races between what happens by itself and what waits for its time, and with plain steps in the
- * place of sub-sagas, which end when they will, and of waits.
+ * place of sub-sagas, which end when they will. What waits does so for one signal, and for ever.
  */
 export function definable(graph: SagaGraph): SagaGraph {
   const steps = withoutRaces([...graph.steps.values()]).map((node): StepNode => ({
     ...node,
-    kind: 'step',
+    kind: node.wait ? 'signal' : 'step',
     child: undefined,
-    wait: undefined,
+    wait: node.wait && { signal: SIGNAL },
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
   }));
@@ -61,7 +64,7 @@ export function mended(graph: SagaGraph): SagaGraph {
  * time that would be over before, or after.
  */
 function withoutRaces(steps: StepNode[]): StepNode[] {
-  const delayed = steps.some(({ delay }) => delay !== undefined);
+  const delayed = steps.some(({ delay, wait }) => delay !== undefined || wait !== undefined);
   const endsByItself = steps.some(
     (node) =>
       (node.when && answersOf(node).includes('throw')) || (node.forEach && countsOf(node).includes(0)),
@@ -99,6 +102,7 @@ function toPlanned(node: StepNode): PlannedStep {
     delayed: node.delay !== undefined,
     savepoint: node.savepoint,
     pivot: node.pivot,
+    signal: node.wait?.signal,
   };
 }
 

@@ -28,6 +28,8 @@ export interface Call {
   readonly idempotencyKey: string;
   /** What a compensation is given. */
   readonly result: unknown;
+  /** What a step that waits is given. */
+  readonly payload: unknown;
   readonly results: Readonly<Record<string, unknown>>;
   /** Its signal has aborted. */
   readonly aborted: boolean;
@@ -75,7 +77,7 @@ export class HeldCalls {
     return queue;
   }
 
-  readonly perform: Perform = (kind, ctx) =>
+  readonly perform: Perform = (kind, ctx, payload) =>
     new Promise((resolve, reject) => {
       const { sagaId, step, index, round, attempt, idempotencyKey, results, signal, manager } = ctx;
       signal.addEventListener('abort', () => {
@@ -91,6 +93,7 @@ export class HeldCalls {
         attempt,
         idempotencyKey,
         results,
+        payload,
         result: (ctx as StepContext & { result?: unknown }).result,
         get aborted() {
           return signal.aborted;

@@ -53,6 +53,10 @@ export class OperatedSaga extends PlayedSaga {
     return false;
   }
 
+  protected override send(name: string, payload: unknown): Promise<void> {
+    return this.sagas().signal(this.id, name, payload);
+  }
+
   private async cancel(): Promise<void> {
     const { status, rollbackTo } = this.state;
     const preview = await this.previewed();

@@ -6,6 +6,7 @@ import { describeEntry } from '../../libs/saga/src/machine/describe-play.contrac
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { goesOn } from '../../libs/saga/src/machine/failures.js';
 import type { Attempt, Entry, Play } from '../../libs/saga/src/machine/play-entries.contract.js';
+import { PlayedSignals } from '../../libs/saga/src/machine/play-signals.contract.js';
 import {
   describeGraph,
   type Move,
@@ -21,6 +22,8 @@ import { differenceOf } from './told-state.js';
 /** Takeovers without progress after which a saga is stuck. */
 export const MAX_TAKEOVERS = 5;
 
+/** Signals that are sent as soon as the saga is there. */
+const EARLY = 2;
 const PROGRESS: Move = { kind: 'succeed', pick: 0, random: 0.5 };
 
 export interface Held {
@@ -49,6 +52,7 @@ export class PlayedSaga implements Play {
   protected cutShort: ReadonlySet<string> = new Set();
   private now = 1_000;
   private takeovers = 0;
+  private readonly signals: PlayedSignals;
 
   constructor(
     saga: RandomGraph,
@@ -58,6 +62,9 @@ export class PlayedSaga implements Play {
   ) {
     this.graph = saga.graph;
     this.script = [...saga.moves];
+    this.signals = new PlayedSignals(saga.graph, INITIAL, (signal) => {
+      this.entries.push({ type: 'sent', signal });
+    });
   }
 
   get end(): SagaState {
@@ -77,6 +84,7 @@ export class PlayedSaga implements Play {
 
   /** Until it is at rest for good, or so many moves have been made and all that follows from them is there. */
   async play(moves = Infinity): Promise<void> {
+    await this.sendEarly();
     for (let made = 0; ; made += 1) {
       await this.follow();
       if (isSettled(this.state.status)) {
@@ -102,6 +110,7 @@ export class PlayedSaga implements Play {
     this.state = this.stored;
     this.entries.push({ type: 'crashed' });
     this.takeovers += 1;
+    this.hear();
     this.apply({ type: 'taken-over', count: this.takeovers, bound: MAX_TAKEOVERS, now: this.now });
     const { status, round, rollbackTo } = this.stored;
     const { state } = this;
@@ -111,17 +120,60 @@ export class PlayedSaga implements Play {
   /** What follows from what has happened: the machine says it, and it has to happen. */
   private async follow(): Promise<void> {
     while (!isSettled(this.state.status)) {
+      this.hear();
       const decision = decide(this.graph, this.state, this.now);
-      this.entries.push({ type: 'decision', decision, state: this.state, now: this.now, known: [] });
+      this.entries.push({
+        type: 'decision',
+        decision,
+        state: this.state,
+        now: this.now,
+        known: this.signals.told,
+      });
       const { settle, events = [], actions, wakeAt } = decision;
       if (settle === 'resumed') this.checkpoint({ type: 'resumed' });
       else if (settle) this.checkpoint({ type: 'settled', status: settle });
       else if (events.length > 0) this.checkpoint(...events);
       else if (actions.length > 0) await this.begin(actions);
       else if (wakeAt !== undefined) this.now = wakeAt;
-      else break;
+      else if (!(await this.sendWhatIsAwaited())) break;
     }
     await becomes(async () => this.wrongWith(await this.load()));
+  }
+
+  /** Steps take what was sent for them. */
+  private hear(): void {
+    for (let event = this.nextSignal(); event; event = this.nextSignal()) this.apply(event);
+  }
+
+  private nextSignal(): SagaEvent | undefined {
+    return this.signals.next(this.state, this.now);
+  }
+
+  /** Now and then only once nothing else is under way. False: nothing was. */
+  private async sendWhatIsAwaited(): Promise<boolean> {
+    const [name] = this.signals.awaitedBy(this.state);
+    const isLater = this.underWay.length > 0 && this.entries.length % 3 === 0;
+    if (name === undefined || isLater) return false;
+    await this.sendNext(name);
+    return true;
+  }
+
+  /** What is sent before anything waits for it is kept. */
+  private async sendEarly(): Promise<void> {
+    const name = [...this.graph.steps.values()].find(({ wait }) => wait)?.wait!.signal;
+    if (name === undefined || this.signals.told.length > 0) return;
+    for (let n = 0; n < EARLY; n += 1) await this.sendNext(name);
+  }
+
+  private async sendNext(name: string): Promise<void> {
+    this.signals.sendTo(name, false);
+    this.signals.look();
+    const { payload } = this.signals.told.at(-1)!;
+    await this.send(name, JSON.parse(payload));
+  }
+
+  protected async send(_name: string, _payload: unknown): Promise<void> {
+    throw new Error('Nobody is there to send anything');
   }
 
   private wrongWith(stored: SagaState): string | undefined {
@@ -181,6 +233,7 @@ export class PlayedSaga implements Play {
       idempotencyKey: `${this.id}:${key}${again}${isUndoing ? ':compensate' : ''}`,
       result: isUndoing && step.result !== undefined ? JSON.parse(step.result) : undefined,
       results: decodeResults(this.state),
+      payload: isUndoing || step.wait?.payload === undefined ? undefined : JSON.parse(step.wait.payload),
     };
     for (const [what, value] of Object.entries(should)) {
       const told = call[what as keyof Call];

@@ -1,7 +1,7 @@
 import { randomUUID as uuid } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import fc from 'fast-check';
-import { Saga, Step } from '../../libs/saga/src/index.js';
+import { Saga, Step, WaitFor } from '../../libs/saga/src/index.js';
 import { randomGraphs, type RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { plannedSaga } from '../chaos/programs/planned-saga.js';
@@ -39,7 +39,10 @@ describe(`${RUNS} sagas of random graphs in real applications (GRAPH_SEED=${SEED
     async (_, company) => {
       const held = new HeldCalls();
       const cast = company.map((saga, n): Cast => {
-        return { saga, type: plannedSaga(planOf(`saga-${n}`, saga.graph), held.perform, { Saga, Step }) };
+        return {
+          saga,
+          type: plannedSaga(planOf(`saga-${n}`, saga.graph), held.perform, { Saga, Step, WaitFor }),
+        };
       });
       let app = await start(cast);
       const played = await Promise.all(

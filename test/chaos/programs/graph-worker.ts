@@ -10,6 +10,7 @@ import {
   type StepContext,
   StepRejectedError,
   UnknownOutcomeError,
+  WaitFor,
 } from 'nestjs-durable-saga';
 import { Participants } from './participants.js';
 import { type CallKind, plannedSaga, type SagaPlan } from './planned-saga.js';
@@ -38,13 +39,13 @@ const participants = new Participants();
 const held: HeldCall[] = [];
 
 /** Tells the test of a call, and holds it until it is told how to end. */
-function perform(kind: CallKind, ctx: StepContext): Promise<unknown> {
+function perform(kind: CallKind, ctx: StepContext, payload?: unknown): Promise<unknown> {
   const { sagaId, step, index, round, attempt, idempotencyKey, results } = ctx;
   const { result } = ctx as StepContext & { result?: unknown };
   const call = held.length;
   report({
     ...{ type: 'call', call, kind, sagaId, step, index },
-    ...{ round, attempt, idempotencyKey, results, result },
+    ...{ round, attempt, idempotencyKey, results, result, payload },
   });
   const aborted = () => report({ type: 'aborted', call });
   // A transactional step may have waited for its connection for so long that it is not wanted any more.
@@ -85,7 +86,7 @@ class GraphWorkerModule {
         // The test says when a lease has run out.
         SagaModule.forRoot({ worker: { lease: '10m', pollInterval: 20 } }),
       ],
-      providers: plans.map((plan) => plannedSaga(plan, perform, { Saga, Step })),
+      providers: plans.map((plan) => plannedSaga(plan, perform, { Saga, Step, WaitFor })),
     };
   }
 }

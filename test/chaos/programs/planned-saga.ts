@@ -27,24 +27,27 @@ export interface PlannedStep {
   readonly delayed: boolean;
   readonly savepoint?: { readonly attempts: number };
   readonly pivot: boolean;
+  /** What it waits for. */
+  readonly signal?: string;
 }
 
 export type CallKind = 'run' | 'compensate' | 'probe';
 
 /** What the methods of planned sagas do, all of them. */
-export type Perform = (kind: CallKind, ctx: StepContext) => Promise<unknown>;
+export type Perform = (kind: CallKind, ctx: StepContext, payload?: unknown) => Promise<unknown>;
 
-/** `@Saga` and `@Step` of the package that the application uses. */
+/** `@Saga`, `@Step` and `@WaitFor` of the package that the application uses. */
 export interface Decorators {
   Saga(options: SagaOptions): (target: Type) => void;
   Step(options: object): (target: never, key: string, descriptor: never) => void;
+  WaitFor(options: never): (target: never, key: string, descriptor: never) => void;
 }
 
 /** Waits are as short as they can be: whoever follows a saga waits for what happens, not for a time. */
 const WAIT = 1;
 
 /** A class with these steps, decorated as one written by hand would be. */
-export function plannedSaga(plan: SagaPlan, perform: Perform, { Saga, Step }: Decorators): Type {
+export function plannedSaga(plan: SagaPlan, perform: Perform, { Saga, Step, WaitFor }: Decorators): Type {
   class PlannedSaga {
     undo(ctx: StepContext): Promise<unknown> {
       return perform('compensate', ctx);
@@ -54,12 +57,24 @@ export function plannedSaga(plan: SagaPlan, perform: Perform, { Saga, Step }: De
     }
   }
   for (const step of plan.steps) {
-    const method = (ctx: StepContext) => perform('run', ctx);
+    const method = (ctx: StepContext, payload?: unknown) => perform('run', ctx, payload);
     Object.defineProperty(PlannedSaga.prototype, step.name, { value: method });
-    Step(optionsOf(step))(PlannedSaga.prototype as never, step.name, undefined as never);
+    const decorate = step.signal === undefined ? Step(optionsOf(step)) : WaitFor(waitOptionsOf(step));
+    decorate(PlannedSaga.prototype as never, step.name, undefined as never);
   }
   Saga({ name: plan.name, onFailure: plan.onFailure })(PlannedSaga);
   return PlannedSaga;
+}
+
+/** Without what a step that waits does not have. */
+function waitOptionsOf(step: PlannedStep): never {
+  const {
+    transactional: _t,
+    idempotent: _i,
+    compensateOnFailure: _c,
+    ...options
+  } = optionsOf(step) as Record<string, unknown>;
+  return { ...options, signal: step.signal } as never;
 }
 
 function optionsOf(step: PlannedStep): object {

@@ -20,6 +20,7 @@ interface CallReport {
   readonly idempotencyKey: string;
   readonly results: Record<string, unknown>;
   readonly result?: unknown;
+  readonly payload?: unknown;
 }
 
 type GraphReport =
@@ -38,6 +39,7 @@ class RemoteCall implements Call {
   readonly idempotencyKey: string;
   readonly results: Record<string, unknown>;
   readonly result: unknown;
+  readonly payload: unknown;
   aborted = false;
   readonly wasApplied: Promise<void>;
   applied!: () => void;
@@ -55,6 +57,7 @@ class RemoteCall implements Call {
     this.idempotencyKey = idempotencyKey;
     this.results = results;
     this.result = result;
+    this.payload = told.payload;
     this.wasApplied = new Promise((resolve) => (this.applied = resolve));
   }
 
