@@ -19,8 +19,8 @@ const AT_LEAST_ONCE = { qos: 1 };
 
 /**
  * Takes messages of a topic: an `@EventPattern` whose message is acknowledged only after the handler has resolved, and
- * given back when it throws, so that none is lost, and some come twice: do the work in `Inbox.once`. On RabbitMQ, set
- * `noAck: false`; for MQTT use `DurableMqttServer`, for NATS `JetStreamServer`. Core NATS and Redis have no
+ * given back when it throws, so that none is lost, and some come twice: do the work in `Inbox.once`. For
+ * RabbitMQ use `DurableRmqServer`, for MQTT `DurableMqttServer`, for NATS `JetStreamServer`. Core NATS and Redis have no
  * acknowledgements: what fails there is lost.
  * @throws SagaValidationError when redeliverAfter is no duration
  */

@@ -23,5 +23,6 @@ export { JetStreamTransport, type JetStreamTransportOptions } from './transports
 export type { JetStreamStream } from './transports/jetstream-stream.js';
 export type { JetStreamMessage, NatsConnectionOptions, NatsHeaders } from './transports/nats-packages.js';
 export { DurableMqttServer } from './servers/durable-mqtt.server.js';
+export { DurableRmqServer } from './servers/durable-rmq.server.js';
 export { JetStreamContext } from './servers/jetstream.context.js';
 export { JetStreamServer, type JetStreamServerOptions } from './servers/jetstream.server.js';

@@ -25,8 +25,11 @@ export interface SendOptions {
   readonly timeout: number;
   /** Of all that this process sends. */
   readonly watch: BrokerWatch;
-  /** May another one be sent? */
-  readonly goesOn: () => boolean;
+  /**
+   * May another one be sent?
+   * @param share of the keys, those that are not through yet
+   */
+  readonly goesOn: (share: number) => boolean;
 }
 
 /** Says that nobody knows: a broker that hangs is in trouble, whatever else it took. */
@@ -49,9 +52,11 @@ export async function sendInOrder<M extends RelayedMessage>(
       failures.push({ message, error });
     } else failures.push({ message, error, suspect: watch.failed() });
   };
+  const lines = linesOf(messages);
+  let open = lines.size;
   const sendLine = async (line: readonly M[]): Promise<void> => {
     for (const [n, message] of line.entries()) {
-      if (!options.goesOn()) return void report.left.push(...line.slice(n));
+      if (!options.goesOn(open / lines.size)) return void report.left.push(...line.slice(n));
       try {
         await inTime(options.transport, message, options.timeout);
       } catch (error) {
@@ -62,7 +67,7 @@ export async function sendInOrder<M extends RelayedMessage>(
       report.sent.push(message);
     }
   };
-  await Promise.all([...linesOf(messages).values()].map(sendLine));
+  await Promise.all([...lines.values()].map((line) => sendLine(line).finally(() => (open -= 1))));
   for (const { message, error, suspect } of failures) {
     const refused = !suspect || (suspect.isTheMessages && !(error instanceof SendTimeoutError));
     report.failed.push({ message, error, refused });

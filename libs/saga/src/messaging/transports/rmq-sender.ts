@@ -18,6 +18,7 @@ interface ReturnedMessage {
 /** That of amqp-connection-manager, which survives lost connections and makes a new channel on each. */
 interface ChannelWrapper {
   addSetup(setup: (channel: Channel) => void): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 interface ConnectionManager {
@@ -33,7 +34,9 @@ export class RmqSender implements ClientSender {
   private listening: Promise<void> | undefined;
   private readonly returned = new Map<string, string>();
 
-  constructor(private readonly client: ClientRMQ) {}
+  constructor(private readonly client: ClientRMQ) {
+    this.surviveErrors();
+  }
 
   async send({ id, type, topic, payload, headers }: RelayedMessage): Promise<void> {
     await this.listen();
@@ -74,6 +77,20 @@ export class RmqSender implements ClientSender {
       plain.on('error', () => setImmediate(() => this.reconnect(channel)));
     });
     await this.listening;
+  }
+
+  /**
+   * A connection that is lost while a channel is set up is an error of the channel, which is then set up again. Nobody in
+   * Nest's client listens, so that it would end the process; and at first it makes two of them.
+   */
+  private surviveErrors(): void {
+    const client = this.client as unknown as { createChannel(): Promise<void> };
+    const create = client.createChannel.bind(client);
+    client.createChannel = () => {
+      const made = create();
+      this.channel?.on('error', () => undefined);
+      return made;
+    };
   }
 
   private reconnect(channel: ChannelWrapper): void {

@@ -1,0 +1,30 @@
+import { type RmqOptions, ServerRMQ } from '@nestjs/microservices';
+
+/** The part of amqp-connection-manager that is used. */
+interface ConnectionManager {
+  createChannel(options: object): {
+    on(event: 'error', listener: (error: Error) => void): unknown;
+  };
+}
+
+/**
+ * RabbitMQ as `@DurableEvent` needs it: messages are acknowledged by the handlers' outcome (`noAck: false`), and a
+ * connection that is lost while its channel is set up is tried again. Nest's own server would end the process there, since
+ * nobody listens to the channel's errors: `{ strategy: new DurableRmqServer({ urls, queue, … }) }`.
+ */
+export class DurableRmqServer extends ServerRMQ {
+  constructor(options: Omit<NonNullable<RmqOptions['options']>, 'noAck'>) {
+    super({ ...options, noAck: false });
+  }
+
+  override async createClient<T = unknown>(): Promise<T> {
+    const manager = await super.createClient<ConnectionManager>();
+    const create = manager.createChannel.bind(manager);
+    manager.createChannel = (options) => {
+      const channel = create(options);
+      channel.on('error', (error) => void this.logger.error(error));
+      return channel;
+    };
+    return manager as T;
+  }
+}
