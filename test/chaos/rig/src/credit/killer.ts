@@ -6,8 +6,6 @@ import type { Chance } from '../chance.js';
 export type Victim = Service | 'broker';
 export const VICTIMS: readonly Victim[] = [...SERVICES, 'broker'];
 
-/** Milliseconds between two kills, least and most: a service that starts may be killed again before it is ready. */
-const CALM: readonly [number, number] = [1_000, 7_000];
 /** Milliseconds that the dead stay dead, least and most. */
 const DOWN: readonly [number, number] = [0, 2_000];
 
@@ -21,9 +19,11 @@ export class Killer {
   private going = true;
   private run: Promise<void> | undefined;
 
+  /** @param calm milliseconds between two kills: a service that starts may be killed again before it is ready */
   constructor(
     private readonly stage: Stage,
     private readonly chance: Chance,
+    private readonly calm: readonly [least: number, most: number],
   ) {
     for (const victim of VICTIMS) this.watch(victim);
   }
@@ -42,7 +42,7 @@ export class Killer {
 
   private async killAtRandom(): Promise<void> {
     for (;;) {
-      await sleep(this.chance.between(...CALM));
+      await sleep(this.chance.between(...this.calm));
       if (!this.going) return;
       const victim = this.chance.one(VICTIMS);
       const process = this.processOf(victim);

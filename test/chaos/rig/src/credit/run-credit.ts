@@ -8,6 +8,8 @@ export interface CreditOptions {
   /** Orders that come in a second. */
   readonly rate: number;
   readonly seed: number;
+  /** Milliseconds between two kills, least and most. Default: 1,000 and 7,000. */
+  readonly calm?: readonly [least: number, most: number];
   readonly say: (line: string) => void;
 }
 
@@ -32,14 +34,15 @@ export interface CreditFigures {
 const PATIENCE = 60_000;
 
 /** The credit demo under a steady load of orders, while its processes and its broker are killed at random. */
-export async function runCredit({ orders, rate, seed, say }: CreditOptions): Promise<CreditFigures> {
+export async function runCredit(options: CreditOptions): Promise<CreditFigures> {
+  const { orders, rate, seed, calm = [1_000, 7_000], say } = options;
   const chance = new Chance(seed);
   const stage = new Stage({ broker: 'mqtt' });
   try {
     await stage.open();
     const load = new CreditLoad(stage, chance, orders, rate);
     await load.prepare();
-    const killer = new Killer(stage, chance);
+    const killer = new Killer(stage, chance, calm);
     const began = performance.now();
     killer.begin();
     await load.run();
