@@ -66,6 +66,8 @@ export function consumerOf(service: Service): MicroserviceOptions {
           stream: streamOf(TOPIC_PREFIX),
           consumer: name,
           concurrency: CONCURRENCY,
+          // What was on its way over a connection that was lost comes again after this time; renewed while it is handled.
+          ackWait: '5s',
         }),
       };
     case 'kafka':
