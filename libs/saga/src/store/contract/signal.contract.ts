@@ -175,6 +175,30 @@ export function describeSignals(subject: () => StoreSubject): void {
     });
   });
 
+  test('a signal that comes while its saga is being claimed is in the claim, or announced to the one that claimed', async () => {
+    const { store } = subject();
+    for (let round = 0; round < 40; round += 1) {
+      const name = uniqueName();
+      const sagas = Array.from({ length: 20 }, () => newSaga({ name }));
+      await store.start(sagas, { worker: 'w', duration: HOUR });
+      const [claim] = await Promise.all([
+        claimed(store, name),
+        ...sagas.map((saga) => send(store, saga, sent('reply'))),
+      ]);
+      for (const { id, signals } of claim.sagas) {
+        const given = await store.checkpoint([
+          checkpointOf({ id, epoch: 1 }, waitingFor('reply', { heard: { reply: signals?.length ?? 0 } }), {
+            release: {},
+          }),
+        ]);
+        expect(given).toEqual(['saved']);
+      }
+      const missed = claim.sagas.filter(({ signals }) => !signals?.length).map(({ id }) => id);
+      const due = await claimedIds(store, name);
+      expect(missed.filter((id) => !due.includes(id))).toEqual([]);
+    }
+  });
+
   describe('a batch of signals', () => {
     test('is answered in its order, whoever they are for', async () => {
       const { store } = subject();

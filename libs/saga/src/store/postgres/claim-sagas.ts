@@ -15,6 +15,13 @@ interface LimitedRow {
   readonly next_due_at: number | null;
 }
 
+interface ClaimedRow extends StoredSagaRow {
+  readonly now: number;
+  readonly next_due_at: number | null;
+  /** Its steps and signals are older than the row itself. */
+  readonly torn: boolean;
+}
+
 /** Leases that were just taken. */
 interface Taken {
   readonly ids: readonly string[];
@@ -80,13 +87,18 @@ export class SagaClaims {
   }
 
   private async claimPlain({ lease, limit }: ClaimRequest, sagas: readonly ClaimedSaga[]): Promise<Claim> {
-    const rows = await this.query<StoredSagaRow & { now: number; next_due_at: number | null }>(
-      this.sql.claim,
-      [...namesAndVersions(sagas), limit, lease.worker, lease.duration],
-    );
+    const rows = await this.query<ClaimedRow>(this.sql.claim, [
+      ...namesAndVersions(sagas),
+      ...[limit, lease.worker, lease.duration],
+    ]);
     const { now, next_due_at } = rows[0]!;
+    const taken = rows.filter((row) => row.id !== null);
+    const torn = taken.filter((row) => row.torn);
+    const anew = await this.orGiveBack(this.readTaken(leasesOf(torn), lease), leasesOf(taken), lease);
+    const whole = new Map(anew.map((saga) => [saga.id, saga]));
     return {
-      sagas: rows.filter((row) => row.id !== null).map(toStoredSaga),
+      // One that is torn and not found again is another's by now.
+      sagas: taken.flatMap((row) => (row.torn ? (whole.get(row.id) ?? []) : toStoredSaga(row))),
       now,
       nextDueAt: next_due_at ?? undefined,
     };
@@ -117,7 +129,7 @@ export class SagaClaims {
 
   private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
     if (sagas.length === 0) return [];
-    const taken = { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
+    const taken = leasesOf(sagas);
     const rows = this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas));
     return this.orGiveBack(rows, taken, lease);
   }
@@ -164,4 +176,8 @@ function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: Clai
 
 function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
   return [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
+}
+
+function leasesOf(sagas: readonly { readonly id: string; readonly epoch: number }[]): Taken {
+  return { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
 }

@@ -11,6 +11,8 @@ export const LOOK_AHEAD = 50;
  * go by primary key. LATERAL with LIMIT and FOR UPDATE cannot be planned as any other join.
  * The order comes by place, not by a join with what was due: the planner, which expects a row or two, would make it a
  * nested loop, and look the steps of each saga up once for each of the others (0.6 s for 340 sagas instead of 15 ms).
+ * torn: what the update found is newer than what the rest of the statement sees (READ COMMITTED looks again at a row
+ * that was changed since the statement began, and at that row alone): its steps and signals have to be read anew.
  * A row that still names a worker was not given back: its lease ran out, and that is counted.
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
@@ -45,6 +47,9 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
    WHERE n.id <> ALL(ARRAY(SELECT id FROM due))) AS next_due_at,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
-  SELECT ${storedSagaColumns(schema, 'taken')}, array_position(ARRAY(SELECT id FROM due), taken.id) AS place
+  SELECT ${storedSagaColumns(schema, 'taken')},
+    NOT EXISTS (SELECT FROM ${schema}.instance s WHERE s.id = taken.id
+      AND s.checkpoints = taken.checkpoints AND s.signals = taken.signals) AS torn,
+    array_position(ARRAY(SELECT id FROM due), taken.id) AS place
   FROM taken) t ON true
 ORDER BY t.place`;
