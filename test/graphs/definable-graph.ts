@@ -28,14 +28,17 @@ const MENDS: ((node: StepNode) => StepNode | undefined)[] = [
 /**
  * A random graph as a class may have it, and as it can be followed step by step: without a deadline, which passes
  * when it will, without races between what happens by itself and what waits for its time, and with plain steps in the
- * place of sub-sagas, which end when they will. What waits does so for one signal, and for ever.
+ * place of sub-sagas, which end when they will. One step at most waits for a signal, and for ever.
  */
 export function definable(graph: SagaGraph): SagaGraph {
-  const steps = withoutRaces([...graph.steps.values()]).map((node): StepNode => ({
+  const nodes = withoutRaces([...graph.steps.values()]);
+  // Which of several takes a signal hangs on when it comes, and here time is real.
+  const waits = nodes.find(({ wait }) => wait !== undefined);
+  const steps = nodes.map((node): StepNode => ({
     ...node,
-    kind: node.wait ? 'signal' : 'step',
+    kind: node === waits ? 'signal' : 'step',
     child: undefined,
-    wait: node.wait && { signal: SIGNAL },
+    wait: node === waits ? { signal: SIGNAL } : undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
   }));
