@@ -12,7 +12,7 @@ import { isUuid } from '../nest/start-options.js';
 import type { DeadMessage as StoredDeadMessage } from '../store/postgres/postgres-outbox.js';
 import { handledMessage } from './handled-message.js';
 import { MessagingRuntime } from './messaging.runtime.js';
-import { SAGA_ID } from './signal-reply.js';
+import { SAGA_ID } from '../engine/step-messages.js';
 
 /** A message that the broker refused as often as it is tried. Later messages of its topic and key wait behind it. */
 export interface DeadMessage {

@@ -1,12 +1,10 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SAGA_ID } from '../engine/step-messages.js';
 import { isKey } from '../engine/storable-key.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { IncomingMessage } from './incoming-message.js';
-
-/** The header that names the saga which a message belongs to. */
-export const SAGA_ID = 'saga-id';
 
 /** Answers that will be the same next time: the reply came too late, or to nobody. */
 const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
