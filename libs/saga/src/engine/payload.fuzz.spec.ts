@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { cpuTimeOf } from './cpu-time.contract.js';
 import { fuzz } from './fuzz-settings.contract.js';
 import { ENDLESS, type Specimen, specimens } from './hostile-values.contract.js';
 import { nested, refusal } from './payload-refusal.contract.js';
@@ -46,43 +45,68 @@ function judge({ value, stored, flaw }: Specimen): void {
   expect(text).toBe(stored === undefined ? undefined : JSON.stringify(stored));
 }
 
-describe('the time that a value takes', () => {
-  /** The shortest of two, the first of which may have warmed something up. */
-  const timeOf = (work: () => void): number => Math.min(cpuTimeOf(work), cpuTimeOf(work));
-  const encode = (value: unknown) => () => void encodePayload(value, 'input', 64 * MIB);
+describe('what is read of a value', () => {
+  const looksAt = (make: () => unknown): number => {
+    let looks = 0;
+    const value = watched(make(), () => (looks += 1));
+    encodePayload(value, 'input', 64 * MIB);
+    return looks;
+  };
 
   it.each<[string, (n: number) => unknown]>([
     ['numbers', (n) => Array.from({ length: n }, (_, i) => i)],
-    ['small objects', (n) => Array.from({ length: n / 4 }, (_, id) => ({ id, sku: 'a' }))],
-    ['one wide object', (n) => Object.fromEntries(Array.from({ length: n / 4 }, (_, i) => [`k${i}`, i]))],
+    ['small objects', (n) => Array.from({ length: n }, (_, id) => ({ id, sku: 'a' }))],
+    ['one wide object', (n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, i]))],
     [
       'small objects at the deepest level',
       (n) =>
-        around(
-          Array.from({ length: n / 4 }, () => ({})),
+        nestedIn(
           490,
+          Array.from({ length: n }, () => ({ a: 1 })),
         ),
     ],
-    ['text', (n) => 'é'.repeat(10 * n)],
   ])('grows as its size does: %s', (_, make) => {
-    const [small, large] = [encode(make(20_000)), encode(make(200_000))];
-    const floor = 5;
-    expect(timeOf(large)).toBeLessThan(10 * 6 * Math.max(floor, timeOf(small)));
+    const [none, small, large] = [0, 1_000, 10_000].map((n) => looksAt(() => make(n)));
+    expect(large! - none!).toBe(10 * (small! - none!));
   });
 
-  it('is short for what is far too deep, or far too large', () => {
-    for (const value of [
-      nested(10_000),
-      nested(100_000),
-      'x'.repeat(10 * MIB),
-      Array<number>(10 * MIB).fill(0),
-    ]) {
-      expect(cpuTimeOf(() => void refusal(value))).toBeLessThan(2_000);
-    }
+  it.each<[string, () => unknown]>([
+    ['what is far too deep', () => nested(100_000)],
+    ['what is far too large', () => Array<number>(10 * MIB).fill(0)],
+  ])('is no more than could be stored: %s', (_, make) => {
+    let looks = 0;
+    refusal(
+      watched(make(), () => (looks += 1)),
+      MIB,
+    );
+    expect(looks).toBeLessThan(4 * MIB);
+  });
+
+  it('is nothing of a text that is far too large', () => {
+    expect(refusal('x'.repeat(20 * MIB)).path).toBe('input');
   });
 });
 
-function around(value: unknown, levels: number): unknown {
+/** The same value, with everything that is read of it told. */
+function watched(value: unknown, onLook: () => void): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return new Proxy(value, {
+    get(target, key, receiver) {
+      onLook();
+      return watched(Reflect.get(target, key, receiver), onLook);
+    },
+    ownKeys(target) {
+      onLook();
+      return Reflect.ownKeys(target);
+    },
+    getOwnPropertyDescriptor(target, key) {
+      onLook();
+      return Reflect.getOwnPropertyDescriptor(target, key);
+    },
+  });
+}
+
+function nestedIn(levels: number, value: unknown): unknown {
   let whole = value;
   for (let n = 0; n < levels; n += 1) whole = [whole];
   return whole;
