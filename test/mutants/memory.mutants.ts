@@ -26,6 +26,13 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'store a checkpoint that does not know of a pause (in memory)',
+    file: 'store/memory/memory-saga-store.ts',
+    find: `if (saga.pauseRequested && !checkpoint.pauseSeen) return 'cancelled';`,
+    replace: '',
+    killers,
+  },
+  {
     name: 'renew a lease without looking at its epoch (in memory)',
     file: 'store/memory/memory-saga-store.ts',
     find: 'if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {',

@@ -29,6 +29,13 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     killers: contract('saga store a cancellation'),
   },
   {
+    name: 'store a checkpoint that does not know of a pause',
+    file: 'store/postgres/functions/checkpoint.function.ts',
+    find: 'AND (NOT i.pause_requested OR w.pause_seen)',
+    replace: '',
+    killers: contract('to stand still'),
+  },
+  {
     name: 'store the steps of a checkpoint that was fenced off',
     file: 'store/postgres/functions/checkpoint.function.ts',
     find: `WHERE cardinality(saved) = \${source === SINGLE ? '1' : 'cardinality($1)'} OR c.saga_id = ANY(saved)`,

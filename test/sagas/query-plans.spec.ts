@@ -92,7 +92,15 @@ const newSagas = (given: Partial<NewSaga> = {}, count = BATCH): NewSaga[] =>
 let checkpoints = 0;
 
 const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'charge']): Checkpoint => ({
-  ...{ id, epoch: 1, number: (checkpoints += 1), step: 'charge', advances: true, cancelSeen: false },
+  ...{
+    id,
+    epoch: 1,
+    number: (checkpoints += 1),
+    step: 'charge',
+    advances: true,
+    cancelSeen: false,
+    pauseSeen: false,
+  },
   changed,
   state: {
     status: 'running',

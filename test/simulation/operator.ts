@@ -2,6 +2,8 @@ import {
   abortEdit,
   cancelEdit,
   gaveUp,
+  pauseEdit,
+  resumeEdit,
   retryEdit,
   skipEdit,
   undoEdit,
@@ -26,8 +28,14 @@ export class Operator {
     await engine.edit({ id }, this.changeOf(kind, pick));
   }
 
+  /** Every saga that is paused goes on some day. */
+  async resume(id: string, engine: SagaEngine): Promise<void> {
+    await engine.edit({ id }, resumeEdit);
+  }
+
   private changeOf(kind: OperatorCall['kind'], pick: number): Change {
     if (kind === 'cancel') return (saga, graph, now) => cancelEdit(saga, graph, now, { reason: 'by hand' });
+    if (kind === 'pause') return pauseEdit;
     if (kind === 'undo') return (saga, graph, now) => undoEdit(saga, graph, now, {});
     if (kind === 'retry') return (saga, graph, now) => retryEdit(saga, graph, now, {});
     return (saga, graph, now) => {

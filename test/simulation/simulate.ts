@@ -196,6 +196,15 @@ class Simulation {
     if (book) this.senders.carryOut(sending, book.id, book.graph);
   }
 
+  /** In the end nothing is paused any more. */
+  private resumeAll(): void {
+    for (const { id, state } of this.witness.books.values()) {
+      if (state.status !== 'paused') continue;
+      this.witness.note(() => `${id} is resumed`);
+      void this.operator.resume(id, this.processes.at(-1)!.engine).catch(() => undefined);
+    }
+  }
+
   /** In the end everything is sent that is waited for, and that nobody has sent. */
   private sendWhatIsMissing(): void {
     const { now } = this.timeline;
@@ -228,7 +237,10 @@ class Simulation {
   private look(): void {
     this.timeline.after(LOOK, () => {
       const { now } = this.timeline;
-      if (now > this.scenario.calm * 2) this.sendWhatIsMissing();
+      if (now > this.scenario.calm * 2) {
+        this.sendWhatIsMissing();
+        this.resumeAll();
+      }
       const rests = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
       this.restful = rests ? this.restful + 1 : 0;
       this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;

@@ -86,6 +86,18 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.edit(target, change), { isInteractive: true });
   }
 
+  markOverdue(names: readonly string[], limit: number) {
+    return this.send(() => this.world.database.memory.markOverdue(names, limit));
+  }
+
+  stats() {
+    return this.send(() => this.world.database.memory.stats());
+  }
+
+  history(id: string, limit: number) {
+    return this.send(() => this.world.database.memory.history(id, limit));
+  }
+
   signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]) {
     return this.send(() => this.world.database.signal(signals), { mayBeLate: true });
   }

@@ -116,7 +116,7 @@ export class TestApps {
     );
     for (const { name } of schemas)
       await this.sql(
-        `TRUNCATE ${['instance', 'step', 'signal', 'graph', 'rate_limit', 'concurrency', 'outbox', 'inbox'].map((table) => `${name}.${table}`).join(', ')}`,
+        `TRUNCATE ${['instance', 'step', 'signal', 'operation', 'graph', 'rate_limit', 'concurrency', 'outbox', 'inbox'].map((table) => `${name}.${table}`).join(', ')}`,
       );
   }
 

@@ -50,6 +50,10 @@ export type { SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
+export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
+export type { OperatorOptions } from './nest/operator-options.js';
+export type { HistoryEntry } from './nest/saga-history.js';
+export type { SagaStats } from './nest/saga-stats.js';
 export { type SagaHandle, SagaService, type SagaTarget } from './nest/saga.service.js';
 export type { Page, SagaFilter } from './nest/saga-filter.js';
 export type {

@@ -14,6 +14,7 @@ const SAGA_OPTIONS = [
   'retry',
   'compensationRetry',
   'timeout',
+  'sla',
   'onFailure',
   'lockKey',
   'concurrency',
@@ -22,7 +23,7 @@ const SAGA_OPTIONS = [
 /** What a graph has of its saga's own options; its steps' policies are read with them. */
 export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
   const read = new OptionReader(report, '@Saga ');
-  const { timeout, concurrency } = options;
+  const { timeout, sla, concurrency } = options;
   const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
   const version: unknown = options.version ?? 1;
   read.refuseUnknown(options, SAGA_OPTIONS, '@Saga');
@@ -56,6 +57,10 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
       timeout === undefined
         ? undefined
         : read.durationAboveZero(timeout, 'timeout', 'would turn every saga back before its first step'),
+    sla:
+      sla === undefined
+        ? undefined
+        : read.durationAboveZero(sla, 'sla', 'would make every saga overdue at once'),
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     lockKey: read.function(options.lockKey, 'lockKey'),
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),

@@ -59,6 +59,8 @@ export interface SagaGraph {
   readonly upgradeFrom?: readonly number[];
   /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
   readonly timeout?: number;
+  /** Milliseconds from when the saga may begin, past which it is overdue. */
+  readonly sla?: number;
   /** `suspend`: a failure waits for an operator instead of turning the saga back. */
   readonly onFailure: 'compensate' | 'suspend';
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */

@@ -20,6 +20,8 @@ export interface SagaOptions {
   compensationRetry?: RetryPolicy;
   /** For going forward, from when the saga may begin; past it the saga turns back. Default: none. */
   timeout?: Duration;
+  /** A saga that has not finished by then, counted from when it may begin, is overdue, which is told once. Default: none. */
+  sla?: Duration;
   /** `suspend`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `compensate`. */
   onFailure?: 'compensate' | 'suspend';
   /**

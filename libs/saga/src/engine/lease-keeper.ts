@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Timer } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { SagaRun } from './saga-run.js';
-import type { Lease, SagaStore } from './saga-store.js';
+import type { Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -40,23 +40,24 @@ export class LeaseKeeper {
   async renew(runs: readonly SagaRun[]): Promise<void> {
     const sentAt = this.ports.clock.monotonic();
     try {
-      const { lost, cancelled, now } = await this.ports.store.renew(runs, this.lease);
+      const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, this.lease);
       this.ports.storeClock.observe(now);
       for (const run of runs) run.leasedAt = sentAt;
       const byId = new Map(runs.map((run) => [run.id, run]));
       for (const id of lost) byId.get(id)?.fence();
       for (const { id, reason } of cancelled) byId.get(id)?.cancel(reason);
+      for (const id of paused) byId.get(id)?.pause();
     } catch (error) {
       this.ports.log.warn(`Leases could not be renewed: ${serializeError(error).message}`);
     }
   }
 
-  /** Why the cancellation of this run was asked for; undefined: its lease is lost. */
-  async cancellationOf(run: SagaRun): Promise<{ reason?: string } | undefined> {
+  /** What this run is asked to do; undefined: its lease is lost. */
+  async askedOf(run: SagaRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
     for (let wait = 50; ; wait = Math.min(2_000, wait * 2)) {
       try {
         const saga = await this.ports.store.load({ id: run.id });
-        return saga?.epoch === run.epoch ? saga.cancelRequested : undefined;
+        return saga?.epoch === run.epoch ? saga : undefined;
       } catch (error) {
         if (!this.ports.store.isTransient(error)) throw error;
         await sleep(this.ports.clock, wait);

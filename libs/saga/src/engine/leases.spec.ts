@@ -48,7 +48,7 @@ describe('a lease counts from when it was asked for, however long the answer was
     const store = {
       renew: async () => {
         time += LEASE;
-        return { lost: [], cancelled: [], now: 0 };
+        return { lost: [], cancelled: [], paused: [], now: 0 };
       },
       load: async () => undefined,
       isTransient: () => false,

@@ -4,7 +4,7 @@ import { lockKeyOf } from './lock-key.js';
 import type { NewSaga } from './saga-store.js';
 
 /** What a new saga has of its definition and its input. */
-type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'step';
+type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'sla' | 'step';
 
 /**
  * A saga of this graph, to be stored.
@@ -23,6 +23,7 @@ export function newSagaOf(
     input,
     lockKey: lockKeyOf(graph, input),
     timeout: graph.timeout,
+    sla: graph.sla,
     step: firstSteps(graph),
   };
 }

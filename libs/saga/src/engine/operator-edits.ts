@@ -4,7 +4,7 @@ import { decide, pivotPassed } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { follow } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
-import { isTerminal, type SagaState, type StepState, stepState } from '../machine/saga-state.js';
+import { isSettled, isTerminal, type SagaState, type StepState, stepState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
 import { nextSignal } from './run-signals.js';
 import type { Edit, StoredSaga } from './saga-store.js';
@@ -40,6 +40,29 @@ export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, {
   if (saga.state.status === 'aborted') return undefined; // an answer that was lost
   if (isTerminal(saga.state.status)) throw doesNotFit('aborted', saga);
   return edited(saga, graph, now, { type: 'aborted', reason });
+};
+
+/** Lets it stand still where it is. While a worker holds it, it is asked to: what is under way settles first. */
+export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
+  const { status } = saga.state;
+  if (status === 'paused' || saga.pauseRequested) return undefined; // it is, or will be
+  if (isSettled(status)) throw doesNotFit('paused', saga);
+  // Also of a worker whose lease ran out: what it was doing is found out by who takes it over.
+  if (saga.lockedBy !== undefined) return { requestPause: true };
+  return edited(saga, graph, now, { type: 'paused' });
+};
+
+/** Lets a paused saga go on where it is. */
+export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
+  const { status } = saga.state;
+  if (status === 'paused') return edited(saga, graph, now, { type: 'unpaused' });
+  if (saga.pauseRequested && !isSettled(status)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be resumed yet: it is paused once what is under way has come to its end. ` +
+        `Try again then.`,
+    );
+  }
+  throw doesNotFit('resumed', saga);
 };
 
 /** Undoes a saga that completed, by its own compensations. */
@@ -122,10 +145,15 @@ function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, eve
     steps: new Map(),
   };
   const evolved = evolve(known, saga.state, event);
-  if (!graph) return { state: evolved, step: '', due: !isTerminal(evolved.status) };
+  const { status } = evolved;
+  if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
   const { state, decision } = follow(graph, heard(graph, evolved, saga, now), now);
-  const step = describeStep(state, decision);
-  return { state, step, due: !isTerminal(state.status) };
+  if (state.status === 'paused') {
+    // Where it would go on.
+    const next = decide(graph, { ...state, status: state.stuckIn! }, now);
+    return { state, step: describeStep(state, next), due: false };
+  }
+  return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
 }
 
 /** What was sent meanwhile came before the time that is over now. */

@@ -8,6 +8,7 @@ import type { Checkpoint, StoredMessage, StoredSaga } from './saga-store.js';
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {
   readonly cancelSeen: boolean;
+  readonly pauseSeen: boolean;
   readonly release?: { dueAt?: number };
   /** Of the step whose transaction it is part of. */
   readonly messages?: readonly StoredMessage[];
@@ -46,7 +47,7 @@ export class RunCheckpoints {
   make(
     state: SagaState,
     next: Decision,
-    { cancelSeen, release, messages = [] }: CheckpointParts,
+    { cancelSeen, pauseSeen, release, messages = [] }: CheckpointParts,
   ): Checkpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
@@ -62,6 +63,7 @@ export class RunCheckpoints {
       // What is given back to wait for its time may have come to nothing.
       advances: release === undefined || this.record.hasNews || isSettled(state.status),
       cancelSeen,
+      pauseSeen,
       release,
       lock: lock && { name, key: lock.key },
       parent,

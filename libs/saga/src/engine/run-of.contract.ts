@@ -5,7 +5,8 @@ import { AttemptRunner } from './attempt-runner.js';
 import { systemClock } from './clock.js';
 import type { Invoker } from './invoker.js';
 import { PermitLead } from './permits.js';
-import { SagaRun, type SagaRunPorts } from './saga-run.js';
+import { SagaRun } from './saga-run.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
 
 type SagaRunArguments = [StoredSaga, SagaGraph, Invoker, SagaRunPorts];
@@ -52,7 +53,7 @@ export function portsTo(written: Checkpoint[]): SagaRunPorts {
     reserve: async () => ({ times: [], now: 0 }),
     now: () => 0,
     maxPayloadBytes: 1_000,
-    cancellation: async () => undefined,
+    asked: async () => undefined,
     children: undefined as never,
     unheard: async () => [],
     newId: () => randomUUID(),

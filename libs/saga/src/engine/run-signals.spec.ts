@@ -2,7 +2,7 @@ import { resolveRetryPolicy } from '../definition/retry-policy.js';
 import { graphOf, stepOf } from '../machine/graph-of.contract.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../machine/saga-state.js';
 import { gate, portsTo, runOf, SAGA } from './run-of.contract.js';
-import type { SagaRunPorts } from './saga-run.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from './saga-store.js';
 
 const ONCE = resolveRetryPolicy({ attempts: 1 });

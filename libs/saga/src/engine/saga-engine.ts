@@ -13,6 +13,7 @@ import {
   type CheckpointResult,
   concernsOthers,
   type Edit,
+  type HistoryRecord,
   type Lease,
   type NewSaga,
   type SagaStore,
@@ -22,6 +23,7 @@ import {
   type StoredSaga,
   type StoredSummary,
   type StoreFilter,
+  type StoreStats,
   type StoreTarget,
 } from './saga-store.js';
 import { INITIAL } from '../machine/saga-state.js';
@@ -248,6 +250,16 @@ export class SagaEngine {
 
   find(filter: StoreFilter): Promise<StoredSummary[]> {
     return this.persistently(() => this.store.find(filter));
+  }
+
+  /** Undefined: no such saga. */
+  async history(target: StoreTarget, limit: number): Promise<HistoryRecord[] | undefined> {
+    const saga = await this.load(target);
+    return saga && this.persistently(() => this.store.history(saga.id, limit));
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.persistently(() => this.store.stats());
   }
 
   /** The database's time, as well as this process knows it. */

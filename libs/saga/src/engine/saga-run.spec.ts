@@ -7,7 +7,8 @@ import { AttemptRunner } from './attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
 import { systemClock } from './clock.js';
 import { PermitLead } from './permits.js';
-import { SagaRun, type SagaRunPorts } from './saga-run.js';
+import { SagaRun } from './saga-run.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from './run-of.contract.js';
 import type { Checkpoint } from './saga-store.js';
 
@@ -163,7 +164,7 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
       reserve: async () => ({ times: [], now: 0 }),
       now: () => (now += pace),
       maxPayloadBytes: 1_000,
-      cancellation: async () => undefined,
+      asked: async () => undefined,
       children: undefined as never,
       unheard: async () => [],
       newId: () => randomUUID(),
@@ -196,7 +197,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
     reserve: async () => ({ times: [], now: 0 }),
     now: Date.now,
     maxPayloadBytes: 1_000,
-    cancellation: async () => undefined,
+    asked: async () => undefined,
     children: undefined as never,
     unheard: async () => [],
     newId: () => randomUUID(),
@@ -217,7 +218,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
     reserve: async () => ({ times: [], now: 0 }),
     now: () => 0,
     maxPayloadBytes: 1_000,
-    cancellation: async () => ({ reason: 'by hand' }),
+    asked: async () => ({ cancelRequested: { reason: 'by hand' } }),
     children: undefined as never,
     unheard: async () => [],
     newId: () => randomUUID(),

@@ -1,4 +1,5 @@
 import { type SagaGraph, startsSaga } from '../definition/saga-graph.js';
+import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
@@ -7,15 +8,12 @@ import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import { ENDED, STARTED } from './attempt-events.js';
-import type { AttemptRunner } from './attempt-runner.js';
-import type { ChildSagas } from './child-sagas.js';
-import { type Clock, sleep } from './clock.js';
-import type { EngineLog } from './engine-log.js';
+import { sleep } from './clock.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
-import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
-import { needsPermit, type PermitLead } from './permits.js';
+import type { Checkpoint, CheckpointResult, StoredSaga } from './saga-store.js';
+import { needsPermit } from './permits.js';
 import { RunAttempts } from './run-attempts.js';
 import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
@@ -31,40 +29,6 @@ import {
   type Staged,
   type TransactionHost,
 } from './transactional-attempt.js';
-
-/** What a run needs of its worker. */
-export interface SagaRunPorts {
-  readonly attempts: AttemptRunner;
-  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
-  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
-  /** Takes times from a rate limit. */
-  readonly reserve: SagaStore['reserve'];
-  /** The same for all runs of a worker. */
-  readonly permits: PermitLead;
-  /** The store's time. */
-  readonly now: () => number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly maxPayloadBytes: number;
-  /** Makes the ids of messages: a UUID. */
-  readonly newId: () => string;
-  /** Milliseconds of a lease. */
-  readonly lease: number;
-  /** Asks whether the lease still is this run's, and extends it. */
-  readonly renew: (run: SagaRun) => Promise<void>;
-  /** Why a cancellation was asked for; undefined: the lease is lost. */
-  readonly cancellation: (run: SagaRun) => Promise<{ reason?: string } | undefined>;
-  readonly children: ChildSagas;
-  /** What a saga was sent and has not taken. */
-  readonly unheard: SagaStore['unheard'];
-  readonly log: EngineLog;
-}
-
-/** How a run ended: at rest, given back until `dueAt`, or taken away. */
-export type RunEnd =
-  | { readonly type: 'settled'; readonly state: SagaState }
-  | { readonly type: 'released'; readonly dueAt: number | undefined }
-  | { readonly type: 'fenced' };
 
 /** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
 const SAFE_PART = 0.9;
@@ -86,6 +50,7 @@ export class SagaRun implements TransactionHost {
   private cancelSeen = false;
   private fenced = false;
   private draining = false;
+  private pausing = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
   private readonly checkpoints: RunCheckpoints;
@@ -129,6 +94,10 @@ export class SagaRun implements TransactionHost {
     return this.fenced;
   }
 
+  get isPausing(): boolean {
+    return this.pausing;
+  }
+
   get state(): SagaState {
     return this.record.state;
   }
@@ -149,6 +118,7 @@ export class SagaRun implements TransactionHost {
   cancel(reason: string | undefined): void {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
+    this.pausing = false;
     this.inbox.put({ event: { type: 'cancelled', reason, accepted: true, now: this.ports.now() } });
     this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
@@ -175,6 +145,12 @@ export class SagaRun implements TransactionHost {
   /** Begins nothing more; once what is under way has settled, the lease is given back. */
   drain(): void {
     this.draining = true;
+    this.inbox.put({ wake: true });
+  }
+
+  /** The same, and once what is under way has settled, it comes to rest until somebody resumes it. */
+  pause(): void {
+    this.pausing = true;
     this.inbox.put({ wake: true });
   }
 
@@ -216,7 +192,7 @@ export class SagaRun implements TransactionHost {
         await this.saveProgress();
         continue;
       }
-      const begins = !this.draining && decision.actions.length > 0;
+      const begins = !this.halts && decision.actions.length > 0;
       if (begins && (await this.madeSure())) continue;
       const asked = begins && (await this.beginAll(decision.actions));
       if (this.fenced) return { type: 'fenced' };
@@ -244,12 +220,17 @@ export class SagaRun implements TransactionHost {
     return decision;
   }
 
+  /** Nothing more is begun. */
+  private get halts(): boolean {
+    return this.draining || this.pausing;
+  }
+
   /** Nothing is under way, and nothing will be begun here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
-    if (!this.draining && this.permits.isAboutToBegin(next, this.state)) return false;
+    if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
-    return this.attempts.size === 0 && this.inbox.isEmpty && (this.draining || next.actions.length === 0);
+    return this.attempts.size === 0 && this.inbox.isEmpty && (this.halts || next.actions.length === 0);
   }
 
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
@@ -258,6 +239,7 @@ export class SagaRun implements TransactionHost {
     const result = await this.save(() => {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
+      if (this.pausing && decision.settle === undefined) this.apply({ type: 'paused' });
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
       dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
       const { settle } = decision;
@@ -468,12 +450,14 @@ export class SagaRun implements TransactionHost {
   }
 
   async refused(result: CheckpointResult): Promise<void> {
-    const cancellation = result === 'cancelled' ? await this.ports.cancellation(this) : undefined;
-    if (cancellation) this.cancelNow(cancellation.reason);
+    const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
+    if (asked?.cancelRequested) this.cancelNow(asked.cancelRequested.reason);
+    else if (asked?.pauseRequested) this.pausing = true;
     else this.fence();
   }
 
   private cancelNow(reason: string | undefined): void {
+    this.pausing = false;
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply({ type: 'cancelled', reason, accepted: true, now: this.ports.now() });
     this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
@@ -501,8 +485,12 @@ export class SagaRun implements TransactionHost {
   private checkpointOf(
     state: SagaState,
     next: Decision,
-    parts: Omit<CheckpointParts, 'cancelSeen'> = {},
+    parts: Omit<CheckpointParts, 'cancelSeen' | 'pauseSeen'> = {},
   ): Checkpoint {
-    return this.checkpoints.make(state, next, { ...parts, cancelSeen: this.cancelSeen });
+    return this.checkpoints.make(state, next, {
+      ...parts,
+      cancelSeen: this.cancelSeen,
+      pauseSeen: this.pausing,
+    });
   }
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Operation, StoredOperation } from './operation.js';
 import type { OutgoingMessage } from './outgoing-message.js';
 import { isTerminal, type SagaState, type SagaStatus } from '../machine/saga-state.js';
 
@@ -21,6 +22,8 @@ export interface NewSaga {
   readonly startAt?: number;
   /** Milliseconds for going forward, from when it may begin: the state's deadline. */
   readonly timeout?: number;
+  /** Milliseconds from when it may begin, past which it is overdue. */
+  readonly sla?: number;
   /** The names of its first steps, for people who look at the row. */
   readonly step: string;
   /** Of the sagas of this name with this key one is active at a time; it is never leased by its start. */
@@ -83,6 +86,14 @@ export interface StoredSaga {
   /** The same since anything of it came to an end: what only waits, and is lost again and again, is recorded in between. */
   readonly losses: number;
   readonly cancelRequested?: { readonly reason?: string };
+  /** Whoever holds it, or claims it next, is to let it come to rest. */
+  readonly pauseRequested?: boolean;
+  /** When it is overdue, if it has not finished by then. */
+  readonly slaAt?: number;
+  /** It was told that it is. */
+  readonly overdue?: boolean;
+  /** What operators did last, oldest first, of one that is loaded by itself; undefined: nothing. */
+  readonly operations?: readonly StoredOperation[];
   readonly parent?: Parent;
   /** What it was sent and has not taken yet, in order; undefined: nothing. */
   readonly signals?: readonly StoredSignal[];
@@ -110,6 +121,41 @@ export interface StoredSignal extends SentSignal {
   /** 1, 2, …: in the order in which a saga was sent them. */
   readonly number: number;
 }
+
+/** A saga that has become overdue. */
+export interface OverdueSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  readonly status: SagaStatus;
+  readonly step: string;
+  readonly slaAt: number;
+}
+
+/** What there is to do. */
+export interface StoreStats {
+  readonly now: number;
+  /** Of those that have not ended. */
+  readonly sagas: readonly {
+    readonly name: string;
+    readonly version: number;
+    readonly status: SagaStatus;
+    readonly count: number;
+  }[];
+  /** Sagas that nobody holds, and that are due; since when the first one is. */
+  readonly due: number;
+  readonly oldestDue?: number;
+  readonly overdue: number;
+  /** Messages in the outbox, up to a bound; those of them that are dead; when the oldest of the others was published. */
+  readonly messages: number;
+  readonly dead: number;
+  readonly oldestMessage?: number;
+}
+
+/** `signal`: something that the saga was sent, a person's decisions apart. */
+export type HistoryRecord =
+  StoredOperation | { readonly action: 'signal'; readonly signal: string; readonly at: number };
 
 /** `known`: one with its message id came before. `ended`: nothing happens to the saga any more. */
 export type SignalResult =
@@ -147,6 +193,8 @@ export interface Checkpoint {
   readonly advances: boolean;
   /** The holder of the lease knows of the cancellation, if there is one. */
   readonly cancelSeen: boolean;
+  /** The same of a request to stand still. */
+  readonly pauseSeen: boolean;
   /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */
   readonly release?: { readonly dueAt?: number };
   /** The saga's semantic lock: a terminal checkpoint hands it on. */
@@ -172,7 +220,7 @@ export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
 
 /**
  * `saved`: it is stored, now or by an earlier try whose answer was lost. `fenced`: the lease is another's.
- * `cancelled`: a cancellation was asked for that the checkpoint does not know of.
+ * `cancelled`: a cancellation, or a pause, was asked for that the checkpoint does not know of.
  */
 export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';
 
@@ -224,16 +272,21 @@ export interface RenewResult {
   /** Ids of the leases that are another's by now. */
   readonly lost: readonly string[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
+  /** Those that are to come to rest. */
+  readonly paused: readonly string[];
   readonly now: number;
 }
 
 export type StoreTarget = { readonly id: string } | { readonly name: string; readonly correlationId: string };
 
+/** A change to a saga under its row's lock. `operation`: what is kept of it in the saga's history. */
+export type Edit = EditKind & { readonly operation?: Operation };
+
 /**
- * An operator's change: a new state (the lease, if any, is taken away), a request to the lease's holder, or something
- * that the saga waits for.
+ * A new state (the lease, if any, is taken away), a request to the lease's holder, something that the saga waits for, or
+ * nothing but what is kept in its history.
  */
-export type Edit =
+type EditKind =
   | {
       readonly state: SagaState;
       readonly input?: string;
@@ -244,6 +297,8 @@ export type Edit =
       readonly version?: number;
     }
   | { readonly requestCancel: { readonly reason?: string } }
+  | { readonly requestPause: true }
+  | { readonly proposal: true }
   | { readonly signal: SentSignal };
 
 /** When a saga is due after such a change. */
@@ -270,6 +325,8 @@ export interface StoredSummary {
   readonly version: number;
   readonly correlationId?: string;
   readonly status: SagaStatus;
+  /** Of the last checkpoint. */
+  readonly revision: number;
   readonly step: string;
   readonly error?: string;
   readonly tags?: Readonly<Record<string, string>>;
@@ -322,6 +379,11 @@ export interface SagaStore {
    * commit, whoever holds one is told to look, and others are told once they wait for it.
    */
   signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]>;
+  /** Marks sagas of these names that have become overdue, and tells which: each once. */
+  markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]>;
+  stats(): Promise<StoreStats>;
+  /** What operators did to this saga, and what it was sent: the latest of it, oldest first. */
+  history(id: string, limit: number): Promise<HistoryRecord[]>;
   /** What this saga was sent and has not taken yet, as far as that is stored; in order. */
   unheard(id: string): Promise<readonly StoredSignal[]>;
   /** Those of these sagas that are terminal. */

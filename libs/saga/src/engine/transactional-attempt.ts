@@ -19,6 +19,8 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
+  /** It is to stand still once what is under way has come to its end. */
+  readonly isPausing: boolean;
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
   /** Until it is safe, lost, or there is nothing to be begun any more. */
@@ -69,6 +71,8 @@ export async function attemptInTransaction(
       });
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
+      // Nothing of it is there. It was under way when the pause was asked for, and so comes to its end.
+      if (host.isPausing && !attempt.abortedBy) continue;
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
       if (error instanceof LeftBehind) return undefined;

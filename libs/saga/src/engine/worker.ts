@@ -10,7 +10,8 @@ import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
 import { PermitLead } from './permits.js';
-import { type RunEnd, SagaRun, type SagaRunPorts } from './saga-run.js';
+import { SagaRun } from './saga-run.js';
+import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
@@ -97,7 +98,7 @@ export class Worker {
       permits: new PermitLead(),
       lease: lease.duration,
       renew: (run) => this.leases.renew([run]),
-      cancellation: (run) => this.leases.cancellationOf(run),
+      asked: (run) => this.leases.askedOf(run),
     };
   }
 
@@ -271,6 +272,7 @@ export class Worker {
     const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
     run.begin(this.before(saga, bound.graph));
     if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
+    if (saga.pauseRequested) run.pause();
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
     this.runs.set(saga.id, run);

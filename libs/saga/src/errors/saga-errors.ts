@@ -52,6 +52,24 @@ export class SagaStateError extends SagaError {
   readonly code = 'SAGA_STATE';
 }
 
+/**
+ * The call is kept, and not carried out yet: by the module's `approvals` others have to make the same, and the saga has
+ * to stay as it is until they have.
+ */
+export class SagaApprovalPendingError extends SagaError {
+  readonly code = 'SAGA_APPROVAL_PENDING';
+
+  constructor(
+    message: string,
+    /** Who have made the call. */
+    readonly approvals: number,
+    /** Who have to. */
+    readonly needed: number,
+  ) {
+    super(message);
+  }
+}
+
 /** A value cannot be stored as JSON exactly as given, or is too large. */
 export class SagaPayloadError extends SagaError {
   readonly code = 'SAGA_PAYLOAD';

@@ -127,14 +127,21 @@ const TRANSITIONS: Transitions = {
     if (pivotPassed(graph, state) && !accepted) return state;
     const mayTurnBack =
       state.status === 'running' ||
-      state.status === 'paused' ||
       state.status === 'suspended' ||
       state.stuckIn === 'running' ||
-      (state.status === 'compensating' && state.rollbackTo !== undefined);
+      (inWhich(state) === 'compensating' && state.rollbackTo !== undefined && !isHeld(state));
     return mayTurnBack ? startTurningBack(graph, state, { kind: 'cancelled', reason }) : state;
   },
 
   unfit: (_, state, event) => unfit(state, event),
+
+  paused: (_, state) =>
+    (state.status === 'running' || state.status === 'compensating') && !isAnyActive(state)
+      ? { ...state, status: 'paused', stuckIn: state.status }
+      : state,
+
+  unpaused: (_, state) =>
+    state.status === 'paused' ? { ...state, status: inWhich(state), stuckIn: undefined } : state,
 
   aborted: (_, state, { reason }) => ({
     ...state,
@@ -275,6 +282,12 @@ function unstuck(state: SagaState): SagaState {
   };
 }
 
-function inWhich(state: SagaState): 'running' | 'compensating' {
-  return state.status === 'compensating' ? 'compensating' : 'running';
+function inWhich({ status, stuckIn }: SagaState): 'running' | 'compensating' {
+  return stuckIn ?? (status === 'compensating' ? 'compensating' : 'running');
+}
+
+/** An attempt is being made by the holder of the lease. */
+function isAnyActive({ steps }: SagaState): boolean {
+  for (const step of steps.values()) if (step.active) return true;
+  return false;
 }

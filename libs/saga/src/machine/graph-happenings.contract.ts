@@ -89,6 +89,9 @@ class Happening extends WaitHappenings {
       case 'aborted':
         book.mode = 'over';
         return [book];
+      case 'paused':
+      case 'unpaused':
+        throw new Error('Nobody pauses anything here');
       case 'unfit':
         throw new Error('What the code of a step is missing is never asked here');
       case 'retried':

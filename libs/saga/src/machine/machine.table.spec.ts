@@ -43,6 +43,8 @@ const EVENTS = {
   'skipped b': { type: 'skipped', step: 'b', result: '"new"' },
   'skipped another': { type: 'skipped', step: 'no such step' },
   'retried another': { type: 'retried', step: 'no such step' },
+  paused: { type: 'paused' },
+  unpaused: { type: 'unpaused' },
   'settled completed': { type: 'settled', status: 'completed' },
   'settled compensated': { type: 'settled', status: 'compensated' },
   'settled stuck': { type: 'settled', status: 'stuck' },
@@ -56,7 +58,8 @@ const SAGAS = {
   'stuck forward': { status: 'stuck', stuckIn: 'running' },
   'stuck back': { status: 'stuck', stuckIn: 'compensating' },
   suspended: { status: 'suspended', stuckIn: 'running' },
-  paused: { status: 'paused' },
+  'paused forward': { status: 'paused', stuckIn: 'running' },
+  'paused back': { status: 'paused', stuckIn: 'compensating' },
   completed: { status: 'completed' },
   compensated: { status: 'compensated' },
   aborted: { status: 'aborted' },
@@ -127,7 +130,10 @@ const NOT_DONE = STEPS.filter((step) => !DONE.includes(step));
 /** Attempts end before a saga comes to rest. */
 const AT_REST = STEPS.filter((step) => !step.includes('!'));
 const TO_BE_UNDONE = ['completed', 'failed?', 'compensating@2000', 'compensation_failed'] as const;
-const LIVE: SagaName[] = ['running', 'compensating', 'stuck forward', 'stuck back', 'suspended', 'paused'];
+const LIVE: SagaName[] = [
+  ...(['running', 'compensating', 'stuck forward', 'stuck back', 'suspended'] as const),
+  ...(['paused forward', 'paused back'] as const),
+];
 
 /** While turning back a step that waits will not be tried again. */
 const noMore = (step: StepName) => (step === 'waiting@2000' ? 'failed' : step);
@@ -139,7 +145,7 @@ const byHand = (step: StepName) => (step === 'compensation_failed' ? 'compensate
 const undone = (step: StepName) => (step === 'failed?' ? 'compensated?' : 'compensated');
 
 const BY_HAND: Row[] = [
-  ...(['running', 'stuck forward', 'suspended', 'paused'] as const).flatMap((saga) =>
+  ...(['running', 'stuck forward', 'suspended', 'paused forward'] as const).flatMap((saga) =>
     forAll(STEPS, (step) => ['cancelled', saga, step, 'compensating', noMore(step)]),
   ),
   ...LIVE.flatMap((saga) => forAll(STEPS, (step): Row => ['aborted', saga, step, 'aborted', step])),
@@ -152,6 +158,12 @@ const BY_HAND: Row[] = [
   ...forAll(TO_BE_UNDONE, (step) => ['retried b', 'stuck back', step, 'compensating', undoAgain(step)]),
   ...forAll(TO_BE_UNDONE, (step) => ['skipped b', 'stuck back', step, 'compensating', undone(step)]),
 ];
+const PAUSED: Row[] = [
+  ...forAll(AT_REST, (step) => ['paused', 'running', step, 'paused forward', step]),
+  ...forAll(AT_REST, (step) => ['paused', 'compensating', step, 'paused back', step]),
+  ...forAll(AT_REST, (step) => ['unpaused', 'paused forward', step, 'running', step]),
+  ...forAll(AT_REST, (step) => ['unpaused', 'paused back', step, 'compensating', step]),
+];
 const SETTLED: Row[] = [
   ['settled stuck', 'running', 'failed', 'stuck forward', 'failed'],
   ['settled stuck', 'running', 'failed?', 'stuck forward', 'failed?'],
@@ -163,7 +175,9 @@ const meets = (saga: SagaName, step: StepName) =>
   saga === 'running'
     ? step !== 'compensating!'
     : saga === 'compensating' || !LIVE.includes(saga) || AT_REST.includes(step);
-const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...SETTLED].filter(([, saga, step]) => meets(saga, step));
+const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...PAUSED, ...SETTLED].filter(([, saga, step]) =>
+  meets(saga, step),
+);
 
 function given(saga: SagaName, step: StepName): SagaState {
   const { status, ...rest } = SAGAS[saga] as { status: SagaStatus };

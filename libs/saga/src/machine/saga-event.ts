@@ -94,6 +94,10 @@ export type SagaEvent =
       readonly accepted?: boolean;
       readonly now?: number;
     }
+  /** An operator wants it to stand still; nothing of it is under way. */
+  | { readonly type: 'paused' }
+  /** It goes on where it was paused. */
+  | { readonly type: 'unpaused' }
   | { readonly type: 'aborted'; readonly reason?: string }
   /** A completed saga is undone after all. */
   | { readonly type: 'undone'; readonly reason?: string }

@@ -91,7 +91,7 @@ export interface StepState {
 
 export interface SagaState {
   readonly status: SagaStatus;
-  /** While stuck or suspended: what it was doing, and goes back to on retry. */
+  /** While stuck, suspended or paused: what it was doing, and goes back to on retry, or when it is resumed. */
   readonly stuckIn?: 'running' | 'compensating';
   readonly failure?: SagaFailure;
   /** Steps that something has happened to, by name (items: `itemKey`); the others are pending. */

@@ -74,6 +74,8 @@ export type WaitingFor =
   | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
   /** A person has to approve this step, or reject it, at most until then. */
   | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
+  /** Somebody has paused it, or has asked to: then it stands still once what is under way has come to its end. */
+  | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
   /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
   | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
@@ -92,6 +94,8 @@ export interface SagaSummary {
   readonly version: number;
   readonly status: SagaStatus;
   readonly correlationId: string;
+  /** Rises with every change; what an operator's `expects` names. */
+  readonly revision: number;
   /** Where it stands: the steps under way or next. */
   readonly step: string;
   /** The message of its last error. */
@@ -107,6 +111,8 @@ export interface SagaSnapshot {
   readonly saga: string;
   readonly version: number;
   readonly status: SagaStatus;
+  /** Rises with every change; what an operator's `expects` names. */
+  readonly revision: number;
   readonly correlationId: string;
   readonly input: unknown;
   readonly priority: number;
@@ -121,6 +127,10 @@ export interface SagaSnapshot {
   /** The saga that waits for this one, and its step. */
   readonly parent?: { readonly id: string; readonly step: string };
   readonly waitingFor?: WaitingFor;
+  /** When it is overdue, by the `sla` of its saga. */
+  readonly slaAt?: Date;
+  /** It has not finished by then. */
+  readonly overdue: boolean;
   /** The worker that holds it. */
   readonly lockedBy?: string;
   readonly createdAt: Date;
@@ -143,6 +153,7 @@ export function toSummary(row: StoredSummary): SagaSummary {
     saga: row.name,
     version: row.version,
     status: row.status,
+    revision: row.revision,
     correlationId: row.correlationId ?? row.id,
     step: row.step,
     error: row.error,
@@ -173,6 +184,7 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     saga: saga.name,
     version: saga.version,
     status: saga.state.status,
+    revision: saga.checkpoints,
     correlationId: saga.correlationId ?? saga.id,
     input: decodePayload(saga.input),
     priority: saga.priority,
@@ -183,6 +195,8 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     failure: saga.state.failure,
     ...(saga.parent && { parent: saga.parent }),
     waitingFor: waitingFor(saga, around),
+    slaAt: toDate(saga.slaAt),
+    overdue: saga.overdue ?? false,
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
@@ -197,7 +211,9 @@ function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number
     lockedBy === undefined
       ? state
       : mapSteps(state, (step) => (underWay(step) ? { ...step, active: true } : step));
-  return describeStep(live, decide(graph, live, now));
+  // Of one that stands still: where it would go on.
+  const going = live.status === 'paused' ? { ...live, status: live.stuckIn! } : live;
+  return describeStep(live, decide(graph, going, now));
 }
 
 function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
@@ -223,7 +239,8 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
 function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefined {
   const { graph, now, limit, remote } = around;
   const { status, steps } = saga.state;
-  if (status === 'stuck' || status === 'suspended' || status === 'paused') {
+  if (status === 'paused') return paused(saga);
+  if (status === 'stuck' || status === 'suspended') {
     return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
   }
   const { lock } = saga;
@@ -247,6 +264,15 @@ function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefi
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
+}
+
+function paused({ operations }: StoredSaga): WaitingFor {
+  const last = operations?.findLast(({ action }) => action === 'pause');
+  return {
+    kind: 'paused',
+    ...(last?.by !== undefined && { by: last.by }),
+    ...(last?.reason !== undefined && { reason: last.reason }),
+  };
 }
 
 function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {

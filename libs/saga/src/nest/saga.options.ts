@@ -4,6 +4,7 @@ import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy
 import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
 import { shown } from '../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import type { OperatorAction } from '../engine/operation.js';
 import { serializeError } from '../engine/serialize-error.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 
@@ -26,6 +27,11 @@ export interface SagaModuleOptions {
   retry?: RetryPolicy;
   /** Default for compensations: 10 attempts. */
   compensationRetry?: RetryPolicy;
+  /**
+   * People who have to make the same call before it is carried out: 2 or more. The first ones are kept in the history as
+   * proposals, and hold for as long as nothing else happens to the saga. Default: 1 for each.
+   */
+  approvals?: { abort?: number; undo?: number; skip?: number };
   /** Largest input or result as JSON, in bytes; default 1 MiB. A clear error above it. */
   maxPayloadBytes?: number;
 }
@@ -61,6 +67,7 @@ export interface ResolvedSagaOptions {
   };
   readonly retry?: RetryPolicy;
   readonly compensationRetry?: RetryPolicy;
+  readonly approvals: { readonly [Action in OperatorAction]?: number };
   readonly maxPayloadBytes: number;
 }
 
@@ -72,6 +79,7 @@ const OPTIONS: readonly string[] = [
   'worker',
   'retry',
   'compensationRetry',
+  'approvals',
   'maxPayloadBytes',
 ] satisfies (keyof SagaModuleOptions)[];
 const WORKER_OPTIONS: readonly string[] = [
@@ -173,7 +181,27 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
       undefined,
     retry: options.retry,
     compensationRetry: options.compensationRetry,
+    approvals: readApprovals(options.approvals ?? {}, whole, problems),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
   };
   return problems.length > 0 ? problems : resolved;
+}
+
+function readApprovals(
+  given: NonNullable<SagaModuleOptions['approvals']>,
+  whole: (value: number, name: string) => number,
+  problems: string[],
+): ResolvedSagaOptions['approvals'] {
+  if (typeof given !== 'object' || given === null) {
+    problems.push(`approvals is ${shown(given)}; give an object such as { abort: 2 }`);
+    return {};
+  }
+  const unknown = Object.keys(given).filter((key) => !['abort', 'undo', 'skip'].includes(key));
+  for (const key of unknown)
+    problems.push(
+      `approvals has ${shown(key)}; give abort, undo or skip, each with how many people it takes`,
+    );
+  return Object.fromEntries(
+    Object.entries(given).map(([action, people]) => [action, whole(people, `approvals.${action}`)]),
+  );
 }

@@ -4,6 +4,7 @@ import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/dura
 import type { InputOf } from '../definition/saga-types.js';
 import { shown } from '../definition/shown-value.js';
 import {
+  SagaApprovalPendingError,
   SagaConflictError,
   SagaDefinitionError,
   SagaNotFoundError,
@@ -12,11 +13,25 @@ import {
 } from '../errors/saga-errors.js';
 import { decisionEdit } from '../engine/approvals.js';
 import { newSagaOf } from '../engine/new-saga.js';
-import { abortEdit, cancelEdit, retryEdit, skipEdit, undoEdit } from '../engine/operator-edits.js';
+import { checkNamed, operated, type OperatorCall } from '../engine/operated.js';
+import type { OperatorAction } from '../engine/operation.js';
+import {
+  abortEdit,
+  cancelEdit,
+  pauseEdit,
+  resumeEdit,
+  retryEdit,
+  skipEdit,
+  undoEdit,
+} from '../engine/operator-edits.js';
 import { encodePayload, samePayload } from '../engine/payload.js';
 import { awaitedBy } from '../engine/run-children.js';
 import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/saga-store.js';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './bulk-edit.js';
+import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
+import { type HistoryEntry, toHistoryEntry } from './saga-history.js';
+import { type SagaStats, toSagaStats } from './saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './rollback-plan.js';
 import {
   type SagaOutcome,
@@ -49,10 +64,15 @@ export interface SagaHandle<S = unknown> {
   outcome(options?: { timeout?: Duration }): Promise<SagaOutcome<S>>;
 }
 
-/** In characters. */
-const LONGEST_REASON = 4_000;
+/** Entries. */
+const LONGEST_HISTORY = 1_000;
 
-type EditOf = (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined;
+type Change = (
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  call: OperatorCall,
+) => Edit | undefined;
 
 /** Starts sagas, looks at them, waits for them, and lets an operator act on them. */
 @Injectable()
@@ -118,26 +138,30 @@ export class SagaService {
    * completes all the same, it is undone like the rest.
    * @throws SagaStateError when it is terminal, or stuck in turning back
    */
-  async cancel(target: SagaTarget, options?: { reason?: string }): Promise<void> {
-    const reason = readReason('cancel', options);
-    await this.edit(target, (saga, graph, now) => cancelEdit(saga, graph, now, { reason }));
+  cancel(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    return this.operate(target, 'cancel', options, (saga, graph, now, { reason }) =>
+      cancelEdit(saga, graph, now, { reason }),
+    );
   }
 
   /**
    * Stops the saga at once and undoes nothing; the sagas that its steps wait for are aborted, too.
    * @throws SagaStateError when it is terminal
    */
-  async abort(target: SagaTarget, options?: { reason?: string }): Promise<void> {
-    const reason = readReason('abort', options);
-    const { state } = await this.edit(target, (saga, graph, now) => abortEdit(saga, graph, now, { reason }));
+  async abort(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    let awaited: readonly { readonly id: string }[] = [];
+    await this.operate(target, 'abort', options, (saga, graph, now, { reason }) => {
+      awaited = awaitedBy(saga.state);
+      return abortEdit(saga, graph, now, { reason });
+    });
     // Called again after it was cut off in between, it goes on here.
-    for (const { id } of awaitedBy(state)) await this.abortChild(id, reason);
+    for (const { id } of awaited) await this.abortChild(id, options);
   }
 
   /** One that has ended by itself meanwhile is left as it is. */
-  private async abortChild(id: string, reason: string | undefined): Promise<void> {
+  private async abortChild(id: string, { by, reason }: OperatorOptions = {}): Promise<void> {
     try {
-      await this.abort(id, { reason });
+      await this.abort(id, { by, reason });
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;
     }
@@ -147,9 +171,37 @@ export class SagaService {
    * Undoes a saga that completed: its compensations run in reverse, as if it had failed after its last step.
    * @throws SagaStateError when it is not completed, or has passed its point of no return
    */
-  async undo(target: SagaTarget, options?: { reason?: string }): Promise<void> {
-    const reason = readReason('undo', options);
-    await this.edit(target, (saga, graph, now) => undoEdit(saga, graph, now, { reason }));
+  undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    return this.operate(target, 'undo', options, (saga, graph, now, { reason }) =>
+      undoEdit(saga, graph, now, { reason }),
+    );
+  }
+
+  /**
+   * Lets a saga stand still, until somebody resumes it. Steps under way come to their end first, and if that is the end
+   * of the saga, it is not paused. Its deadline, and what it waits for, go on meanwhile; the sagas that its steps have
+   * started do, too.
+   * @throws SagaStateError when it is at rest already
+   */
+  pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    return this.operate(target, 'pause', options, pauseEdit);
+  }
+
+  /**
+   * Lets a paused saga go on.
+   * @throws SagaStateError when it is not paused, or not yet: a step is under way
+   */
+  resume(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    return this.operate(target, 'resume', options, resumeEdit);
+  }
+
+  /**
+   * The same for each saga that a filter finds, newest first. One that it does not fit, or that has changed since it was
+   * found, is left as it is and told of. `dryRun` only counts.
+   * @throws SagaValidationError for a wrong filter, or wrong options
+   */
+  async bulk(action: BulkAction, filter: SagaFilter, options?: BulkOptions): Promise<BulkResult> {
+    return bulkEdit(this, action, filter, options);
   }
 
   /**
@@ -209,12 +261,18 @@ export class SagaService {
     given: Decision,
   ): Promise<void> {
     checkStep(call, step);
-    const [decided, messageId] = [readDecision(call, given), uuidv7()];
-    await this.edit(target, (saga, graph, now) => {
-      const at = new Date(now).toISOString();
-      const decision = { approved: call === 'approve', ...decided, at };
-      return decisionEdit(saga, graph, { step, decision, messageId });
-    });
+    const { by, comment } = readDecision(call, given);
+    await this.operate(
+      target,
+      call,
+      { by, reason: comment },
+      (saga, graph, now, { id: messageId }) => {
+        const at = new Date(now).toISOString();
+        const decision = { approved: call === 'approve', by, ...(comment !== undefined && { comment }), at };
+        return decisionEdit(saga, graph, { step, decision, messageId });
+      },
+      { step },
+    );
   }
 
   /**
@@ -222,13 +280,17 @@ export class SagaService {
    * @param options.step only this one of several; `options.input`: goes on with another input
    * @throws SagaStateError when it is not stuck, or not at this step
    */
-  async retry(target: SagaTarget, options?: { input?: unknown; step?: string }): Promise<void> {
+  async retry(
+    target: SagaTarget,
+    options?: OperatorOptions & { input?: unknown; step?: string },
+  ): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
     const { step, ...given } = readOptions('retry(): options', options, ['input', 'step']);
     if (step !== undefined) checkStep('retry', step);
     const input =
       'input' in given ? { text: encodePayload(given.input, 'input', resolved.maxPayloadBytes) } : undefined;
-    await this.edit(target, (saga, graph, now) => retryEdit(saga, graph, now, { step, input }));
+    const edit: Change = (saga, graph, now) => retryEdit(saga, graph, now, { step, input });
+    return this.operate(target, 'retry', options, edit, { step, newInput: input && true });
   }
 
   /**
@@ -239,14 +301,31 @@ export class SagaService {
   async skip(
     target: SagaTarget,
     step: string,
-    options?: { result?: unknown; reason?: string },
+    options?: OperatorOptions & { result?: unknown },
   ): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
     checkStep('skip', step);
     const given = readOptions('skip(): options', options, ['result']);
-    readReason('skip', options);
     const result = encodePayload(given.result, `result of step '${step}'`, resolved.maxPayloadBytes);
-    await this.edit(target, (saga, graph, now) => skipEdit(saga, graph, now, { step, result }));
+    const edit: Change = (saga, graph, now) => skipEdit(saga, graph, now, { step, result });
+    return this.operate(target, 'skip', options, edit, { step });
+  }
+
+  /**
+   * What operators did to a saga, and the signals that it was sent: the latest 1,000, oldest first.
+   * @throws SagaNotFoundError
+   */
+  async history(target: SagaTarget): Promise<HistoryEntry[]> {
+    const { engine, registry } = await this.runtime.ready();
+    const records = await engine.history(this.toTarget(target, registry), LONGEST_HISTORY);
+    if (!records) throw notFound(target);
+    return records.map(toHistoryEntry);
+  }
+
+  /** What there is to do, over all applications of this database. Costs a look at each saga that is due or held. */
+  async stats(): Promise<SagaStats> {
+    const { engine } = await this.runtime.ready();
+    return toSagaStats(await engine.stats());
   }
 
   /**
@@ -277,11 +356,30 @@ export class SagaService {
     };
   }
 
-  private async edit(target: SagaTarget, edit: EditOf): Promise<StoredSaga> {
-    const { engine, registry } = await this.runtime.ready();
-    const edited = await engine.edit(this.toTarget(target, registry), edit);
+  /** An operator's call: what it does, kept in the saga's history with it. */
+  private async operate(
+    target: SagaTarget,
+    action: OperatorAction,
+    given: OperatorOptions | undefined,
+    change: Change,
+    about: Pick<OperatorCall, 'step' | 'newInput'> = {},
+  ): Promise<void> {
+    const options = readOperatorOptions(action, given);
+    const {
+      engine,
+      registry,
+      options: { approvals },
+    } = await this.runtime.ready();
+    const call: OperatorCall = { ...options, ...about, action, id: uuidv7(), needed: approvals[action] ?? 1 };
+    checkNamed(call);
+    let pending: number | undefined;
+    const edited = await engine.edit(this.toTarget(target, registry), (saga, graph, now) => {
+      const made = operated(saga, call, () => change(saga, graph, now, call));
+      pending = made.pending;
+      return made.edit;
+    });
     if (!edited) throw notFound(target);
-    return edited;
+    if (pending !== undefined) throw approvalPending(edited.id, call, pending);
   }
 
   private toTarget(target: SagaTarget, registry: Running['registry']): StoreTarget {
@@ -324,11 +422,12 @@ function notFound(target: SagaTarget): SagaNotFoundError {
   return new SagaNotFoundError(`No saga of ${name} has the correlation id ${shown(target.correlationId)}.`);
 }
 
-function readReason(call: string, options: { reason?: string } | undefined): string | undefined {
-  const { reason } = readOptions(`${call}(): options`, options, ['reason']);
-  if (reason === undefined || reason === '' || isKey(reason, LONGEST_REASON)) return reason;
-  throw new SagaValidationError(
-    `${call}(): reason has to be a string of ${LONGEST_REASON} characters at most, without NUL or half surrogate pairs.`,
+function approvalPending(id: string, { action, needed }: OperatorCall, approvals: number) {
+  return new SagaApprovalPendingError(
+    `${action}() of saga ${id} is kept, and not carried out yet: ${approvals} of ${needed} people have agreed to it. ` +
+      `It is once others make the same call, as long as nothing else happens to the saga.`,
+    approvals,
+    needed,
   );
 }
 

@@ -7,7 +7,9 @@ import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
 import { describeGraphs } from './contract/graph.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
+import { describeOperations } from './contract/operation.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
+import { describeReports } from './contract/report.contract.js';
 import { describeSignals } from './contract/signal.contract.js';
 import { describeStarts } from './contract/start.contract.js';
 import type { StoreSubject } from './contract/store-subject.contract.js';
@@ -39,6 +41,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeFencing(current);
     describeClaims(current);
     describeEdits(current);
+    describeOperations(current);
     describeWatching(current);
     describeFinding(current);
     describeLocks(current);
@@ -46,6 +49,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeFamilies(current);
     describeConcurrency(current);
     describeSignals(current);
+    describeReports(current);
     describeGraphs(current);
   });
 }

@@ -278,7 +278,7 @@ export function describeClaims(subject: () => StoreSubject): void {
 
     test('may be renewed for nobody', async () => {
       expect(await subject().store.renew([], WORKER)).toEqual({
-        ...{ lost: [], cancelled: [] },
+        ...{ lost: [], cancelled: [], paused: [] },
         now: expect.any(Number),
       });
     });

@@ -24,7 +24,7 @@ export function describeFinding(subject: () => StoreSubject): void {
       const times = { createdAt: expect.any(Number), updatedAt: expect.any(Number) };
       const summary = { ...given, id: saga.id, name: saga.name, ...times };
       const found = await store.find({ name: saga.name, limit: 1 });
-      expect(found).toEqual([{ ...summary, status: 'running', step: 'reserve' }]);
+      expect(found).toEqual([{ ...summary, status: 'running', revision: 0, step: 'reserve' }]);
       expect(Math.abs((found[0]?.createdAt ?? 0) - saga.createdAt)).toBeLessThan(1);
       const failure = { kind: 'error' as const, error: { name: 'Declined', message: 'no money left' } };
       const state = stateOf('compensated', {}, { failure });
@@ -32,6 +32,7 @@ export function describeFinding(subject: () => StoreSubject): void {
       expect(await store.find({ name: saga.name, limit: 1 })).toEqual([
         {
           ...summary,
+          revision: expect.any(Number),
           ...{ status: 'compensated', step: 'done', error: expect.stringContaining('no money left') },
           finishedAt: expect.any(Number),
         },

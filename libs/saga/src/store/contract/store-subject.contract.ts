@@ -127,6 +127,7 @@ export function checkpointOf(
     step: 'charge',
     advances: true,
     cancelSeen: false,
+    pauseSeen: false,
     ...given,
   };
 }

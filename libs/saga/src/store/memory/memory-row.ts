@@ -1,3 +1,4 @@
+import type { StoredOperation } from '../../engine/operation.js';
 import {
   type Child,
   type ExistingSaga,
@@ -39,6 +40,10 @@ export interface MemoryRow {
   woken: boolean;
   /** All that it was sent, in order. */
   readonly signals: StoredSignal[];
+  /** When each of them was sent. */
+  readonly sentAt: number[];
+  /** What operators did, in order. */
+  readonly operations: StoredOperation[];
   /** Of one with a semantic lock, until it has left the line. */
   lock?: RowLock;
   /** The lock of one that has left the line. */
@@ -78,6 +83,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       checkpoints: 0,
       takeovers: 0,
       losses: 0,
+      slaAt: given.sla === undefined ? undefined : beginsAt + given.sla,
       parent: given.parent,
       createdAt: now,
       updatedAt: now,
@@ -87,6 +93,8 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
     watched: false,
     woken: false,
     signals: [],
+    sentAt: [],
+    operations: [],
     lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', place: 0, timeout },
   };
 }
@@ -167,9 +175,11 @@ export function toExisting({ saga: { id, name, correlationId, input } }: MemoryR
 }
 
 export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
-  const { id, name, version, correlationId, tags, createdAt, updatedAt, finishedAt } = saga;
+  const { id, name, version, correlationId, checkpoints: revision, tags } = saga;
+  const { createdAt, updatedAt, finishedAt } = saga;
   const { status } = saga.state;
   return storedCopy({
-    ...{ id, name, version, correlationId, status, step, error, tags, createdAt, updatedAt, finishedAt },
+    ...{ id, name, version, correlationId, status, revision, step, error, tags },
+    ...{ createdAt, updatedAt, finishedAt },
   });
 }

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { GraphStore } from '../../engine/graph-store.js';
+import { RECENT_OPERATIONS } from '../../engine/operation.js';
 import {
   type Checkpoint,
   type CheckpointResult,
@@ -7,8 +8,10 @@ import {
   type ClaimRequest,
   dueAfter,
   type Edit,
+  type HistoryRecord,
   type Lease,
   type NewSaga,
+  type OverdueSaga,
   type RateLimit,
   type RenewResult,
   type Reservation,
@@ -21,6 +24,7 @@ import {
   type StoredSignal,
   type StoredSummary,
   type StoreFilter,
+  type StoreStats,
   type StoreTarget,
 } from '../../engine/saga-store.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
@@ -36,6 +40,7 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { historyOf, statsOf, toOverdue } from './memory-reports.js';
 import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
@@ -155,6 +160,7 @@ export class MemorySagaStore implements SagaStore {
     const now = this.now();
     const lost: string[] = [];
     const cancelled: { id: string; reason?: string }[] = [];
+    const paused: string[] = [];
     for (const { id, epoch } of leases) {
       const row = this.rows.get(id);
       if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {
@@ -164,8 +170,9 @@ export class MemorySagaStore implements SagaStore {
       const { saga } = row;
       if (!isAtRest(row)) saga.dueAt = now + lease.duration;
       if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
+      if (saga.pauseRequested) paused.push(id);
     }
-    return { lost, cancelled, now };
+    return { lost, cancelled, paused, now };
   }
 
   async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
@@ -205,6 +212,28 @@ export class MemorySagaStore implements SagaStore {
     const edit = change(this.toLoaded(row), now);
     if (edit !== undefined) this.apply(row, edit, now);
     return this.toLoaded(row);
+  }
+
+  async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
+    const now = this.now();
+    const over = [...this.rows.values()].filter(
+      ({ saga }) =>
+        saga.slaAt! <= now && !saga.overdue && saga.finishedAt === undefined && names.includes(saga.name),
+    );
+    over.sort((a, b) => a.saga.slaAt! - b.saga.slaAt!);
+    return over.slice(0, limit).map((row) => {
+      row.saga.overdue = true;
+      return toOverdue(row);
+    });
+  }
+
+  async stats(): Promise<StoreStats> {
+    return statsOf([...this.rows.values()], this.outbox.length, this.now());
+  }
+
+  async history(id: string, limit: number): Promise<HistoryRecord[]> {
+    const row = this.rows.get(id);
+    return row ? historyOf(row).slice(-limit) : [];
   }
 
   async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
@@ -261,6 +290,7 @@ export class MemorySagaStore implements SagaStore {
     const { saga } = row;
     if (saga.checkpoints >= checkpoint.number) return 'saved';
     if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';
+    if (saga.pauseRequested && !checkpoint.pauseSeen) return 'cancelled';
     saga.checkpoints = checkpoint.number;
     record(row, checkpoint, now);
     if (checkpoint.release) {
@@ -280,8 +310,16 @@ export class MemorySagaStore implements SagaStore {
   private apply(row: MemoryRow, edit: Edit, now: number): void {
     const { saga } = row;
     requireStorable(edit, 'edit');
+    if (edit.operation) row.operations.push(storedCopy({ ...edit.operation, at: now }));
+    if ('proposal' in edit) return;
+    if ('requestPause' in edit) {
+      saga.pauseRequested = true;
+      this.wakeup.announce({ type: 'look', id: saga.id });
+      return;
+    }
     if ('requestCancel' in edit) {
       saga.cancelRequested ??= { reason: edit.requestCancel.reason };
+      saga.pauseRequested = undefined;
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
@@ -294,6 +332,7 @@ export class MemorySagaStore implements SagaStore {
     saga.epoch += 1;
     saga.lockedBy = undefined;
     saga.cancelRequested = undefined;
+    saga.pauseRequested = undefined;
     saga.dueAt = dueAfter(edit, now);
     this.lines.comeAgain(row);
     this.settle(row, now);
@@ -302,7 +341,7 @@ export class MemorySagaStore implements SagaStore {
   }
 
   private send(row: MemoryRow, signal: SentSignal, now: number): SignalResult {
-    const result = keepSignal(row, signal);
+    const result = keepSignal(row, signal, now);
     if (result.outcome !== 'kept') return result;
     if (waitsFor(row, signal.name)) {
       row.saga.dueAt = now;
@@ -342,6 +381,7 @@ export class MemorySagaStore implements SagaStore {
       ...saga,
       ...(saga.lock && holder !== undefined && { lock: { ...saga.lock, holder } }),
       ...(taken > 0 && { slotsTaken: taken }),
+      ...(row.operations.length > 0 && { operations: storedCopy(row.operations.slice(-RECENT_OPERATIONS)) }),
     };
   }
 

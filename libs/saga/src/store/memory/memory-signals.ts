@@ -3,12 +3,17 @@ import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** Keeps a signal for a saga, under the next number. */
-export function keepSignal(row: MemoryRow, { name, messageId, payload }: SentSignal): SignalResult {
+export function keepSignal(
+  row: MemoryRow,
+  { name, messageId, payload }: SentSignal,
+  now: number,
+): SignalResult {
   const { id, name: saga, version, state } = row.saga;
   const told = { id, name: saga, version, status: state.status };
   if (row.signals.some((kept) => kept.messageId === messageId)) return { outcome: 'known', saga: told };
   if (isTerminal(state.status)) return { outcome: 'ended', saga: told };
   row.signals.push({ name, messageId, payload, number: row.signals.length + 1 });
+  row.sentAt.push(now);
   return { outcome: 'kept', saga: told };
 }
 

@@ -36,6 +36,7 @@ function sagaRow({
   step,
   advances,
   cancelSeen,
+  pauseSeen,
   release,
   changed,
 }: Checkpoint): unknown[] {
@@ -51,6 +52,7 @@ function sagaRow({
     lastError(changed.map((name) => stepState(state, name))) ?? state.failure?.error?.message,
     advances,
     cancelSeen,
+    pauseSeen,
     release !== undefined,
     settled || state.status === 'paused' ? undefined : release?.dueAt,
     isTerminal(state.status),

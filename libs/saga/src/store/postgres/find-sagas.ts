@@ -10,7 +10,17 @@ export async function findSagas(manager: EntityManager, filter: StoreFilter): Pr
   const query = manager
     .getRepository(SagaInstance)
     .createQueryBuilder('i')
-    .select(['i.id', 'i.name', 'i.version', 'i.correlationId', 'i.status', 'i.step', 'i.error', 'i.tags'])
+    .select([
+      'i.id',
+      'i.name',
+      'i.version',
+      'i.correlationId',
+      'i.status',
+      'i.checkpoints',
+      'i.step',
+      'i.error',
+      'i.tags',
+    ])
     .addSelect(['i.createdAt', 'i.updatedAt', 'i.finishedAt'])
     .orderBy('i.id', 'DESC')
     .take(filter.limit);
@@ -34,6 +44,7 @@ export async function findSagas(manager: EntityManager, filter: StoreFilter): Pr
     version: row.version,
     correlationId: row.correlationId ?? undefined,
     status: row.status,
+    revision: row.checkpoints,
     step: row.step,
     error: row.error ?? undefined,
     tags: row.tags ?? undefined,

@@ -14,6 +14,7 @@ const INSTANCE_TIMES = [
   'due_at',
   'rank_at',
   'cancel_requested_at',
+  'sla_at',
   'created_at',
   'updated_at',
   'finished_at',
@@ -50,6 +51,8 @@ describeSagaStore('PostgresSagaStore', async () => {
     advance: async (ms) => {
       await shift('instance', INSTANCE_TIMES, ms);
       await shift('step', STEP_TIMES, ms);
+      await shift('operation', ['at'], ms);
+      await shift('signal', ['sent_at'], ms);
       await application.query(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n)`,
       );

@@ -4,10 +4,11 @@ import {
   type CheckpointResult,
   type Claim,
   type ClaimRequest,
-  dueAfter,
   type Edit,
+  type HistoryRecord,
   type Lease,
   type NewSaga,
+  type OverdueSaga,
   type RateLimit,
   type RenewResult,
   type Reservation,
@@ -19,9 +20,11 @@ import {
   type StoredSignal,
   type StoredSummary,
   type StoreFilter,
+  type StoreStats,
   type StoreTarget,
 } from '../../engine/saga-store.js';
 import { type Answers, answersOf } from './answers.js';
+import { applyEdit, type EditTransaction } from './apply-edit.js';
 import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
@@ -31,6 +34,7 @@ import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
+import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { isTransientError } from './transient-errors.js';
 import { isUuid } from './uuid.js';
@@ -50,6 +54,16 @@ interface StartedRow {
   readonly id: string;
   readonly now: number;
 }
+
+type OverdueRow = Omit<OverdueSaga, 'correlationId' | 'slaAt'> & {
+  readonly correlation_id: string | null;
+  readonly sla_at: number;
+};
+
+type StatsRow = Omit<StoreStats, 'oldestDue' | 'oldestMessage'> & {
+  readonly oldest_due: number | null;
+  readonly oldest_message: number | null;
+};
 
 interface UnsavedRow {
   readonly id: string;
@@ -125,6 +139,7 @@ export class PostgresSagaStore implements SagaStore {
       id: string | null;
       cancel_requested: boolean;
       cancel_reason: string | null;
+      pause_requested: boolean;
     }>(this.dataSource, this.sql.renew, [
       ordered.map((l) => l.id),
       ordered.map((l) => l.epoch),
@@ -138,6 +153,7 @@ export class PostgresSagaStore implements SagaStore {
       cancelled: rows
         .filter((row) => row.id !== null && row.cancel_requested)
         .map((row) => ({ id: row.id!, reason: row.cancel_reason ?? undefined })),
+      paused: rows.flatMap(({ id, pause_requested }) => (id !== null && pause_requested ? id : [])),
     };
   }
 
@@ -180,16 +196,39 @@ export class PostgresSagaStore implements SagaStore {
       const saga = toStoredSaga(row);
       const edit = change(saga, row.now);
       if (!edit) return saga;
-      if ('requestCancel' in edit) {
-        await this.query(manager, this.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
-        await this.notify(manager, `look:${saga.id}`);
-      } else if ('signal' in edit) {
-        await sendSignals(this.queryOn(manager), this.sql, [{ ...edit.signal, target: { id: saga.id } }]);
-      } else {
-        await this.saveEdit(manager, saga, edit, row.now);
-      }
+      const on: EditTransaction = {
+        sql: this.sql,
+        query: this.queryOn(manager),
+        checkpoint: (checkpoint) => this.checkpointOn(manager, [checkpoint]),
+        notify: (payload) => this.notify(manager, payload),
+      };
+      await applyEdit(on, saga, edit, row.now);
       return this.loadOn(manager, { id: saga.id });
     });
+  }
+
+  async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
+    const rows = await this.query<OverdueRow>(this.dataSource, this.sql.markOverdue, [names, limit]);
+    return rows.map(({ correlation_id, sla_at, ...row }) => ({
+      ...row,
+      correlationId: correlation_id ?? undefined,
+      slaAt: sla_at,
+    }));
+  }
+
+  async stats(): Promise<StoreStats> {
+    const [row] = await this.query<StatsRow>(this.dataSource, this.sql.stats, []);
+    const { oldest_due, oldest_message, ...stats } = row!;
+    return {
+      ...stats,
+      oldestDue: oldest_due ?? undefined,
+      oldestMessage: oldest_message ?? undefined,
+    };
+  }
+
+  async history(id: string, limit: number): Promise<HistoryRecord[]> {
+    const rows = await this.query<HistoryRow>(this.dataSource, this.sql.history, [id, limit]);
+    return rows.map(({ entry }) => toHistoryRecord(entry));
   }
 
   signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
@@ -329,34 +368,6 @@ export class PostgresSagaStore implements SagaStore {
     if (id === undefined || !isUuid(id)) return undefined;
     const [row] = await this.query<StoredSagaRow>(sql, this.sql.loadById, [id]);
     return row && toStoredSaga(row);
-  }
-
-  private async saveEdit(
-    manager: EntityManager,
-    saga: StoredSaga,
-    edit: Extract<Edit, { state: unknown }>,
-    now: number,
-  ): Promise<void> {
-    const dueAt = dueAfter(edit, now);
-    await this.checkpointOn(manager, [
-      {
-        id: saga.id,
-        epoch: saga.epoch,
-        number: saga.checkpoints + 1,
-        state: edit.state,
-        changed: [...edit.state.steps.keys()],
-        step: edit.step,
-        advances: true,
-        cancelSeen: true,
-        release: { dueAt },
-        parent: saga.parent,
-      },
-    ]);
-    const { input = null, version = null } = edit;
-    await this.query(manager, this.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
-    if (saga.lock) await this.query(manager, this.sql.leaveLine, [[saga.id]]);
-    if (dueAt !== undefined) await this.notify(manager, 'due');
-    if (saga.lockedBy !== undefined) await this.notify(manager, `look:${saga.id}`);
   }
 
   private async notify(sql: Sql, payload: string): Promise<void> {

@@ -30,6 +30,7 @@ function startRow(saga: NewSaga, arrivals: readonly NewSaga[]): unknown[] {
     saga.timeout,
     saga.lockKey,
     saga.lockKey === undefined ? undefined : arrivals.indexOf(saga),
+    saga.sla,
   ];
 }
 

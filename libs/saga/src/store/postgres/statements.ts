@@ -6,7 +6,17 @@ import { callSql } from './sql/call.sql.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
 import { claimSql } from './sql/claim.sql.js';
 import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
-import { fenceOffSql, idByCorrelationSql, loadByIdSql, lockSql, requestCancelSql } from './sql/edit.sql.js';
+import {
+  fenceOffSql,
+  idByCorrelationSql,
+  loadByIdSql,
+  lockSql,
+  requestCancelSql,
+  requestPauseSql,
+} from './sql/edit.sql.js';
+import { historySql, operationSql } from './sql/operation.sql.js';
+import { markOverdueSql } from './sql/overdue.sql.js';
+import { statsSql } from './sql/stats.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
 import { unheardSql } from './sql/unheard.sql.js';
@@ -33,6 +43,11 @@ export const statementsOf = (s: string) => ({
   lock: lockSql(s),
   fenceOff: fenceOffSql(s),
   requestCancel: requestCancelSql(s),
+  requestPause: requestPauseSql(s),
+  operation: operationSql(s),
+  history: historySql(s),
+  markOverdue: markOverdueSql(s),
+  stats: statsSql(s),
   checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
   checkpointPublish: `SELECT ${callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)} AS saved`,
   checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,

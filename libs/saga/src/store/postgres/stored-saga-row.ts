@@ -1,5 +1,6 @@
 import type { SagaFailure } from '../../definition/saga-failure.js';
 import type { StoredSaga, StoredSignal } from '../../engine/saga-store.js';
+import { type OperationJson, toStoredOperation } from './stored-operation.js';
 import type { SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
 /** What the columns of stored-saga.sql.ts give. */
@@ -24,6 +25,9 @@ export interface StoredSagaRow {
   losses: number;
   cancel_requested: boolean;
   cancel_reason: string | null;
+  pause_requested: boolean;
+  sla_at: number | null;
+  overdue: boolean;
   lock_key: string | null;
   lock_state: 'arriving' | 'waiting' | 'held' | null;
   parent_id: string | null;
@@ -31,6 +35,7 @@ export interface StoredSagaRow {
   /** Of a saga that is loaded by itself. */
   lock_holder?: string | null;
   slots_taken?: number | null;
+  operations?: OperationJson[] | null;
   due_at: number | null;
   created_at: number;
   updated_at: number;
@@ -94,6 +99,10 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     takeovers: row.takeovers,
     losses: row.losses,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
+    pauseRequested: row.pause_requested || undefined,
+    slaAt: row.sla_at ?? undefined,
+    overdue: row.overdue || undefined,
+    operations: row.operations ? row.operations.map(toStoredOperation) : undefined,
     lock: toLock(row),
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
     signals: row.signals ? row.signals.map(toStoredSignal) : undefined,

@@ -13,6 +13,7 @@ const SAGA_COLUMNS = {
   error: 'text',
   advances: 'boolean',
   cancel_seen: 'boolean',
+  pause_seen: 'boolean',
   released: 'boolean',
   due_at: 'float8',
   terminal: 'boolean',
@@ -87,6 +88,7 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
+      AND (NOT i.pause_requested OR w.pause_seen)
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND NOT w.settled THEN pg_notify('${channel}', 'due') END
   )

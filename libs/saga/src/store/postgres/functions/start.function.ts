@@ -17,6 +17,7 @@ const COLUMNS = {
   timeout: 'float8',
   lock_key: 'text',
   lock_order: 'int',
+  sla: 'float8',
 };
 
 /** Places in line that one call may take. */
@@ -52,7 +53,7 @@ SET plan_cache_mode = force_generic_plan AS $function$
 BEGIN
   RETURN QUERY INSERT INTO ${schema}.instance
     (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-      deadline_at, lock_key, lock_state, lock_place, lock_timeout)
+      deadline_at, lock_key, lock_state, lock_place, lock_timeout, sla_at)
   SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
     CASE WHEN w.leased THEN 1 ELSE 0 END,
     CASE WHEN w.leased THEN $1 END,
@@ -64,7 +65,8 @@ BEGIN
     CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
     CASE WHEN w.lock_key IS NOT NULL
       THEN (SELECT nextval('${schema}.lock_place')) * ${CALL_PLACES} + w.lock_order END,
-    CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END
+    CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
+    CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
   FROM ${source.rows(COLUMNS, 'w', 3)}
   CROSS JOIN LATERAL (SELECT CASE
       WHEN w.leased THEN now() + $2 * interval '1 millisecond'

@@ -60,6 +60,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
         losses smallint NOT NULL DEFAULT 0,
         cancel_requested_at timestamptz,
         cancel_reason text,
+        pause_requested boolean NOT NULL DEFAULT false,
+        sla_at timestamptz,
+        overdue boolean NOT NULL DEFAULT false,
         watched boolean NOT NULL DEFAULT false,
         lock_key text,
         lock_state text,
@@ -104,6 +107,23 @@ export abstract class CreateSagaTables implements MigrationInterface {
       )`);
     await queryRunner.query(`
       CREATE UNIQUE INDEX IF NOT EXISTS signal_message ON ${schema}.signal (saga_id, message_id)`);
+    // What operators did to sagas, or proposed to each other: a row for each call, written with the change itself.
+    await queryRunner.query(`
+      CREATE TABLE IF NOT EXISTS ${schema}.operation (
+        saga_id uuid NOT NULL,
+        number int NOT NULL,
+        id uuid NOT NULL,
+        action text NOT NULL,
+        operator text,
+        reason text,
+        step text,
+        from_status text NOT NULL,
+        revision int NOT NULL,
+        proposed boolean NOT NULL DEFAULT false,
+        new_input boolean NOT NULL DEFAULT false,
+        at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, number)
+      )`);
     // A row for each graph that was deployed. Null as an instance's graph_revision is the newest of its version.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.graph (
@@ -134,9 +154,10 @@ export abstract class CreateSagaTables implements MigrationInterface {
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
         WHERE rank_at IS NOT NULL`);
     // The rest of what has not ended: it waits for somebody. Costs others nothing: a row that a plain saga writes is
-    // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway.
+    // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway. The status is for
+    // those who count them.
     await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_at_rest ON ${schema}.instance (name, version, id)
+      CREATE INDEX IF NOT EXISTS instance_at_rest ON ${schema}.instance (name, version, id) INCLUDE (status)
         WHERE rank_at IS NULL AND finished_at IS NULL`);
     await queryRunner.query(`
       CREATE UNIQUE INDEX IF NOT EXISTS instance_correlation ON ${schema}.instance (correlation_id, name)
@@ -149,6 +170,13 @@ export abstract class CreateSagaTables implements MigrationInterface {
       CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON ${schema}.instance (name, lock_key)
         WHERE lock_state = 'held'`);
     await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_place`);
+    // Sagas with an sla only: those that will be overdue, by when, and those that are.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_sla ON ${schema}.instance (sla_at)
+        WHERE sla_at IS NOT NULL AND NOT overdue AND finished_at IS NULL`);
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_overdue ON ${schema}.instance (id)
+        WHERE overdue AND finished_at IS NULL`);
     // What an operator looks for first; few rows at any time.
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_needs_person ON ${schema}.instance (status, id)
@@ -171,6 +199,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
+    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".operation`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".signal`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);

@@ -1,11 +1,13 @@
 import { isUndone } from '../functions/lock-line.function.js';
+import { recentOperations } from './operation.sql.js';
 import { storedSagaColumns } from './stored-saga.sql.js';
 
 /** One saga by id ($1), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
-  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken
+  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken,
+  ${recentOperations(schema, 'i')} AS operations
 FROM ${schema}.instance i WHERE i.id = $1::uuid`;
 
 /** The id of a saga by name and correlation id; one that was started without has its id for it. */
@@ -23,14 +25,17 @@ SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
  * version. A completed saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
  */
 export const fenceOffSql = (schema: string): string => `
-UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL,
+UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
   input = CASE WHEN $3::boolean THEN $2::json ELSE input END,
   version = coalesce($4::int, version), graph_revision = CASE WHEN $4::int IS NULL THEN graph_revision END,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND ${isUndone('instance')} THEN 'arriving'
     ELSE lock_state END
 WHERE id = $1::uuid`;
 
-/** The first reason stands. */
+/** The first reason stands. Who wants it to turn back does not want it to stand still any more. */
 export const requestCancelSql = (schema: string): string => `
-UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2
+UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2, pause_requested = false
 WHERE id = $1::uuid AND cancel_requested_at IS NULL`;
+
+export const requestPauseSql = (schema: string): string => `
+UPDATE ${schema}.instance SET pause_requested = true WHERE id = $1::uuid`;

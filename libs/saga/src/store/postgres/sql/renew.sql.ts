@@ -13,7 +13,7 @@ WITH w AS (
     rank_at = now() + $4::float8 * interval '1 millisecond'
   FROM w
   WHERE i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $3::text
-  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason
+  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
-SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true`;

@@ -1,0 +1,44 @@
+import type { SagaState } from '../machine/saga-state.js';
+import type { AttemptRunner } from './attempt-runner.js';
+import type { ChildSagas } from './child-sagas.js';
+import type { Clock } from './clock.js';
+import type { EngineLog } from './engine-log.js';
+import type { PermitLead } from './permits.js';
+import type { SagaRun } from './saga-run.js';
+import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
+
+/** What a run needs of its worker. */
+export interface SagaRunPorts {
+  readonly attempts: AttemptRunner;
+  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
+  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  /** Takes times from a rate limit. */
+  readonly reserve: SagaStore['reserve'];
+  /** The same for all runs of a worker. */
+  readonly permits: PermitLead;
+  /** The store's time. */
+  readonly now: () => number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly maxPayloadBytes: number;
+  /** Makes the ids of messages: a UUID. */
+  readonly newId: () => string;
+  /** Milliseconds of a lease. */
+  readonly lease: number;
+  /** Asks whether the lease still is this run's, and extends it. */
+  readonly renew: (run: SagaRun) => Promise<void>;
+  /** What was asked of it that it may not know of; undefined: the lease is lost. */
+  readonly asked: (
+    run: SagaRun,
+  ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
+  readonly children: ChildSagas;
+  /** What a saga was sent and has not taken. */
+  readonly unheard: SagaStore['unheard'];
+  readonly log: EngineLog;
+}
+
+/** How a run ended: at rest, given back until `dueAt`, or taken away. */
+export type RunEnd =
+  | { readonly type: 'settled'; readonly state: SagaState }
+  | { readonly type: 'released'; readonly dueAt: number | undefined }
+  | { readonly type: 'fenced' };

@@ -1,0 +1,52 @@
+import { shown } from '../definition/shown-value.js';
+import type { OperatorCall } from '../engine/operated.js';
+import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
+import { readOptions } from './call-options.js';
+
+/** What every operator's call may say: who does it, why, and to a saga in which state. All of it is kept in the history. */
+export interface OperatorOptions {
+  /** Who does it: 1 to 255 characters. */
+  by?: string;
+  /** Why: at most 4,000 characters. */
+  reason?: string;
+  /**
+   * How the saga was when the operator looked at it: its status, its `revision`, or both. If it is another by now, nothing
+   * happens: so two operators cannot cross. Default: whatever it is.
+   */
+  expects?: SagaStatus | { status?: SagaStatus; revision?: number };
+}
+
+/** In characters. */
+const LONGEST_REASON = 4_000;
+
+/** @throws SagaValidationError naming everything that is wrong at once */
+export function readOperatorOptions(
+  call: string,
+  given: OperatorOptions | undefined,
+): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
+  const { by, reason, expects } = readOptions(`${call}(): options`, given, ['by', 'reason', 'expects']);
+  const expected =
+    typeof expects === 'string' || expects === undefined
+      ? { status: expects }
+      : readOptions(`${call}(): expects`, expects, ['status', 'revision']);
+  const { status, revision }: { status?: SagaStatus; revision?: number } = expected;
+  const problems = [
+    by !== undefined &&
+      !isKey(by) &&
+      `by is ${shown(by)}; say who does it, in 1 to ${LONGEST_KEY} characters`,
+    reason !== undefined &&
+      reason !== '' &&
+      !isKey(reason, LONGEST_REASON) &&
+      `reason has to be a string of ${LONGEST_REASON} characters at most, without NUL or half surrogate pairs`,
+    status !== undefined &&
+      !SAGA_STATUSES.includes(status) &&
+      `expects is ${shown(status)}; give one of ${SAGA_STATUSES.join(', ')}`,
+    revision !== undefined &&
+      !Number.isInteger(revision) &&
+      `expects.revision is ${shown(revision)}; give the revision of the saga that was looked at`,
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
+  return { by, reason, expects: { status, revision } };
+}

@@ -1,0 +1,29 @@
+import type { OperatorAction } from '../engine/operation.js';
+import type { HistoryRecord } from '../engine/saga-store.js';
+import type { SagaStatus } from '../machine/saga-state.js';
+
+/** Something that was done to a saga from outside. */
+export interface HistoryEntry {
+  readonly at: Date;
+  readonly action: OperatorAction | 'signal';
+  readonly by?: string;
+  readonly reason?: string;
+  /** The step that it was about. */
+  readonly step?: string;
+  /** The name of a signal. */
+  readonly signal?: string;
+  /** The saga's status before; undefined for signals. */
+  readonly from?: SagaStatus;
+  /** Nothing was done: others had to agree. */
+  readonly proposed: boolean;
+  /** Of a retry: the saga went on with another input. */
+  readonly newInput: boolean;
+}
+
+export function toHistoryEntry(record: HistoryRecord): HistoryEntry {
+  const at = new Date(record.at);
+  if ('signal' in record)
+    return { at, action: 'signal', signal: record.signal, proposed: false, newInput: false };
+  const { action, by, reason, step, from, proposed, newInput = false } = record;
+  return { at, action, by, reason, step, from, proposed, newInput };
+}

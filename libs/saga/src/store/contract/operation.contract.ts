@@ -1,0 +1,150 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Operation, RECENT_OPERATIONS } from '../../engine/operation.js';
+import type { Edit } from '../../engine/saga-store.js';
+import {
+  checkpointOf,
+  claimed,
+  claimedIds,
+  eventually,
+  held,
+  LEASE_MS,
+  loaded,
+  OTHER_WORKER,
+  started,
+  stateOf,
+  stepOf,
+  storeNow,
+  type StoreSubject,
+  TOLERANCE_MS,
+  WORKER,
+} from './store-subject.contract.js';
+
+export function describeOperations(subject: () => StoreSubject): void {
+  const operationOf = (given: Partial<Operation> = {}): Operation => ({
+    ...{ id: uuidv7(), action: 'retry', from: 'stuck', revision: 3, proposed: false },
+    ...given,
+  });
+  const edit = (id: string, change: Edit) => subject().store.edit({ id }, () => change);
+
+  describe('what operators do', () => {
+    test('is kept with the change, as it was told, and is told with the saga', async () => {
+      const { store } = subject();
+      const { id } = await started(store);
+      const [first, second] = [
+        operationOf({ by: 'ann "a"', reason: "it's\nlate", step: 'ship[3]', newInput: true }),
+        operationOf({ action: 'abort', proposed: true }),
+      ];
+      await edit(id, { state: stateOf('paused'), due: false, step: '', operation: first });
+      const edited = await edit(id, { proposal: true, operation: second });
+      const kept = [first, second].map((operation) => ({ ...operation, at: expect.any(Number) }));
+      expect(edited?.operations).toEqual(kept);
+      expect(edited).toEqual(await loaded(store, id));
+      expect(await store.history(id, 10)).toEqual(kept);
+      const { at } = edited!.operations![0]!;
+      expect(Math.abs((await storeNow(store)) - at)).toBeLessThan(TOLERANCE_MS);
+    });
+
+    test('is nothing of a change that is refused', async () => {
+      const { store } = subject();
+      const { id } = await started(store);
+      await expect(
+        store.edit({ id }, () => {
+          throw new Error('It does not fit');
+        }),
+      ).rejects.toThrow('It does not fit');
+      expect([(await loaded(store, id)).operations, await store.history(id, 10)]).toEqual([undefined, []]);
+    });
+
+    test('changes nothing else, if it is a proposal', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      const edited = await edit(saga.id, { proposal: true, operation: operationOf() });
+      expect(edited).toEqual({ ...saga, operations: expect.any(Array) });
+    });
+
+    test('is told with the saga as far as it is recent, and in its history as far as is asked for', async () => {
+      const { store } = subject();
+      const { id } = await started(store);
+      const all = Array.from({ length: RECENT_OPERATIONS + 2 }, (_, n) => operationOf({ revision: n }));
+      for (const operation of all) await edit(id, { proposal: true, operation });
+      const revisions = (entries: readonly object[]) => entries.map((one) => (one as Operation).revision);
+      expect(revisions((await loaded(store, id)).operations!)).toEqual(revisions(all.slice(2)));
+      expect(revisions(await store.history(id, 3))).toEqual(revisions(all.slice(-3)));
+      expect(revisions(await store.history(id, 100))).toEqual(revisions(all));
+    });
+
+    test('stands in the history in order with the signals that came in between, decisions apart', async () => {
+      const { store, advance } = subject();
+      const { id } = await started(store);
+      const send = (name: string) =>
+        store.signal([{ name, messageId: uuidv7(), payload: '1', target: { id } }]);
+      await send('paid');
+      await advance(1_000);
+      await edit(id, { proposal: true, operation: operationOf() });
+      await send('approval:ship');
+      await advance(1_000);
+      await send('shipped');
+      const history = await store.history(id, 10);
+      expect(history.map((one) => ('signal' in one ? one.signal : one.action))).toEqual([
+        ...['paid', 'retry', 'shipped'],
+      ]);
+      expect((await store.history(id, 2)).map(({ action }) => action)).toEqual(['retry', 'signal']);
+    });
+
+    test('of a saga that is not there is nothing', async () => {
+      expect(await subject().store.history(uuidv7(), 10)).toEqual([]);
+    });
+  });
+
+  describe('a request to stand still', () => {
+    const request: Edit = { requestPause: true };
+
+    test('reaches whoever holds the saga when the lease is renewed, and takes nothing away', async () => {
+      const { store, messages } = subject();
+      const saga = await held(store);
+      const edited = await edit(saga.id, request);
+      expect(edited).toEqual({ ...saga, pauseRequested: true });
+      expect(await store.renew([saga], WORKER)).toMatchObject({ lost: [], paused: [saga.id] });
+      await eventually(() => expect(messages).toContainEqual({ type: 'look', id: saga.id }));
+    });
+
+    test('lets nothing be stored that does not know of it', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      await edit(saga.id, request);
+      const state = stateOf('running', { reserve: stepOf() });
+      expect(await store.checkpoint([checkpointOf(saga, state)])).toEqual(['cancelled']);
+      expect((await loaded(store, saga.id)).state.steps.size).toBe(0);
+      expect(await store.checkpoint([checkpointOf(saga, state, { pauseSeen: true })])).toEqual(['saved']);
+    });
+
+    test('is told to whoever takes over', async () => {
+      const { store, advance } = subject();
+      const saga = await held(store);
+      await edit(saga.id, request);
+      await advance(2 * LEASE_MS);
+      const { sagas } = await claimed(store, saga.name, 1, OTHER_WORKER);
+      expect(sagas).toMatchObject([{ id: saga.id, pauseRequested: true }]);
+    });
+
+    test('is over once the saga was changed by an operator, or is to be cancelled', async () => {
+      const { store } = subject();
+      const [a, b] = [await held(store), await held(store)];
+      await edit(a.id, request);
+      expect((await edit(a.id, { state: stateOf('running'), due: true, step: '' }))?.pauseRequested).toBe(
+        undefined,
+      );
+      await edit(b.id, request);
+      expect((await edit(b.id, { requestCancel: {} }))?.pauseRequested).toBe(undefined);
+    });
+
+    test('leaves a saga that then is paused to nobody', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      await edit(saga.id, request);
+      const paused = stateOf('paused', {}, { stuckIn: 'running' });
+      await store.checkpoint([checkpointOf(saga, paused, { release: {}, pauseSeen: true })]);
+      expect(await claimedIds(store, saga.name)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+import { APPROVAL_PREFIX } from '../../definition/saga-graph.js';
+import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/saga-store.js';
+import type { MemoryRow } from './memory-row.js';
+import { storedCopy } from './stored-copy.js';
+
+/** What operators did to a saga, and what it was sent, in order. */
+export function historyOf({ operations, signals, sentAt }: MemoryRow): HistoryRecord[] {
+  const sent = signals.map(({ name }, n) => ({ action: 'signal' as const, signal: name, at: sentAt[n]! }));
+  const told = sent.filter(({ signal }) => !signal.startsWith(APPROVAL_PREFIX));
+  return storedCopy([...operations, ...told].sort((a, b) => a.at - b.at));
+}
+
+export function toOverdue({ saga, step }: MemoryRow): OverdueSaga {
+  const { id, name, version, correlationId, state, slaAt } = saga;
+  return { id, name, version, correlationId, status: state.status, step, slaAt: slaAt! };
+}
+
+/** @param messages that were published, and that nobody sends */
+export function statsOf(rows: readonly MemoryRow[], messages: number, now: number): StoreStats {
+  const unfinished = rows.filter(({ saga }) => saga.finishedAt === undefined);
+  const due = unfinished.flatMap(({ saga: { dueAt } }) => (dueAt !== undefined && dueAt <= now ? dueAt : []));
+  const counts = new Map<string, StoreStats['sagas'][number]>();
+  for (const { saga } of unfinished) {
+    const { name, version } = saga;
+    const { status } = saga.state;
+    const key = JSON.stringify([name, version, status]);
+    counts.set(key, { name, version, status, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return {
+    now,
+    sagas: [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count),
+    due: due.length,
+    oldestDue: due.length > 0 ? Math.min(...due) : undefined,
+    overdue: unfinished.filter(({ saga }) => saga.overdue).length,
+    ...{ messages, dead: 0, oldestMessage: undefined },
+  };
+}

@@ -1,0 +1,30 @@
+/** More messages than so many are not counted: enough to know that something is wrong. */
+export const MOST_MESSAGES = 100_000;
+
+/**
+ * What there is to do, and what waits. Plan: finished sagas cost nothing. Those that are due or held are read by
+ * instance_due, a row each; those that wait for somebody by instance_at_rest alone, where it is vacuumed: a million of
+ * them take some 0.2 s. The oldest message is the first of each lane (outbox_ready).
+ */
+export const statsSql = (s: string): string => `
+WITH unfinished AS (
+  SELECT name, version, status, count(*)::int AS count, (count(*) FILTER (WHERE due_at <= now()))::int AS due,
+    min(due_at) FILTER (WHERE due_at <= now()) AS oldest
+  FROM ${s}.instance WHERE rank_at IS NOT NULL GROUP BY name, version, status
+  UNION ALL
+  SELECT name, version, status, count(*)::int, 0, NULL
+  FROM ${s}.instance WHERE rank_at IS NULL AND finished_at IS NULL GROUP BY name, version, status
+), messages AS (
+  SELECT min(f.created_at) AS oldest FROM ${s}.outbox_lane l CROSS JOIN LATERAL
+    (SELECT o.created_at FROM ${s}.outbox o WHERE o.lane = l.lane AND NOT o.held ORDER BY o.seq LIMIT 1) f
+)
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
+  coalesce((SELECT json_agg(json_build_object('name', g.name, 'version', g.version, 'status', g.status, 'count', g.count)
+     ORDER BY g.name, g.version, g.status)
+   FROM (SELECT name, version, status, sum(count)::int AS count FROM unfinished GROUP BY name, version, status) g), '[]') AS sagas,
+  (SELECT coalesce(sum(due), 0)::int FROM unfinished) AS due,
+  (SELECT (extract(epoch FROM min(oldest)) * 1000)::float8 FROM unfinished) AS oldest_due,
+  (SELECT count(*)::int FROM ${s}.instance WHERE overdue AND finished_at IS NULL) AS overdue,
+  (SELECT count(*)::int FROM (SELECT 1 FROM ${s}.outbox LIMIT ${MOST_MESSAGES}) o) AS messages,
+  (SELECT count(*)::int FROM (SELECT 1 FROM ${s}.outbox WHERE dead_at IS NOT NULL LIMIT ${MOST_MESSAGES}) d) AS dead,
+  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS oldest_message`;
