@@ -6,6 +6,8 @@ export { SubSaga } from './definition/sub-saga.decorator.js';
 export { RemoteStep } from './definition/remote-step.decorator.js';
 export { StepHandler } from './definition/step-handler.decorator.js';
 export { WaitFor } from './definition/wait-for.decorator.js';
+export { OnSagaEvent } from './definition/on-saga-event.decorator.js';
+export type { ObservedEvent, ObservedEventType } from './definition/observed-event.js';
 export { analyzeSaga } from './definition/build-saga-graph.js';
 export type { SagaFinding } from './definition/saga-finding.js';
 export type {

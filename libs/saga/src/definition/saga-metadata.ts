@@ -7,6 +7,7 @@ import type { AnyNodeOptions, StepHandlerOptions } from './step-options.js';
 const SAGA = Symbol.for('nestjs-durable-saga:saga');
 const STEPS = Symbol.for('nestjs-durable-saga:steps');
 const HANDLERS = Symbol.for('nestjs-durable-saga:handlers');
+const OBSERVERS = Symbol.for('nestjs-durable-saga:observers');
 
 /** Which of the decorators declared a step, and what it was given beside its options. */
 export type NodeMetadata =
@@ -29,6 +30,14 @@ export interface HandlerMetadata {
 
 const STEP: NodeMetadata = { kind: 'step' };
 
+export interface ObserverMetadata {
+  readonly method: string;
+  /** As they were given; checked at start-up. */
+  readonly types: readonly unknown[];
+  /** A class that should be a saga's. Undefined: it observes every saga. */
+  readonly saga?: { readonly given: unknown };
+}
+
 /** The only writer and the only reader of what the decorators leave on a class. */
 export const SagaMetadata = {
   defineSaga(target: object, options: SagaOptions): void {
@@ -43,6 +52,11 @@ export const SagaMetadata = {
   defineHandler(prototype: object, handler: HandlerMetadata): void {
     const own = (Reflect.getOwnMetadata(HANDLERS, prototype) ?? []) as HandlerMetadata[];
     Reflect.defineMetadata(HANDLERS, [...own, handler], prototype);
+  },
+
+  defineObserver(target: object, observer: ObserverMetadata): void {
+    const own = (Reflect.getOwnMetadata(OBSERVERS, target) ?? []) as ObserverMetadata[];
+    Reflect.defineMetadata(OBSERVERS, [...own, observer], target);
   },
 
   /** The options of `@Saga` on this very class; a subclass of a saga is not one by itself. */
@@ -60,6 +74,25 @@ export const SagaMetadata = {
     return byMethod<HandlerMetadata>(HANDLERS, target.prototype);
   },
 
+  /** What the methods of a class observe, each perhaps several things; one declared again observes what it says last. */
+  observersOf(target: { readonly prototype: object }): ObserverMetadata[] {
+    const observers = new Map<string, ObserverMetadata[]>();
+    for (const prototype of chainOf(target.prototype)) {
+      const own = (Reflect.getOwnMetadata(OBSERVERS, prototype) ?? []) as ObserverMetadata[];
+      for (const { method } of own)
+        observers.set(
+          method,
+          own.filter((one) => one.method === method),
+        );
+    }
+    return [...observers.values()].flat();
+  },
+
+  /** Static methods decorated as observers, which is a mistake. */
+  staticObserversOf(target: object): ObserverMetadata[] {
+    return (Reflect.getMetadata(OBSERVERS, target) ?? []) as ObserverMetadata[];
+  },
+
   /** Static methods decorated as handlers, which is a mistake. */
   staticHandlersOf(target: object): HandlerMetadata[] {
     return (Reflect.getMetadata(HANDLERS, target) ?? []) as HandlerMetadata[];
@@ -73,12 +106,17 @@ export const SagaMetadata = {
 
 /** What decorators have left on the methods of a class and of those that it extends. */
 function byMethod<M extends { readonly method: string }>(key: symbol, own: object): M[] {
-  const chain: object[] = [];
-  for (let p: object | null = own; p; p = Object.getPrototypeOf(p) as object | null) chain.unshift(p);
   const methods = new Map<string, M>();
-  for (const prototype of chain) {
+  for (const prototype of chainOf(own)) {
     for (const method of (Reflect.getOwnMetadata(key, prototype) ?? []) as M[])
       methods.set(method.method, method);
   }
   return [...methods.values()];
+}
+
+/** A prototype and those that it extends, the most basic first. */
+function chainOf(own: object): object[] {
+  const chain: object[] = [];
+  for (let p: object | null = own; p; p = Object.getPrototypeOf(p) as object | null) chain.unshift(p);
+  return chain;
 }

@@ -114,7 +114,7 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
 };
 
 /** The steps, or items, that a saga which needs a person stands at: what an operator may retry or skip. */
-export function gaveUp({ state }: StoredSaga, graph: SagaGraph | undefined): string[] {
+export function gaveUp({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
   const resumed = state.stuckIn ?? 'running';
   const failed = [...state.steps]
     .filter(([key, step]) => {

@@ -3,6 +3,7 @@ import { isSettled, type SagaState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
+import type { SagaObservers } from './saga-observers.js';
 import type { Checkpoint, StoredMessage, StoredSaga } from './saga-store.js';
 
 /** What a checkpoint carries beside the state. */
@@ -14,19 +15,32 @@ export interface CheckpointParts {
   readonly messages?: readonly StoredMessage[];
 }
 
-/** Makes the checkpoints of one run: numbers them, and gives each what has come together since the one before. */
+export interface RunCheckpointsPorts {
+  readonly observers: SagaObservers;
+  /** The store's time. */
+  readonly now: () => number;
+}
+
+/**
+ * Makes the checkpoints of one run: numbers them, and gives each what has come together since the one before. Once one
+ * is stored, observers are told.
+ */
 export class RunCheckpoints {
   /** Of the last one. */
   private number: number;
   private readonly elapsed = new Map<string, number>();
+  /** What observers know of. */
+  private told: SagaState;
   private published: { readonly step: string; readonly message: StoredMessage }[] = [];
 
   constructor(
     private readonly saga: StoredSaga,
     private readonly record: RunRecord,
     private readonly children: RunChildren | undefined,
+    private readonly ports: RunCheckpointsPorts,
   ) {
     this.number = saga.checkpoints;
+    this.told = saga.state;
   }
 
   /** An attempt of this step, or item, took so many milliseconds. */
@@ -72,8 +86,11 @@ export class RunCheckpoints {
     };
   }
 
-  saved({ messages }: Checkpoint): void {
+  saved({ messages, state }: Checkpoint): void {
     this.elapsed.clear();
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
+    const before = this.told;
+    this.told = state;
+    this.ports.observers.changed(this.saga, before, state, this.ports.now());
   }
 }

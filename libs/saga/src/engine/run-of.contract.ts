@@ -5,6 +5,7 @@ import { AttemptRunner } from './attempt-runner.js';
 import { systemClock } from './clock.js';
 import type { Invoker } from './invoker.js';
 import { PermitLead } from './permits.js';
+import { SagaObservers } from './saga-observers.js';
 import { SagaRun } from './saga-run.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, StoredSaga } from './saga-store.js';
@@ -26,16 +27,18 @@ export const SAGA: StoredSaga = {
   stepTimes: new Map(),
 };
 
-/** Its lease is new, and long. */
-export const CHANCE = {
-  ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
-  permits: new PermitLead(),
-};
 export const log = {
   debug: () => undefined,
   log: () => undefined,
   warn: () => undefined,
   error: () => undefined,
+};
+
+/** Its lease is new, and long, and nobody observes. */
+export const CHANCE = {
+  ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
+  permits: new PermitLead(),
+  observers: new SagaObservers(log),
 };
 
 export const runOf = (...[saga, graph, invoke, ports]: SagaRunArguments) =>

@@ -7,6 +7,7 @@ import type { EngineLog } from './engine-log.js';
 import { GroupWriter } from './group-writer.js';
 import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
+import { OverdueWatch } from './overdue-watch.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
 import {
   type Checkpoint,
@@ -28,6 +29,7 @@ import {
 } from './saga-store.js';
 import { INITIAL } from '../machine/saga-state.js';
 import type { SagaDefinitions } from './saga-definitions.js';
+import { SagaObservers } from './saga-observers.js';
 import { type Revised, SagaBindings, UnreadGraph } from './saga-bindings.js';
 import { StoreClock } from './store-clock.js';
 import type { Wakeup, WakeupMessage } from './wakeup.js';
@@ -54,6 +56,8 @@ export interface EngineOptions {
   readonly random?: () => number;
   /** Makes the ids of sub-sagas and messages; default: UUIDv7. */
   readonly newId?: () => string;
+  /** Default: none. */
+  readonly observers?: SagaObservers;
 }
 
 type Addressed = SentSignal & { readonly target: StoreTarget };
@@ -71,6 +75,8 @@ const CALL_PATIENCE = 30_000;
  */
 export class SagaEngine {
   readonly waiters: OutcomeWaiters;
+  /** Told what happens to sagas in this process, by its worker and by operators. */
+  readonly observers: SagaObservers;
   private readonly clock: Clock;
   private readonly storeClock: StoreClock;
   private readonly starts: GroupWriter<NewSaga, StartResult>;
@@ -80,6 +86,7 @@ export class SagaEngine {
   private readonly signals: GroupWriter<Addressed, SignalResult>;
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
+  private readonly overdue: OverdueWatch;
   private ticks = 0;
   private outage = false;
 
@@ -95,7 +102,13 @@ export class SagaEngine {
     readonly bindings = new SagaBindings(sagas, async () => []),
   ) {
     this.lease = { worker: options.workerId, duration: options.lease };
-    const { clock = systemClock, random = Math.random, newId = uuidv7 } = options;
+    const {
+      clock = systemClock,
+      random = Math.random,
+      newId = uuidv7,
+      observers = new SagaObservers(log),
+    } = options;
+    this.observers = observers;
     this.clock = clock;
     this.storeClock = new StoreClock(clock);
     const shared = {
@@ -135,6 +148,12 @@ export class SagaEngine {
       patience: options.worker ? WATCH_PATIENCE : 0,
       clock,
     });
+    // Who runs them tells of them.
+    const withSla = options.worker ? sagas.filter(({ graph }) => graph.sla !== undefined) : [];
+    this.overdue = new OverdueWatch([...new Set(withSla.map(({ graph }) => graph.name))], {
+      ...{ store, observers: this.observers, log },
+      now: () => this.storeClock.now(),
+    });
     this.worker =
       options.worker &&
       new Worker(sagas, { ...options, ...options.worker }, this.lease, {
@@ -145,6 +164,7 @@ export class SagaEngine {
         newId,
         log,
         bindings,
+        observers,
         load: (claimed) => this.persistently(() => bindings.load(claimed)),
         checkpoint: (checkpoint) => this.checkpoint(checkpoint),
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
@@ -227,10 +247,18 @@ export class SagaEngine {
     target: StoreTarget,
     change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    const edited = (saga: StoredSaga, now: number) => change(saga, this.bindings.of(saga)?.graph, now);
+    let told: (() => void) | undefined;
+    const edited = (saga: StoredSaga, now: number) => {
+      const edit = change(saga, this.bindings.of(saga)?.graph, now);
+      const after = edit && 'state' in edit ? edit.state : saga.state;
+      told = () => this.observers.changed(saga, saga.state, after, now);
+      return edit;
+    };
     for (;;) {
       try {
-        return await this.persistently(() => this.store.edit(target, edited));
+        const saga = await this.persistently(() => this.store.edit(target, edited));
+        told?.();
+        return saga;
       } catch (error) {
         if (!(error instanceof UnreadGraph)) throw error;
         await this.graphOf(error.saga);
@@ -269,6 +297,7 @@ export class SagaEngine {
 
   async stop(): Promise<void> {
     this.worker?.close();
+    await this.overdue.stop();
     // What is being stored with a lease comes to the worker yet, to be given back.
     await Promise.all([this.starts.close(), this.signals.close()]);
     await this.worker?.drain();
@@ -290,6 +319,7 @@ export class SagaEngine {
   private lookAround(): void {
     this.worker?.claimSoon();
     if (this.waiters.waitsForOthers) this.waiters.poll();
+    this.overdue.look();
   }
 
   private hear(message: WakeupMessage): void {

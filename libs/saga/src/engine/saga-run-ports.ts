@@ -4,11 +4,12 @@ import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { PermitLead } from './permits.js';
+import type { RunCheckpointsPorts } from './run-checkpoints.js';
 import type { SagaRun } from './saga-run.js';
 import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 
 /** What a run needs of its worker. */
-export interface SagaRunPorts {
+export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly attempts: AttemptRunner;
   readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
@@ -16,8 +17,6 @@ export interface SagaRunPorts {
   readonly reserve: SagaStore['reserve'];
   /** The same for all runs of a worker. */
   readonly permits: PermitLead;
-  /** The store's time. */
-  readonly now: () => number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly maxPayloadBytes: number;

@@ -79,7 +79,7 @@ export class SagaRun implements TransactionHost {
     const now = signals ? () => signals.knownTime(this.state) : ports.now;
     this.record = new RunRecord(graph, saga.state, now);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
-    this.checkpoints = new RunCheckpoints(saga, this.record, this.children);
+    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports);
   }
 
   get id(): string {

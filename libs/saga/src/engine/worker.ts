@@ -10,6 +10,7 @@ import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
 import { PermitLead } from './permits.js';
+import type { SagaObservers } from './saga-observers.js';
 import { SagaRun } from './saga-run.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
@@ -40,6 +41,7 @@ export interface WorkerPorts {
   readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
   readonly unheard: SagaStore['unheard'];
+  readonly observers: SagaObservers;
   readonly onSettled: (saga: SettledSaga) => void;
   /** The saga does not run here any more, and is not settled. */
   readonly onLeft: (id: string) => void;
@@ -269,6 +271,7 @@ export class Worker {
 
   private run(saga: StoredSaga, leasedAt: number): void {
     const bound = this.ports.bindings.of(saga)!;
+    if (isUntouched(saga)) this.ports.observers.started(saga, this.ports.storeClock.now());
     const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
     run.begin(this.before(saga, bound.graph));
     if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
@@ -344,4 +347,9 @@ export class Worker {
     await Promise.race([Promise.all([...this.ended]), over]);
     this.ports.clock.cancel(timer);
   }
+}
+
+/** No worker has begun with it, as far as is recorded. */
+function isUntouched({ state, checkpoints, takeovers }: StoredSaga): boolean {
+  return checkpoints === 0 && takeovers === 0 && state.status === 'running' && state.steps.size === 0;
 }

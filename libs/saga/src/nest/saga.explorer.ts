@@ -9,9 +9,10 @@ import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { handlerInvoker } from '../engine/handler-calls.js';
+import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
-type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+type Method = (context: object, payload?: unknown) => unknown;
 
 /** A class that an application provides. */
 interface Provided {
@@ -77,50 +78,29 @@ function sagaOf({ metatype }: Wrapper): Type | undefined {
   return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
 }
 
-/** The class as it is declared, or as a factory has made it. */
-function withHandlers({ metatype, instance }: Wrapper): Type | undefined {
-  return [metatype, madeBy(instance)]
-    .filter(isClass)
-    .find(
-      (type) => SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0,
-    );
-}
-
-function madeBy(instance: unknown): unknown {
-  if (typeof instance !== 'object' || instance === null) return undefined;
-  return (Object.getPrototypeOf(instance) as object | null)?.constructor;
-}
-
-function isClass(type: unknown): type is Type {
-  return typeof type === 'function' && 'prototype' in type;
+function withHandlers(wrapper: Wrapper): Type | undefined {
+  return classThat(
+    (type) => SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0,
+    wrapper,
+  );
 }
 
 function saga({ type, wrapper }: Provided, defaults: DefaultPolicies): RegisteredSaga {
   const graph = buildSagaGraph(type, defaults);
-  const instance = instanceOf(wrapper, type, 'steps');
+  const instance = instanceOf<Method>(wrapper, type, 'steps');
   const methods = new Set(methodsOf(type).plain);
   return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
 }
 
 function handlersOf({ type, wrapper, module }: Provided, defaults: DefaultPolicies): RegisteredHandler[] {
   const graphs = buildHandlerGraphs(type, defaults);
-  const instance = instanceOf(wrapper, type, 'step handlers');
+  const instance = instanceOf<Method>(wrapper, type, 'step handlers');
   const methods = new Set(methodsOf(type).plain);
   return graphs.map(({ graph, method }) => {
     const handler = handlerOf(graph.name)!;
     const invoke = handlerInvoker(handler, method, (name, context) => instance[name]!(context));
     return { type, graph, methods, invoke, where: `${type.name}.${method} (${module})` };
   });
-}
-
-function instanceOf(wrapper: Wrapper, type: Type, what: string) {
-  if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
-    throw new SagaDefinitionError(
-      `${type.name} is request-scoped or transient, itself or through a dependency, but its ${what} run long after any ` +
-        `request. Use the default scope, and pass what the request knows in the saga's input.`,
-    );
-  }
-  return wrapper.instance as Record<string, (context: object, payload?: unknown) => unknown>;
 }
 
 function duplicates(sagas: readonly RegisteredSaga[]): string[] {

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { ObserverExplorer } from './observer.explorer.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
@@ -13,7 +14,7 @@ import { SagaService } from './saga.service.js';
  */
 @Module({
   imports: [DiscoveryModule],
-  providers: [SagaExplorer, SagaPoller, SagaRuntime, SagaService],
+  providers: [SagaExplorer, ObserverExplorer, SagaPoller, SagaRuntime, SagaService],
   exports: [SagaService],
 })
 export class SagaModule extends ConfigurableModuleClass {

@@ -83,6 +83,10 @@ export class SagaRegistry implements SagaDefinitions {
       .reduce((a, b) => (b.version > a.version ? b : a));
   }
 
+  has(type: Type): boolean {
+    return this.byType.has(type);
+  }
+
   ofType(type: Type): RegisteredSaga {
     const saga = this.byType.get(type);
     if (saga) return saga;

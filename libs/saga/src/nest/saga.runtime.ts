@@ -13,6 +13,7 @@ import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
 import type { GraphStore } from '../engine/graph-store.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaObservers } from '../engine/saga-observers.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
@@ -22,6 +23,7 @@ import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { applicationDataSource } from './application-data-source.js';
+import { ObserverExplorer } from './observer.explorer.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
@@ -60,6 +62,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   constructor(
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
     private readonly explorer: SagaExplorer,
+    private readonly observerExplorer: ObserverExplorer,
     private readonly poller: SagaPoller,
     private readonly moduleRef: ModuleRef,
   ) {
@@ -99,6 +102,9 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   private async setUp(): Promise<Running> {
     const { options } = this;
     const registry = this.explorer.explore(options);
+    const observers = new SagaObservers(this.log);
+    for (const observer of this.observerExplorer.explore(registry, this.log))
+      observers.add((event) => observer.observe(event));
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
     const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
@@ -118,7 +124,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       wakeup,
       runnable,
       registry,
-      { ...options, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
+      { ...options, observers, workerId: `${hostname()}:${process.pid}:${uuid().slice(0, 8)}` },
       this.log,
       new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
