@@ -1,3 +1,4 @@
+import { CODEC_MUTANTS } from './codec.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
@@ -13,4 +14,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
   ...WAIT_MUTANTS,
+  ...CODEC_MUTANTS,
 ];

@@ -66,6 +66,10 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.claim(request), { mayBeLate: true });
   }
 
+  giveBack(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease, delay: number) {
+    return this.send(() => this.world.database.memory.giveBack(leases, lease, delay), { mayBeLate: true });
+  }
+
   renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
     return this.send(() => this.world.database.renew(leases, lease), { mayBeLate: true });
   }

@@ -70,6 +70,8 @@ export type { Decision, SignalOptions } from './nest/signals.js';
 export type { StartOptions } from './nest/start-options.js';
 export { messagingMigrations, sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
 export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';
+export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';
+export { AesGcmCodec, type AesGcmCodecOptions } from './store/coded/aes-gcm-codec.js';
 export { describeSaga } from './definition/describe-saga.js';
 export type {
   EdgeDescription,

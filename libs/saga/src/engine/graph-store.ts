@@ -19,7 +19,7 @@ export interface StoredGraph extends SagaVersion {
   readonly graph: GraphRecord;
 }
 
-/** An instance that has not ended: where it stands, without what its steps were given and gave. */
+/** An instance that has not ended: where it stands, without what its steps were given and gave; errors and reasons as stored. */
 export type UnfinishedSaga = Pick<
   StoredSaga,
   'id' | 'name' | 'version' | 'graphRevision' | 'state' | 'lockedBy' | 'cancelRequested'

@@ -82,7 +82,11 @@ export class OutcomeWaiters {
   }
 
   close(error: Error): void {
-    for (const waiters of [...this.waiters.values()]) for (const waiter of [...waiters]) waiter.reject(error);
+    for (const id of [...this.waiters.keys()]) this.reject(id, error);
+  }
+
+  private reject(id: string, error: Error): void {
+    for (const waiter of [...(this.waiters.get(id) ?? [])]) waiter.reject(error);
   }
 
   private look(ids: string[]): void {
@@ -96,7 +100,10 @@ export class OutcomeWaiters {
   private async lookNow(): Promise<void> {
     for (let ids = this.takeUnwatched(); ids.length > 0; ids = this.takeUnwatched()) {
       try {
-        for (const saga of await this.options.store.watch(ids)) this.settled(saga);
+        for (const saga of await this.options.store.watch(ids)) {
+          if ('unreadable' in saga) this.reject(saga.id, saga.unreadable);
+          else this.settled(saga);
+        }
       } catch {
         break;
       }

@@ -1,3 +1,4 @@
+import { SagaCodecError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { awaitsChild, type SagaState, stepState } from '../machine/saga-state.js';
 import type { AttemptRunner } from './attempt-runner.js';
@@ -11,6 +12,9 @@ export interface RunChildrenPorts {
   readonly children: ChildSagas;
   readonly now: () => number;
 }
+
+/** What a step has waited for cannot be read here, and nothing was begun: others may be able to. */
+export class UnreadableChild extends Error {}
 
 /** The sub-saga steps of one run: what is made and asked for them, and which sagas its checkpoints start. */
 export class RunChildren {
@@ -48,6 +52,16 @@ export class RunChildren {
     if (state.status === 'paused') return [];
     const awaited = awaitedBy(state);
     return awaited.length > 0 ? this.ports.children.ended(awaited) : [];
+  }
+
+  /** The same, before anything is begun. */
+  async heardFirst(state: SagaState): Promise<SagaEvent[]> {
+    try {
+      return await this.heard(state);
+    } catch (error) {
+      if (!(error instanceof SagaCodecError)) throw error;
+      throw new UnreadableChild(`${error.message} The saga is given back`, { cause: error });
+    }
   }
 
   private async start(attempt: StepAttempt): Promise<SagaEvent> {

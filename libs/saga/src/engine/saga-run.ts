@@ -1,6 +1,6 @@
 import { type SagaGraph, startsSaga } from '../definition/saga-graph.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
-import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { SagaCodecError, SagaUnavailableError } from '../errors/saga-errors.js';
 import type { Action, Decision } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { relationsOf } from '../machine/graph-relations.js';
@@ -178,7 +178,7 @@ export class SagaRun implements TransactionHost {
   }
 
   async advance(): Promise<RunEnd> {
-    if (this.children) for (const event of await this.children.heard(this.state)) this.apply(event);
+    if (this.children) for (const event of await this.children.heardFirst(this.state)) this.apply(event);
     for (;;) {
       if (this.fenced) return { type: 'fenced' };
       if (await this.lookedInTime()) continue;
@@ -473,7 +473,8 @@ export class SagaRun implements TransactionHost {
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
     // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
     const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
-    if (fresh.length === 0 || isUnknown) {
+    // Keys that are missing are nothing that the steps have done.
+    if (fresh.length === 0 || isUnknown || error instanceof SagaCodecError) {
       this.fence();
       return 'fenced';
     }

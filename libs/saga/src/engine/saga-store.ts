@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { SagaCodecError } from '../errors/saga-errors.js';
 import type { Operation, StoredOperation } from './operation.js';
 import type { OutgoingMessage } from './outgoing-message.js';
 import { isTerminal, type SagaState, type SagaStatus } from '../machine/saga-state.js';
@@ -60,6 +61,14 @@ export interface ExistingSaga {
   readonly name: string;
   readonly correlationId?: string;
   readonly input?: string;
+  /** The input cannot be read here. */
+  readonly unreadable?: SagaCodecError;
+}
+
+/** A saga of which something cannot be read here. */
+export interface UnreadableSaga {
+  readonly id: string;
+  readonly unreadable: SagaCodecError;
 }
 
 /** A saga as it is stored. Times are milliseconds since the epoch, by the database's clock. */
@@ -365,6 +374,15 @@ export interface SagaStore {
     leases: readonly { readonly id: string; readonly epoch: number }[],
     lease: Lease,
   ): Promise<RenewResult>;
+  /**
+   * Gives leases back under which nothing was begun, as if they had not been taken: due again after so many
+   * milliseconds. What a takeover counted stays counted. One that is another's by now is left alone.
+   */
+  giveBack(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    lease: Lease,
+    delay: number,
+  ): Promise<void>;
   /** Takes the earliest times that keep the limit for so many attempts: nobody else will be given them. */
   reserve(limit: RateLimit, attempts: number): Promise<Reservation>;
   load(target: StoreTarget): Promise<StoredSaga | undefined>;
@@ -389,7 +407,7 @@ export interface SagaStore {
   /** Those of these sagas that are terminal. */
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
-  watch(ids: readonly string[]): Promise<StoredSaga[]>;
+  watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
   isTransient(error: unknown): boolean;
 }
 

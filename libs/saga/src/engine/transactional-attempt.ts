@@ -1,3 +1,4 @@
+import { SagaCodecError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { type SagaState, stepState } from '../machine/saga-state.js';
 import { type Clock, sleep } from './clock.js';
@@ -80,6 +81,8 @@ export async function attemptInTransaction(
       const transient = failure ? isTransientFailure(failure, store) : store.isTransient(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
+      // What it came to could not be encoded: that is no failure of the step.
+      if (staged && error instanceof SagaCodecError) throw error;
       if (failure) inMethod += 1;
       if (!transient || inMethod > RETRIES || attempt.abortedBy) {
         return failure ?? attempts.failed(attempt, error);

@@ -11,6 +11,7 @@ import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
 import { PermitLead } from './permits.js';
 import type { SagaObservers } from './saga-observers.js';
+import { UnreadableChild } from './run-children.js';
 import { SagaRun } from './saga-run.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
@@ -289,6 +290,7 @@ export class Worker {
           `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
           (error as Error).stack,
         );
+        if (error instanceof UnreadableChild) this.giveBack(run);
         this.ports.onLeft(run.id);
       })
       .finally(() => {
@@ -339,6 +341,11 @@ export class Worker {
     else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
     this.ports.onLeft(run.id);
+  }
+
+  /** For a process that can read what this one cannot; if it fails, the lease runs out. */
+  private giveBack(run: SagaRun): void {
+    void this.ports.store.giveBack([run], this.lease, this.lease.duration).catch(() => undefined);
   }
 
   private async endedWithin(timeout: number): Promise<void> {

@@ -83,6 +83,25 @@ export class SagaPayloadError extends SagaError {
   }
 }
 
+/**
+ * The module's codec cannot decode something that a saga was given or gave, or cannot encode it: the message names the
+ * saga and, where the codec tells it, the key. Nothing is lost: a process that has the key goes on with the saga.
+ */
+export class SagaCodecError extends SagaError {
+  readonly code = 'SAGA_CODEC';
+
+  constructor(
+    message: string,
+    /** Undefined: of a message, or of a signal that no step has taken. */
+    readonly sagaId?: string,
+    /** The `keyId` of what the codec threw. */
+    readonly keyId?: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
 /** The input, or an argument of a call, is not valid. */
 export class SagaValidationError extends SagaError {
   readonly code = 'SAGA_VALIDATION';

@@ -4,6 +4,8 @@ import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/retry-
 import { shown } from '../definition/shown-value.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { serializeError } from '../engine/serialize-error.js';
+import { codecFlaw } from '../nest/codec-flaw.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 import type { MessageTransport } from './message-transport.js';
@@ -29,6 +31,11 @@ export interface SagaMessagingModuleOptions {
   inbox?: InboxOptions;
   /** Largest payload as JSON, in bytes; default 1 MiB. A clear error above it. */
   maxPayloadBytes?: number;
+  /**
+   * Encodes the payloads of messages while they are in the outbox; they are sent as they were published. Default:
+   * SagaModule's, so give it there if there is one.
+   */
+  codec?: PayloadCodec;
 }
 
 export interface RelayOptions {
@@ -64,6 +71,7 @@ export interface ResolvedMessagingOptions {
   readonly schema: string;
   readonly migrate: boolean;
   readonly maxPayloadBytes: number;
+  readonly codec?: PayloadCodec;
   /** Undefined: this process sends nothing. */
   readonly relay?: ResolvedRelayOptions;
   readonly outboxRetention?: number;
@@ -83,7 +91,7 @@ export interface ResolvedRelayOptions {
 
 const OPTIONS = [
   ...(['dataSource', 'schema', 'migrate', 'transport', 'client'] as const),
-  ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes'] as const),
+  ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes', 'codec'] as const),
 ] satisfies (keyof SagaMessagingModuleOptions)[];
 const RELAY_OPTIONS = [
   ...(['batch', 'concurrency', 'lease', 'pollInterval'] as const),
@@ -128,11 +136,14 @@ function readMessagingOptions(options: SagaMessagingModuleOptions, report: Repor
       'outbox.retention is given, but the relay deletes what it sent',
       'leave it out, or give relay: false',
     );
+  const wrongCodec = codecFlaw(options.codec);
+  if (wrongCodec) report(...wrongCodec);
   return {
     dataSource,
     schema,
     migrate: reader.flag(options.migrate, 'migrate', true),
     maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),
+    codec: options.codec,
     relay: readRelayOptions(options, reader, report),
     outboxRetention:
       outbox.retention === undefined ? undefined : atLeast(outbox.retention, 'outbox.retention', 1, report),

@@ -6,19 +6,25 @@ import {
   type OnApplicationBootstrap,
   type BeforeApplicationShutdown,
   type OnModuleInit,
+  Optional,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
+import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { applicationDataSource } from '../nest/application-data-source.js';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { Coder } from '../store/coded/coder.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, MESSAGING_NEEDS, migrate } from '../store/postgres/migrate.js';
 import { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
 import { PostgresInbox } from '../store/postgres/postgres-inbox.js';
-import { PostgresOutbox } from '../store/postgres/postgres-outbox.js';
+import type { PostgresOutbox } from '../store/postgres/postgres-outbox.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import { CodedOutbox, decodingTransport } from './coded-outbox.js';
 import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
 import {
   type ResolvedMessagingOptions,
@@ -58,6 +64,7 @@ export interface Messaging {
 export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly log = new Logger('SagaMessagingModule');
   private readonly options: ResolvedMessagingOptions;
+  private readonly coder: Coder;
   private set: Promise<Messaging> | undefined;
   private polls = 0;
 
@@ -65,8 +72,10 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions | undefined,
     @Inject(SagaPoller) private readonly poller: SagaPoller,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+    @Optional() @Inject(SAGA_CODEC) sagaCodec: PayloadCodec | null | undefined,
   ) {
     this.options = withMessagingDefaults(options ?? {});
+    this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
   }
 
   async onModuleInit(): Promise<void> {
@@ -124,14 +133,20 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
       migrations: messagingMigrations,
     });
     await (options.migrate ? migrate : checkMigrated)(dataSource, schema, MESSAGING_NEEDS);
-    const outbox = new PostgresOutbox(dataSource, schema);
+    const outbox = new CodedOutbox(dataSource, schema, this.coder);
     const inbox = new PostgresInbox(dataSource, schema);
     const channel = wakeupChannel(schema);
     const notify = (name: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [name, payload]);
     const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
     const relay =
-      options.relay && new Relay(outbox, options.relay.transport, { ...options.relay, name }, log);
+      options.relay &&
+      new Relay(
+        outbox,
+        decodingTransport(options.relay.transport, this.coder),
+        { ...options.relay, name },
+        log,
+      );
     return {
       ...{ options, outbox, inbox, relay },
       retention: new Retention(outbox, inbox, options, this.poller, log),
@@ -139,4 +154,12 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
       announce: () => outbox.announce(channel),
     };
   }
+}
+
+/** Messages of sagas and messages of transactions are in one outbox. */
+function oneCodec(own: PayloadCodec | undefined, sagas: PayloadCodec | undefined): PayloadCodec | undefined {
+  if (own === undefined || sagas === undefined || own === sagas) return own ?? sagas;
+  throw new SagaConfigurationError(
+    "SagaMessagingModule.forRoot: codec is another one than that of SagaModule; leave it out, then SagaModule's is used.",
+  );
 }

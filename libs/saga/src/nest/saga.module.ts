@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ObserverExplorer } from './observer.explorer.js';
+import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
@@ -14,8 +15,8 @@ import { SagaService } from './saga.service.js';
  */
 @Module({
   imports: [DiscoveryModule],
-  providers: [SagaExplorer, ObserverExplorer, SagaPoller, SagaRuntime, SagaService],
-  exports: [SagaService],
+  providers: [SagaExplorer, ObserverExplorer, SagaPoller, SagaRuntime, SagaService, sagaCodecProvider],
+  exports: [SagaService, SAGA_CODEC],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /** Works without options: see SagaModuleOptions for the defaults. */

@@ -6,6 +6,8 @@ import { shown } from '../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
 import type { OperatorAction } from '../engine/operation.js';
 import { serializeError } from '../engine/serialize-error.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { codecFlaw } from './codec-flaw.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 
 export interface SagaModuleOptions {
@@ -34,6 +36,12 @@ export interface SagaModuleOptions {
   approvals?: { abort?: number; undo?: number; skip?: number };
   /** Largest input or result as JSON, in bytes; default 1 MiB. A clear error above it. */
   maxPayloadBytes?: number;
+  /**
+   * Encodes, in the database, what sagas are given and give: inputs, results, errors, signals, approvals, reasons, and
+   * the payloads of messages. Default: none, it is stored as JSON. What was stored before stays readable. The same for
+   * all processes over the database: see docs/encryption.md, and AesGcmCodec.
+   */
+  codec?: PayloadCodec;
 }
 
 export interface SagaWorkerOptions {
@@ -69,6 +77,7 @@ export interface ResolvedSagaOptions {
   readonly compensationRetry?: RetryPolicy;
   readonly approvals: { readonly [Action in OperatorAction]?: number };
   readonly maxPayloadBytes: number;
+  readonly codec?: PayloadCodec;
 }
 
 const OPTIONS: readonly string[] = [
@@ -81,6 +90,7 @@ const OPTIONS: readonly string[] = [
   'compensationRetry',
   'approvals',
   'maxPayloadBytes',
+  'codec',
 ] satisfies (keyof SagaModuleOptions)[];
 const WORKER_OPTIONS: readonly string[] = [
   'concurrency',
@@ -151,6 +161,8 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
   const { schema = DEFAULT_SCHEMA } = options;
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) problems.push(flaw);
+  const wrongCodec = codecFlaw(options.codec);
+  if (wrongCodec) problems.push(wrongCodec.join('; '));
   const onDrift = options.onDrift ?? 'error';
   if (onDrift !== 'error' && onDrift !== 'warn')
     problems.push(`onDrift is ${shown(onDrift)}; give 'error' or 'warn'`);
@@ -183,6 +195,7 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
     compensationRetry: options.compensationRetry,
     approvals: readApprovals(options.approvals ?? {}, whole, problems),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
+    codec: options.codec,
   };
   return problems.length > 0 ? problems : resolved;
 }

@@ -15,6 +15,7 @@ import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaObservers } from '../engine/saga-observers.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
+import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
@@ -120,7 +121,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const channel = wakeupChannel(options.schema);
     const wakeup = new ListenWakeup(poolOf(application), channel, notify, this.log, patience);
     const engine = new SagaEngine(
-      new PostgresSagaStore(dataSource, options.schema, application),
+      new CodedSagaStore(new PostgresSagaStore(dataSource, options.schema, application), options.codec),
       wakeup,
       runnable,
       registry,

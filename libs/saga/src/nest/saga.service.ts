@@ -86,6 +86,7 @@ export class SagaService {
    * @throws SagaPayloadError when JSON cannot carry the input, naming the path in it
    * @throws SagaValidationError for wrong options, or when the saga's lockKey gives no key
    * @throws SagaConflictError when the id or correlation id is that of a saga with another input
+   * @throws SagaCodecError when the codec cannot encode the input, or decode that of the saga that is there
    * @throws SagaUnavailableError when the database could not be reached for 30 s
    */
   async start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>> {
@@ -101,7 +102,10 @@ export class SagaService {
     return this.handle(result.created ? start.id : result.existing.id, result.created, running);
   }
 
-  /** @throws SagaNotFoundError */
+  /**
+   * @throws SagaNotFoundError
+   * @throws SagaCodecError when this process cannot decode what is stored of it
+   */
   async get(target: SagaTarget): Promise<SagaSnapshot> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
@@ -400,6 +404,7 @@ export class SagaService {
 }
 
 function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void {
+  if (existing.unreadable) throw existing.unreadable;
   const difference =
     existing.name !== start.name
       ? `it is a '${existing.name}'`

@@ -243,6 +243,40 @@ export function describeClaims(subject: () => StoreSubject): void {
     });
   });
 
+  describe('a lease that is given back', () => {
+    test("is nobody's, and its saga is due after the time that was said", async () => {
+      const { store, advance } = subject();
+      const { name } = await started(store, { priority: 3 });
+      const [saga] = (await claimed(store, name)).sagas;
+      await store.giveBack([saga!], WORKER, 60_000);
+      const given = await loaded(store, saga!.id);
+      expect(given).toMatchObject({ lockedBy: undefined, epoch: 1, takeovers: 0, checkpoints: 0 });
+      expect(Math.abs(given.dueAt! - (await claimed(store, name)).now - 60_000)).toBeLessThan(TOLERANCE_MS);
+      expect(await claimedIds(store, name)).toEqual([]);
+      await advance(60_000);
+      expect((await claimed(store, name, 1, OTHER_WORKER)).sagas).toMatchObject([
+        { takeovers: 0, losses: 0 },
+      ]);
+    });
+
+    test('leaves what a takeover counted', async () => {
+      const { store, advance } = subject();
+      const { name } = await held(store);
+      await advance(LEASE_MS);
+      const [saga] = (await claimed(store, name)).sagas;
+      await store.giveBack([saga!], WORKER, 0);
+      expect((await claimed(store, name)).sagas).toMatchObject([{ takeovers: 1, losses: 1 }]);
+    });
+
+    test('has to be the one that was taken: of others nothing changes', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      await store.giveBack([saga], OTHER_WORKER, 0);
+      await store.giveBack([{ ...saga, epoch: saga.epoch + 1 }], WORKER, 0);
+      expect(await loaded(store, saga.id)).toEqual(saga);
+    });
+  });
+
   describe('a lease', () => {
     test('that is renewed lasts from then on', async () => {
       const { store, advance } = subject();

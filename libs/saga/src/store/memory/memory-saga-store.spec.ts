@@ -1,28 +1,10 @@
 import type { EntityManager } from 'typeorm';
-import type { WakeupMessage } from '../../engine/wakeup.js';
 import { checkpointOf, held, newSaga, stateOf, WORKER } from '../contract/store-subject.contract.js';
 import { describeSagaStore } from '../saga-store.contract.js';
 import { MemorySagaStore } from './memory-saga-store.js';
-import { MemoryWakeupHub } from './memory-wakeup.js';
+import { memorySubject } from './memory-subject.contract.js';
 
-describeSagaStore('MemorySagaStore', async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const hub = new MemoryWakeupHub();
-  const messages: WakeupMessage[] = [];
-  const listener = hub.wakeup();
-  await listener.start((message) => messages.push(message));
-  const store = new MemorySagaStore({ now: () => now, wakeup: hub.wakeup() });
-  return {
-    store,
-    graphs: store.graphs,
-    messages,
-    outbox: async () => store.outbox,
-    advance: async (ms) => {
-      now += ms;
-    },
-    close: () => listener.stop(),
-  };
-});
+describeSagaStore('MemorySagaStore', () => memorySubject());
 
 describe('MemorySagaStore in a test', () => {
   test('goes by the time of day if it is given no clock', async () => {

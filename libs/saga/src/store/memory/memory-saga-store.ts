@@ -153,6 +153,19 @@ export class MemorySagaStore implements SagaStore {
     return { sagas: taken.map(toStoredSaga), now, nextDueAt: next === Infinity ? undefined : next };
   }
 
+  async giveBack(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    { worker }: Lease,
+    delay: number,
+  ): Promise<void> {
+    for (const { id, epoch } of leases) {
+      const saga = this.rows.get(id)?.saga;
+      if (saga?.epoch !== epoch || saga.lockedBy !== worker) continue;
+      saga.lockedBy = undefined;
+      saga.dueAt = this.now() + delay;
+    }
+  }
+
   async renew(
     leases: readonly { readonly id: string; readonly epoch: number }[],
     lease: Lease,

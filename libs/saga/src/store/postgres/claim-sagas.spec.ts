@@ -159,7 +159,7 @@ describe('a claim', () => {
       [saga!.epoch, WORKER.worker],
       [saga!.epoch - 1, OTHER_WORKER.worker],
     ])
-      await dataSource.query(sql.giveBack, [[id], [epoch], worker]);
+      await dataSource.query(sql.giveBack, [[id], [epoch], worker, 0]);
     expect(await loaded(store, id)).toEqual(saga);
   });
 });

@@ -149,7 +149,7 @@ export class SagaClaims {
     const until = performance.now() + duration / 3;
     for (let wait = 20; ; wait *= 2) {
       try {
-        await this.query(this.sql.giveBack, [ids, epochs, worker]);
+        await this.query(this.sql.giveBack, [ids, epochs, worker, 0]);
         return;
       } catch (error) {
         // Then they wait until the lease runs out.

@@ -50,6 +50,11 @@ type Sql = Pick<EntityManager, 'query'>;
 
 type HotStatement = 'start' | 'startOne' | 'checkpoint' | 'checkpointOne';
 
+interface Held {
+  readonly id: string;
+  readonly epoch: number;
+}
+
 interface StartedRow {
   readonly id: string;
   readonly now: number;
@@ -132,7 +137,13 @@ export class PostgresSagaStore implements SagaStore {
     return this.claims.claim(request);
   }
 
-  async renew(leases: readonly { id: string; epoch: number }[], lease: Lease): Promise<RenewResult> {
+  async giveBack(leases: readonly Held[], lease: Lease, delay: number): Promise<void> {
+    const ordered = inLockOrder(leases);
+    const [ids, epochs] = [ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch)];
+    await this.query(this.dataSource, this.sql.giveBack, [ids, epochs, lease.worker, delay]);
+  }
+
+  async renew(leases: readonly Held[], lease: Lease): Promise<RenewResult> {
     const ordered = inLockOrder(leases);
     const rows = await this.query<{
       now: number;

@@ -12,14 +12,14 @@ export const claimedSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i')} FROM ${stillHeld(schema)} ORDER BY w.place`;
 
 /**
- * Gives leases back under which nothing was begun: due at once. What a takeover counted stays counted.
+ * Gives leases back under which nothing was begun: due after $4 ms. What a takeover counted stays counted.
  * Rows are locked in the order of their ids, as checkpoints lock them. $1 ids, $2 epochs, $3 worker.
  */
 export const giveBackSql = (schema: string): string => `
 UPDATE ${schema}.instance u SET
   locked_by = NULL,
-  due_at = now(),
-  rank_at = now() - u.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+  due_at = now() + $4::float8 * interval '1 millisecond',
+  rank_at = now() + ($4::float8 - u.priority * ${PRIORITY_POINT_MS}) * interval '1 millisecond'
 WHERE u.id = ANY(ARRAY(
   SELECT l.id FROM ${schema}.instance l
   WHERE l.id = ANY(ARRAY(SELECT i.id FROM ${stillHeld(schema)})) AND l.locked_by = $3::text

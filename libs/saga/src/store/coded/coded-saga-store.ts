@@ -1,0 +1,230 @@
+import type { EntityManager } from 'typeorm';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  Claim,
+  ClaimRequest,
+  Edit,
+  HistoryRecord,
+  Lease,
+  NewSaga,
+  OverdueSaga,
+  RateLimit,
+  RenewResult,
+  Reservation,
+  SagaStore,
+  SentSignal,
+  SignalResult,
+  StartResult,
+  StoredSaga,
+  StoredSignal,
+  StoredSummary,
+  StoreFilter,
+  StoreStats,
+  StoreTarget,
+  UnreadableSaga,
+} from '../../engine/saga-store.js';
+import { SagaCodecError } from '../../errors/saga-errors.js';
+import { AS_IT_IS, Coder, type Conversion } from './coder.js';
+import {
+  convertCheckpoint,
+  convertEdit,
+  convertErrorText,
+  convertNewSaga,
+  convertReason,
+  convertSaga,
+  convertSignal,
+} from './convert-saga.js';
+import type { PayloadCodec } from './payload-codec.js';
+
+type Held = { readonly id: string; readonly epoch: number };
+
+/**
+ * Another store, of which a codec encodes what sagas are given and give. Who uses it never sees that.
+ *
+ * Nothing is run with what cannot be decoded: a saga that is claimed here, and has something like that, is given back
+ * at once, as if it had not been taken, and is due again after the time of a lease, for a process that has the key.
+ * Without a codec, what is encoded is shown as it is stored, may be edited around, and is not run.
+ */
+export class CodedSagaStore implements SagaStore {
+  private readonly coder: Coder;
+  /** For those who only look, and for edits. */
+  private readonly reading: Conversion;
+  private readonly editing: Conversion;
+
+  constructor(
+    private readonly store: SagaStore,
+    codec: PayloadCodec | undefined,
+  ) {
+    this.coder = new Coder(codec);
+    this.reading = codec ? this.coder.decoding : AS_IT_IS;
+    this.editing = codec ? this.coder.encoding : AS_IT_IS;
+  }
+
+  async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    const results = await this.store.start(
+      sagas.map((saga) => convertNewSaga(saga, this.coder.encoding)),
+      lease,
+    );
+    return results.map((result) => this.readStart(result));
+  }
+
+  async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const encoded = convertNewSaga(saga, this.coder.encoding);
+    return this.readStart(await this.store.startWithin(manager, encoded, lease));
+  }
+
+  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+    return this.store.checkpoint(checkpoints.map((one) => convertCheckpoint(one, this.coder.encoding)));
+  }
+
+  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    return this.store.transact(async (manager) =>
+      convertCheckpoint(await work(manager), this.coder.encoding),
+    );
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const claim = await this.store.claim(request);
+    const failures: SagaCodecError[] = [];
+    const unreadable: Held[] = [];
+    const sagas = claim.sagas.flatMap((saga) => {
+      try {
+        return convertSaga(saga, this.coder.decoding);
+      } catch (error) {
+        failures.push(asCodecError(error));
+        unreadable.push(saga);
+        return [];
+      }
+    });
+    if (failures.length === 0) return sagas.length === 0 ? claim : { ...claim, sagas };
+    const { lease } = request;
+    // If it fails, they are due when their lease ends.
+    await this.store.giveBack(unreadable, lease, lease.duration).catch(() => undefined);
+    const failure = claim.failure ?? summaryOf(failures);
+    // There may be places of a `concurrency` that they took.
+    return { ...claim, sagas, failure, nextDueAt: Math.min(claim.now, claim.nextDueAt ?? Infinity) };
+  }
+
+  giveBack(leases: readonly Held[], lease: Lease, delay: number): Promise<void> {
+    return this.store.giveBack(leases, lease, delay);
+  }
+
+  async renew(leases: readonly Held[], lease: Lease): Promise<RenewResult> {
+    const result = await this.store.renew(leases, lease);
+    if (result.cancelled.length === 0) return result;
+    return { ...result, cancelled: result.cancelled.map((asked) => this.readReason(asked, asked.id)) };
+  }
+
+  reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
+    return this.store.reserve(limit, attempts);
+  }
+
+  async load(target: StoreTarget): Promise<StoredSaga | undefined> {
+    const saga = await this.store.load(target);
+    return saga && convertSaga(saga, this.reading);
+  }
+
+  async find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return (await this.store.find(filter)).map((row) => this.readSummary(row));
+  }
+
+  async edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    const edited = await this.store.edit(target, (stored, now) => {
+      const edit = change(convertSaga(stored, this.reading), now);
+      return edit && convertEdit(edit, stored.id, this.editing);
+    });
+    return edited && convertSaga(edited, this.reading);
+  }
+
+  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
+    return this.store.signal(signals.map((signal) => convertSignal(signal, this.coder.encoding)));
+  }
+
+  async unheard(id: string): Promise<readonly StoredSignal[]> {
+    return (await this.store.unheard(id)).map((signal) => convertSignal(signal, this.coder.decoding));
+  }
+
+  /** @throws SagaCodecError for what a parent would be given of them, and cannot be decoded */
+  async ended(ids: readonly string[]): Promise<StoredSaga[]> {
+    return (await this.store.ended(ids)).map((saga) => convertSaga(saga, this.coder.decoding));
+  }
+
+  async watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]> {
+    return (await this.store.watch(ids)).map((saga) => {
+      if ('unreadable' in saga) return saga;
+      try {
+        return convertSaga(saga, this.reading);
+      } catch (error) {
+        return { id: saga.id, unreadable: asCodecError(error) };
+      }
+    });
+  }
+
+  markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
+    return this.store.markOverdue(names, limit);
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.store.stats();
+  }
+
+  async history(id: string, limit: number): Promise<HistoryRecord[]> {
+    const records = await this.store.history(id, limit);
+    return records.map((record) => ('signal' in record ? record : this.readReason(record, id)));
+  }
+
+  isTransient(error: unknown): boolean {
+    return this.store.isTransient(error);
+  }
+
+  private readStart(result: StartResult): StartResult {
+    if (result.created || result.existing.input === undefined) return result;
+    const { existing } = result;
+    const context = { kind: 'input', sagaId: existing.id } as const;
+    try {
+      const input = this.coder.decoding.json(existing.input!, context);
+      return { created: false, existing: { ...existing, input } };
+    } catch (error) {
+      return { created: false, existing: { ...existing, unreadable: asCodecError(error) } };
+    }
+  }
+
+  /** What was done counts, even if nobody here can say why: the reason is then given as it is stored. */
+  private readReason<R extends { readonly reason?: string }>(done: R, sagaId: string): R {
+    try {
+      return convertReason(done, sagaId, this.reading);
+    } catch {
+      return done;
+    }
+  }
+
+  /** A list is shown, whatever is in it: what cannot be decoded as it is stored. */
+  private readSummary(row: StoredSummary): StoredSummary {
+    if (row.error === undefined) return row;
+    try {
+      return { ...row, error: convertErrorText(row.error, row.id, this.reading) };
+    } catch {
+      return row;
+    }
+  }
+}
+
+function asCodecError(error: unknown): SagaCodecError {
+  if (error instanceof SagaCodecError) return error;
+  throw error;
+}
+
+/** What the log says of sagas that were claimed and given back. */
+function summaryOf([first, ...others]: readonly SagaCodecError[]): SagaCodecError {
+  const more = others.length > 0 ? `, and so it is with ${others.length} other(s)` : '';
+  return new SagaCodecError(
+    `${first!.message.replace(/\.$/, '')}${more}: given back, for a process that can decode it.`,
+    first!.sagaId,
+    first!.keyId,
+    { cause: first },
+  );
+}

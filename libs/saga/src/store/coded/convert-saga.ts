@@ -1,0 +1,134 @@
+import { itemKey } from '../../definition/saga-graph.js';
+import type { SagaFailure, SerializedError } from '../../definition/saga-failure.js';
+import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/saga-store.js';
+import type { SagaState, StepState } from '../../machine/saga-state.js';
+import type { Conversion } from './coder.js';
+import type { PayloadContext } from './payload-codec.js';
+
+// Whatever no conversion changes is given back as it was, so that where there is no codec nothing is copied.
+
+/** A saga as it is stored, or as it was read: all that it was given and gave. */
+export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
+  const { id, input, state, cancelRequested, signals, operations } = saga;
+  return changed(saga, {
+    input: json(input, { kind: 'input', sagaId: id }, by),
+    state: convertState(state, id, [...state.steps.keys()], by),
+    cancelRequested: cancelRequested && convertReason(cancelRequested, id, by),
+    signals: signals && each(signals, (signal) => convertSignal(signal, by)),
+    operations: operations && each(operations, (operation) => convertReason(operation, id, by)),
+  });
+}
+
+export function convertNewSaga<S extends NewSaga>(saga: S, by: Conversion): S {
+  const input = json(saga.input, { kind: 'input', sagaId: saga.id }, by);
+  return changed(saga, { input } as Partial<S>);
+}
+
+export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {
+  const { id, state, starts, messages } = checkpoint;
+  return changed(checkpoint, {
+    state: convertState(state, id, checkpoint.changed, by),
+    starts: starts && each(starts, (child) => convertNewSaga(child, by)),
+    messages: messages && each(messages, (message) => convertMessage(message, by)),
+  });
+}
+
+export function convertEdit(given: Edit, id: string, by: Conversion): Edit {
+  const operation = given.operation && convertReason(given.operation, id, by);
+  const edit: Edit = changed(given, { operation });
+  if ('requestPause' in edit || 'proposal' in edit) return edit;
+  if ('requestCancel' in edit)
+    return changed(edit, { requestCancel: convertReason(edit.requestCancel, id, by) });
+  if ('signal' in edit) return changed(edit, { signal: convertSignal(edit.signal, by) });
+  const state = convertState(edit.state, id, [...edit.state.steps.keys()], by);
+  const input = json(edit.input, { kind: 'input', sagaId: id }, by);
+  return changed(edit, { state, ...('input' in edit && { input }) });
+}
+
+export function convertSignal<S extends SentSignal>(signal: S, by: Conversion): S {
+  const { payload, messageId } = signal;
+  return changed(signal, { payload: json(payload, { kind: 'signal', messageId }, by) } as Partial<S>);
+}
+
+export function convertMessage<M extends { readonly id: string; readonly payload: string }>(
+  message: M,
+  by: Conversion,
+): M {
+  const payload = by.json(message.payload, { kind: 'message', messageId: message.id });
+  return changed(message, { payload } as Partial<M>);
+}
+
+/** The text that a saga's row shows as its error. */
+export function convertErrorText(text: string, sagaId: string, by: Conversion): string {
+  return by.text(text, { kind: 'error', sagaId });
+}
+
+export function convertReason<R extends { readonly reason?: string }>(
+  asked: R,
+  sagaId: string,
+  by: Conversion,
+): R {
+  const { reason } = asked;
+  if (reason === undefined) return asked;
+  return changed(asked, { reason: by.text(reason, { kind: 'reason', sagaId }) } as Partial<R>);
+}
+
+/** @param keys of the steps, and items, to convert: the others stay as they are */
+function convertState(state: SagaState, id: string, keys: readonly string[], by: Conversion): SagaState {
+  const { failure } = state;
+  const converted = new Map<string, StepState>();
+  for (const key of keys) {
+    const step = state.steps.get(key);
+    const after = step && convertStep(step, key, id, by);
+    if (after !== step) converted.set(key, after!);
+  }
+  return changed(state, {
+    failure: failure && convertFailure(failure, id, by),
+    steps: converted.size > 0 ? new Map([...state.steps, ...converted]) : state.steps,
+  });
+}
+
+function convertStep(step: StepState, key: string, sagaId: string, by: Conversion): StepState {
+  const { result, items, wait, errors } = step;
+  return changed(step, {
+    result: json(result, { kind: 'result', sagaId, step: key }, by),
+    items: items && each(items, (item, n) => by.json(item, { kind: 'item', sagaId, step: itemKey(key, n) })),
+    wait: wait && changed(wait, { payload: json(wait.payload, { kind: 'signal', sagaId, step: key }, by) }),
+    errors: each(errors, (error) => convertError(error, sagaId, by)),
+  });
+}
+
+function convertFailure(failure: SagaFailure, sagaId: string, by: Conversion): SagaFailure {
+  const { error } = failure;
+  const told = convertReason(failure, sagaId, by);
+  return changed(told, { error: error && convertError(error, sagaId, by) });
+}
+
+/** Its name and its code are the program's, and stay readable. The same for all errors of a saga: they move within it. */
+function convertError<E extends SerializedError>(error: E, sagaId: string, by: Conversion): E {
+  const { message, stack, cause } = error;
+  const context = { kind: 'error', sagaId } as const;
+  return changed(error, {
+    message: by.text(message, context),
+    stack: stack === undefined ? undefined : by.text(stack, context),
+    cause: cause && convertError(cause, sagaId, by),
+  } as Partial<E>);
+}
+
+function json(text: string | undefined, context: PayloadContext, by: Conversion): string | undefined {
+  return text === undefined ? undefined : by.json(text, context);
+}
+
+function changed<T extends object>(value: T, changes: Partial<T>): T {
+  let copy: T | undefined;
+  for (const name of Object.keys(changes) as (keyof T)[])
+    if (changes[name] !== value[name]) (copy ??= { ...value })[name] = changes[name]!;
+  return copy ?? value;
+}
+
+function each<T>(list: readonly T[], convert: (value: T, index: number) => T): readonly T[];
+function each<T>(list: T[], convert: (value: T, index: number) => T): T[];
+function each<T>(list: readonly T[], convert: (value: T, index: number) => T): readonly T[] {
+  const converted = list.map(convert);
+  return converted.some((value, n) => value !== list[n]) ? converted : list;
+}

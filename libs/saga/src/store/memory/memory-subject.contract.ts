@@ -1,0 +1,30 @@
+import type { SagaStore } from '../../engine/saga-store.js';
+import type { WakeupMessage } from '../../engine/wakeup.js';
+import type { StoreSubject } from '../contract/store-subject.contract.js';
+import { MemorySagaStore } from './memory-saga-store.js';
+import { MemoryWakeupHub } from './memory-wakeup.js';
+
+/**
+ * A store with a clock of its own.
+ * @param around what is tested instead, over it
+ */
+export async function memorySubject(
+  around: (store: SagaStore) => SagaStore = (store) => store,
+): Promise<StoreSubject> {
+  let now = Date.UTC(2026, 0, 1);
+  const hub = new MemoryWakeupHub();
+  const messages: WakeupMessage[] = [];
+  const listener = hub.wakeup();
+  await listener.start((message) => messages.push(message));
+  const store = new MemorySagaStore({ now: () => now, wakeup: hub.wakeup() });
+  return {
+    store: around(store),
+    graphs: store.graphs,
+    messages,
+    outbox: async () => store.outbox,
+    advance: async (ms) => {
+      now += ms;
+    },
+    close: () => listener.stop(),
+  };
+}

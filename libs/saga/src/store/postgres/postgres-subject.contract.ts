@@ -1,0 +1,74 @@
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { createTestDatabase } from '../../../../../test/support/test-database.js';
+import type { WakeupMessage } from '../../engine/wakeup.js';
+import type { SagaStore } from '../../engine/saga-store.js';
+import type { StoreSubject } from '../contract/store-subject.contract.js';
+import { migrate } from './migrate.js';
+import { PostgresGraphStore } from './postgres-graph-store.js';
+import { PostgresSagaStore } from './postgres-saga-store.js';
+import { wakeupChannel } from './wakeup-channel.js';
+import { createSagaDataSource } from './saga-data-source.js';
+
+const SCHEMA = 'saga';
+const INSTANCE_TIMES = [
+  'due_at',
+  'rank_at',
+  'cancel_requested_at',
+  'sla_at',
+  'created_at',
+  'updated_at',
+  'finished_at',
+];
+const STEP_TIMES = ['retry_at', 'started_at', 'updated_at'];
+
+/**
+ * A store over a database of its own.
+ * @param around what is tested instead, over it
+ */
+export async function postgresSubject(
+  around: (store: SagaStore) => SagaStore = (store) => store,
+): Promise<StoreSubject & { readonly query: (sql: string) => Promise<Record<string, unknown>[]> }> {
+  const database = await createTestDatabase();
+  const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+  const dataSource = await createSagaDataSource(application, SCHEMA);
+  await migrate(dataSource, SCHEMA);
+  const messages: WakeupMessage[] = [];
+  const listener = new pg.Client({ connectionString: database.url });
+  await listener.connect();
+  listener.on('notification', ({ payload }) => {
+    const [type, id] = payload!.split(':') as [WakeupMessage['type'], string];
+    messages.push(type === 'due' ? { type } : { type, id });
+  });
+  await listener.query(`LISTEN ${wakeupChannel(SCHEMA)}`);
+  const shift = (table: string, columns: string[], ms: number) =>
+    application.query(
+      `UPDATE ${SCHEMA}.${table} SET ` +
+        columns.map((column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`).join(', '),
+    );
+  return {
+    store: around(new PostgresSagaStore(dataSource, SCHEMA)),
+    query: (sql) => application.query(sql),
+    graphs: new PostgresGraphStore(dataSource, SCHEMA),
+    messages,
+    outbox: () =>
+      application.query(
+        `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers
+         FROM ${SCHEMA}.outbox ORDER BY seq`,
+      ),
+    advance: async (ms) => {
+      await shift('instance', INSTANCE_TIMES, ms);
+      await shift('step', STEP_TIMES, ms);
+      await shift('operation', ['at'], ms);
+      await shift('signal', ['sent_at'], ms);
+      await application.query(
+        `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n)`,
+      );
+    },
+    close: async () => {
+      await listener.end();
+      await application.destroy();
+      await database.drop();
+    },
+  };
+}
