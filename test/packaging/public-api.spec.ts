@@ -5,6 +5,7 @@ import ts from 'typescript';
 /** The entry points, each with its report. */
 const ENTRIES = [
   ['nestjs-durable-saga', 'index.d.ts', 'public-api.txt'],
+  ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
   ['nestjs-durable-saga/messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
 ] as const;
 

@@ -249,6 +249,12 @@ export class MemorySagaStore implements SagaStore {
     return row ? historyOf(row).slice(-limit) : [];
   }
 
+  /** As if every lease that is held had just run out: their workers are gone. */
+  loseLeases(): void {
+    for (const { saga } of this.rows.values()) if (saga.lockedBy !== undefined) saga.dueAt = this.now();
+    this.wakeup.announceDue();
+  }
+
   async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
     requireStorable(signals, 'signals');
     const now = this.now();

@@ -1,0 +1,10 @@
+export { SagaTest } from './saga-test.js';
+export { SagaTestRun } from './saga-test-run.js';
+export type { TestCall } from './scripted-calls.js';
+export {
+  type EveryFailureOptions,
+  type FailureCheck,
+  type FailurePoint,
+  type FailureReport,
+  SagaFailureMatrixError,
+} from './failure-matrix.js';

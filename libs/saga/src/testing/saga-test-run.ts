@@ -1,0 +1,180 @@
+import type { Type } from '@nestjs/common';
+import { type Duration, toMilliseconds } from '../definition/duration.js';
+import type { OutboxMessage } from '../definition/outbox-message.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import type { InputOf } from '../definition/saga-types.js';
+import { SagaStateError } from '../errors/saga-errors.js';
+import { isTerminal } from '../machine/saga-state.js';
+import { decodePayload } from '../engine/payload.js';
+import type { SagaOutcome, SagaSnapshot, WaitingFor } from '../nest/saga-snapshot.js';
+import type { SagaService } from '../nest/saga.service.js';
+import type { StartOptions } from '../nest/start-options.js';
+import type { TestCall } from './scripted-calls.js';
+import type { TestWorld } from './test-world.js';
+
+/** What somebody does whenever the saga waits for it. */
+export type SignalAnswer =
+  | { readonly kind: 'signal'; readonly name: string; readonly payload: unknown }
+  | { readonly kind: 'approve' | 'reject'; readonly name: string; readonly by: string };
+
+interface Beginning<S> {
+  readonly input: InputOf<S>;
+  readonly options: StartOptions | undefined;
+  readonly answers: readonly SignalAnswer[];
+  readonly graph: SagaGraph;
+}
+
+/** One saga in a test's own world: what it came to, and how. */
+export class SagaTestRun<S> {
+  /** As it was when the run last came to rest. */
+  outcome!: SagaOutcome<S>;
+  snapshot!: SagaSnapshot;
+
+  private constructor(
+    readonly id: string,
+    private readonly world: TestWorld,
+    private readonly answers: readonly SignalAnswer[],
+  ) {}
+
+  /** @internal */
+  static async begin<S>(
+    world: TestWorld,
+    saga: Type<S>,
+    { input, options, answers }: Beginning<S>,
+  ): Promise<SagaTestRun<S>> {
+    await world.settle();
+    const { id } = await world.sagas.start(saga, input, options);
+    return new SagaTestRun<S>(id, world, answers);
+  }
+
+  /** Every operator's and user's call, on this run's world. Let time pass afterwards with `proceed()`, `advance()` or `finish()`. */
+  get sagas(): SagaService {
+    return this.world.sagas;
+  }
+
+  /** Every call of a method of the saga, its attempts one by one, in order. */
+  get calls(): readonly TestCall[] {
+    return this.world.calls.calls;
+  }
+
+  /** The methods that were called, in order: attempts that follow each other are one. */
+  get trace(): readonly string[] {
+    const keyOf = ({ id, method, index }: TestCall) => `${id} ${method} ${index}`;
+    return this.calls
+      .filter((call, n, all) => n === 0 || keyOf(all[n - 1]!) !== keyOf(call))
+      .map(({ method, index }) => (index === undefined ? method : `${method}[${index}]`));
+  }
+
+  /** What was published, in order. */
+  get published(): readonly OutboxMessage[] {
+    return this.world.store.outbox.map(({ topic, key, type, payload, headers }) => ({
+      ...{ topic, key, type, headers },
+      payload: decodePayload(payload),
+    }));
+  }
+
+  /** Milliseconds of virtual time since the beginning. */
+  get took(): number {
+    return this.world.time.now - this.snapshot.createdAt.getTime();
+  }
+
+  /** Checkpoints that were stored, or would have been but for a crash. */
+  get checkpoints(): number {
+    return this.world.count.checkpoints;
+  }
+
+  /** Crashes of the script that never came: the saga has fewer checkpoints. */
+  get missedCrashes(): number {
+    return this.world.missedCrashes.length;
+  }
+
+  /** What it waits for, and nobody in the script gives it. */
+  get waitingFor(): WaitingFor | undefined {
+    return this.snapshot.waitingFor;
+  }
+
+  /** Lets time pass until the saga is over, needs a person, or waits for somebody. */
+  async proceed(): Promise<void> {
+    await this.world.proceedUntil(() => this.isAtRest(true));
+    await this.look();
+  }
+
+  /** Lets time pass until the saga is over, or nothing is going to happen to it any more. */
+  async finish(): Promise<void> {
+    await this.world.proceedUntil(() => this.isAtRest(false));
+    await this.look();
+  }
+
+  /** Lets so much time pass. */
+  async advance(duration: Duration): Promise<void> {
+    await this.world.proceedTo(this.world.time.now + toMilliseconds(duration, 'duration'));
+    await this.look();
+  }
+
+  /** Sends a signal, and goes on to where the saga rests next. */
+  async signal(name: string, payload?: unknown, options?: { messageId?: string }): Promise<void> {
+    await this.world.sagas.signal(this.id, name, payload, options);
+    await this.proceed();
+  }
+
+  async approve(step: string, by = 'the test'): Promise<void> {
+    await this.world.sagas.approve(this.id, step, { by });
+    await this.proceed();
+  }
+
+  async reject(step: string, by = 'the test'): Promise<void> {
+    await this.world.sagas.reject(this.id, step, { by });
+    await this.proceed();
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    await this.world.sagas.cancel(this.id, { reason });
+    await this.finish();
+  }
+
+  /** Undoes it, if it has completed and can be. */
+  async undo(): Promise<void> {
+    await this.world.sagas.undo(this.id);
+    await this.finish();
+  }
+
+  private async isAtRest(whereItWaits: boolean): Promise<boolean> {
+    const snapshot = await this.world.sagas.get(this.id);
+    if (isTerminal(snapshot.status)) return true;
+    const { waitingFor } = snapshot;
+    if (waitingFor?.kind === 'person' || waitingFor?.kind === 'paused') return true;
+    if (waitingFor?.kind !== 'signal' && waitingFor?.kind !== 'approval') return false;
+    if (await this.answer(waitingFor)) return false;
+    return whereItWaits || waitingFor.until === undefined;
+  }
+
+  /** True: somebody gives what is waited for. */
+  private async answer(waitingFor: Extract<WaitingFor, { kind: 'signal' | 'approval' }>): Promise<boolean> {
+    const asked = waitingFor.kind === 'signal' ? waitingFor.signal : waitingFor.step;
+    const answer = this.answers.find(
+      ({ kind, name }) => name === asked && (kind === 'signal') === (waitingFor.kind === 'signal'),
+    );
+    if (!answer) return false;
+    const { sagas } = this.world;
+    try {
+      if (answer.kind === 'signal') await sagas.signal(this.id, answer.name, answer.payload);
+      else await sagas[answer.kind](this.id, answer.name, { by: answer.by });
+    } catch (error) {
+      // It has been given, and not been taken yet.
+      if (!(error instanceof SagaStateError)) throw error;
+    }
+    await this.world.settle();
+    return true;
+  }
+
+  private async look(): Promise<void> {
+    this.snapshot = await this.world.sagas.get(this.id);
+    const { status, failure, steps } = this.snapshot;
+    const results = Object.fromEntries(
+      steps.flatMap(({ name, status: one, result }) =>
+        one === 'completed' && result !== undefined ? [[name, result]] : [],
+      ),
+    );
+    this.outcome = { id: this.id, status, results, ...(failure && { failure }) } as SagaOutcome<S>;
+  }
+}

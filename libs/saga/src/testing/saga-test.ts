@@ -1,0 +1,272 @@
+import {
+  type DynamicModule,
+  type InjectionToken,
+  Logger,
+  Module,
+  type ModuleMetadata,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { buildSagaGraph } from '../definition/build-saga-graph.js';
+import type { InputOf } from '../definition/saga-types.js';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaExplorer } from '../nest/saga.explorer.js';
+import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '../nest/saga.options.js';
+import type { SagaRegistry } from '../nest/saga.registry.js';
+import type { StartOptions } from '../nest/start-options.js';
+import {
+  type EveryFailureOptions,
+  type FailureCheck,
+  FailureMatrix,
+  type FailureReport,
+} from './failure-matrix.js';
+import { SagaTestRun, type SignalAnswer } from './saga-test-run.js';
+import type { Fault } from './scripted-calls.js';
+import type { CrashPoint } from './test-process.js';
+import { TestWorld } from './test-world.js';
+
+/** The names of a saga's methods. */
+type MethodOf<S> = Extract<
+  { [K in keyof S]: S[K] extends (...args: never[]) => unknown ? K : never }[keyof S],
+  string
+>;
+
+interface Script {
+  readonly faults: readonly Fault[];
+  readonly crashes: readonly CrashPoint[];
+  readonly answers: readonly SignalAnswer[];
+}
+
+@Module({})
+class SagaTestModule {}
+
+/** What the Nest application of a test is made of; shared by all tests that were made from one. */
+class TestSetting {
+  private opened: Promise<SagaRegistry> | undefined;
+  readonly options: ResolvedSagaOptions;
+
+  constructor(
+    readonly sagas: readonly Type[],
+    readonly providers: readonly Provider[] = [],
+    readonly imports: NonNullable<ModuleMetadata['imports']> = [],
+    readonly given: SagaModuleOptions = {},
+    readonly manager?: object,
+  ) {
+    this.options = withDefaults(given);
+  }
+
+  registry(): Promise<SagaRegistry> {
+    this.opened ??= this.open();
+    return this.opened;
+  }
+
+  private async open(): Promise<SagaRegistry> {
+    const module: DynamicModule = {
+      module: SagaTestModule,
+      imports: [DiscoveryModule, ...this.imports],
+      providers: [SagaExplorer, ...withSubSagas(this.sagas), ...this.providers],
+    };
+    const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+    return app.get(SagaExplorer).explore(this.options);
+  }
+}
+
+/**
+ * Tests of one saga without a database, in virtual time: retries, delays and timeouts take none of yours. The engine is the
+ * one that runs in production; its store is in memory. Each `run` begins with an empty one. What is provided lives as
+ * long as the test: give fakes that you look at, and reset them between runs if they remember.
+ *
+ * Every method gives a new test and leaves the one that it was called on as it was.
+ */
+export class SagaTest<S> {
+  private constructor(
+    private readonly saga: Type<S>,
+    private readonly setting: TestSetting,
+    private readonly script: Script,
+  ) {}
+
+  /** @param others sagas, and providers with step handlers, that it needs; those of its `@SubSaga` steps come by themselves */
+  static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
+    return new SagaTest(saga, new TestSetting([saga, ...others]), { faults: [], crashes: [], answers: [] });
+  }
+
+  /** What the saga is given for a class or token that it injects. */
+  provide(token: InjectionToken, value: unknown): SagaTest<S> {
+    return this.with({ providers: [...this.setting.providers, { provide: token, useValue: value }] });
+  }
+
+  /** Providers as in a module, made by Nest: the application's own, for whatever is not replaced. */
+  providers(...providers: Provider[]): SagaTest<S> {
+    return this.with({ providers: [...this.setting.providers, ...providers] });
+  }
+
+  imports(...imports: NonNullable<ModuleMetadata['imports']>): SagaTest<S> {
+    return this.with({ imports: [...this.setting.imports, ...imports] });
+  }
+
+  /** What transactional steps are given as `ctx.manager`: a fake, since there is no database. What it does is not rolled back. */
+  manager(manager: object): SagaTest<S> {
+    return this.with({ manager });
+  }
+
+  /** As SagaModule.forRoot is given: `retry`, `compensationRetry`, `maxPayloadBytes`. */
+  options(options: Pick<SagaModuleOptions, 'retry' | 'compensationRetry' | 'maxPayloadBytes'>): SagaTest<S> {
+    return this.with({ options });
+  }
+
+  /**
+   * The method, a step's or a compensation, is not called, and fails.
+   * @param options.times in its first so many calls only; default: in all
+   */
+  failing(method: MethodOf<S>, error?: unknown, options?: { times?: number }): SagaTest<S> {
+    return this.faulty({ method, kind: 'failing', error: error ?? new Error(`${method} failed`) }, options);
+  }
+
+  /** The method is called, and its answer never comes: what it did is done, and nobody knows. */
+  timingOut(method: MethodOf<S>, options?: { times?: number }): SagaTest<S> {
+    return this.faulty({ method, kind: 'timing-out' }, options);
+  }
+
+  /**
+   * The process dies when the checkpoint that records this step (or its undoing) is about to be stored, or just was;
+   * another takes over. A number: at the n-th checkpoint of all.
+   */
+  crashing(at: MethodOf<S> | number, when: CrashPoint['when'] = 'before'): SagaTest<S> {
+    return this.scripted({ crashes: [...this.script.crashes, { checkpoint: at, when }] });
+  }
+
+  /** Whenever the saga waits for this signal, it is sent: the same payload, or what a function makes of the saga's input. */
+  signal(name: string, payload?: unknown): SagaTest<S> {
+    return this.scripted({ answers: [...this.script.answers, { kind: 'signal', name, payload }] });
+  }
+
+  /** Whenever the saga waits for this approval, it is given. */
+  approving(step: MethodOf<S>, by = 'the test'): SagaTest<S> {
+    return this.scripted({ answers: [...this.script.answers, { kind: 'approve', name: step, by }] });
+  }
+
+  /** Whenever the saga waits for this approval, it is refused. */
+  rejecting(step: MethodOf<S>, by = 'the test'): SagaTest<S> {
+    return this.scripted({ answers: [...this.script.answers, { kind: 'reject', name: step, by }] });
+  }
+
+  /** Runs a saga to its end, through all of its delays, or to where it needs a person, or waits for somebody without a timeout. */
+  async run(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
+    const run = await this.begin(input, options);
+    await run.finish();
+    return run;
+  }
+
+  /** The same, but as far only as to where it waits for somebody: the test goes on from there. */
+  async start(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
+    const run = await this.begin(input, options);
+    await run.proceed();
+    return run;
+  }
+
+  /**
+   * Runs the saga once for each way in which it can fail, as far as its graph and a run without failures tell: each step
+   * rejected; each one timing out after its side effect; each compensation failing once; a crash before and after each
+   * checkpoint, forward and back. The check is called after each run.
+   * @throws SagaFailureMatrixError when a check has thrown, or a crash point was not reached, naming each of them
+   */
+  async everyFailure(
+    input: InputOf<S>,
+    check: FailureCheck<S>,
+    options?: EveryFailureOptions,
+  ): Promise<FailureReport> {
+    const registry = await this.setting.registry();
+    const matrix = new FailureMatrix<S>(registry.latest(this.saga), async (script) => {
+      const run = await this.scripted({
+        faults: [...script.faults, ...this.script.faults],
+        crashes: [...script.crashes, ...this.script.crashes],
+      }).run(input);
+      if (script.undo) await run.undo();
+      return run;
+    });
+    return matrix.walk(check, options);
+  }
+
+  private async begin(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
+    const registry = await this.setting.registry();
+    this.checkScript(registry);
+    const log = new Logger('SagaTest');
+    const quiet = {
+      debug: () => undefined,
+      log: () => undefined,
+      warn: () => undefined,
+      error: log.error.bind(log),
+    };
+    const { faults, crashes, answers } = this.script;
+    const { options: resolved, manager } = this.setting;
+    const world = new TestWorld({ registry, options: resolved, manager, faults, crashes, log: quiet });
+    return SagaTestRun.begin(world, this.saga, {
+      input,
+      options,
+      answers,
+      graph: registry.latest(this.saga),
+    });
+  }
+
+  /** @throws SagaConfigurationError naming the method that is none of the saga's */
+  private checkScript(registry: SagaRegistry): void {
+    const { graph, methods } = registry.ofType(this.saga);
+    const known = new Set([...graph.steps.keys(), ...(methods ?? [])]);
+    const given = [
+      ...this.script.faults.map(({ method }) => method),
+      ...this.script.crashes.flatMap(({ checkpoint }) => (typeof checkpoint === 'string' ? checkpoint : [])),
+    ];
+    const unknown = given.find((method) => !known.has(method));
+    if (unknown === undefined) return;
+    throw new SagaConfigurationError(
+      `${this.saga.name} has no method '${unknown}'. Give a step, or a compensation: ${[...known].join(', ')}.`,
+    );
+  }
+
+  private faulty(fault: Omit<Fault, 'times'>, { times = Infinity }: { times?: number } = {}): SagaTest<S> {
+    return this.scripted({ faults: [...this.script.faults, { ...fault, times }] });
+  }
+
+  private scripted(script: Partial<Script>): SagaTest<S> {
+    return new SagaTest(this.saga, this.setting, { ...this.script, ...script });
+  }
+
+  private with(given: {
+    providers?: readonly Provider[];
+    imports?: NonNullable<ModuleMetadata['imports']>;
+    options?: SagaModuleOptions;
+    manager?: object;
+  }): SagaTest<S> {
+    const { sagas, providers, imports, given: before, manager } = this.setting;
+    const setting = new TestSetting(
+      sagas,
+      given.providers ?? providers,
+      given.imports ?? imports,
+      given.options ?? before,
+      given.manager ?? manager,
+    );
+    return new SagaTest(this.saga, setting, this.script);
+  }
+}
+
+/** With the sagas that their steps start, and so on. */
+function withSubSagas(types: readonly Type[]): Type[] {
+  const found = new Set<Type>();
+  const add = (type: Type): void => {
+    if (found.has(type)) return;
+    found.add(type);
+    for (const child of childrenOf(type)) add(child);
+  };
+  types.forEach(add);
+  return [...found];
+}
+
+function childrenOf(type: Type): Type[] {
+  try {
+    return [...buildSagaGraph(type).steps.values()].flatMap(({ child }) => child?.() ?? []);
+  } catch {
+    // No saga, or a wrong one: the explorer says what is wrong with it.
+    return [];
+  }
+}

@@ -1,0 +1,94 @@
+import type { StepNode } from '../definition/saga-graph.js';
+import type { RunnableSaga } from '../engine/invoker.js';
+import { UnknownOutcomeError } from '../errors/saga-errors.js';
+
+/** A method of a saga that was called. */
+export interface TestCall {
+  readonly saga: string;
+  readonly id: string;
+  readonly step: string;
+  /** The step's own method has its name; otherwise its compensation, or its probe. */
+  readonly method: string;
+  /** Of an item of a fan-out. */
+  readonly index?: number;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  /** `unknown`: it timed out, whatever it has done. Undefined: it has not come back. */
+  outcome?: 'completed' | 'failed' | 'unknown';
+  error?: unknown;
+}
+
+/** What is to go wrong with a method. */
+export interface Fault {
+  readonly method: string;
+  /** `failing`: it is not called, and fails. `timing-out`: it is called, and nobody hears what came of it. */
+  readonly kind: 'failing' | 'timing-out';
+  readonly error?: unknown;
+  /** In how many of its calls. */
+  readonly times: number;
+}
+
+interface CallContext {
+  readonly sagaId: string;
+  readonly step: string;
+  readonly index?: number;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+}
+
+/** Calls the methods of sagas, or lets go wrong what is to, and keeps what was called. */
+export class ScriptedCalls {
+  readonly calls: TestCall[] = [];
+  /** Calls that have not come back, but those that never will. */
+  underWay = 0;
+  private readonly left: Map<Fault, number>;
+
+  constructor(private readonly faults: readonly Fault[]) {
+    this.left = new Map(faults.map((fault) => [fault, fault.times]));
+  }
+
+  around(saga: RunnableSaga): RunnableSaga {
+    return {
+      ...saga,
+      invoke: (method, context, payload) => {
+        const { sagaId: id, step, index, attempt, idempotencyKey } = context as CallContext;
+        const call: TestCall = {
+          ...{ saga: saga.graph.name, id, step, method, attempt, idempotencyKey },
+          ...(index !== undefined && { index }),
+        };
+        this.calls.push(call);
+        return this.carryOut(call, saga.graph.steps.get(step), () => saga.invoke(method, context, payload));
+      },
+    };
+  }
+
+  private async carryOut(call: TestCall, node: StepNode | undefined, invoke: () => unknown) {
+    const fault = this.faultOf(call.method);
+    // What one did that does not come to its end in time is rolled back.
+    const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
+    this.underWay += 1;
+    try {
+      if (fault?.kind === 'failing') throw fault.error;
+      const result = leavesNothing ? undefined : await invoke();
+      if (!fault) {
+        call.outcome = 'completed';
+        return result;
+      }
+    } catch (error) {
+      Object.assign(call, { outcome: 'failed', error });
+      throw error;
+    } finally {
+      this.underWay -= 1;
+    }
+    call.outcome = 'unknown';
+    // The step's own timeout ends it, in virtual time; without one it says itself that it cannot tell.
+    if (node?.timeout !== undefined) return new Promise<never>(() => undefined);
+    throw new UnknownOutcomeError(`${call.method} took effect, and its answer was lost`);
+  }
+
+  private faultOf(method: string): Fault | undefined {
+    const fault = this.faults.find((one) => one.method === method && this.left.get(one)! > 0);
+    if (fault) this.left.set(fault, this.left.get(fault)! - 1);
+    return fault;
+  }
+}

@@ -1,0 +1,103 @@
+import type { Checkpoint, CheckpointResult, SagaStore } from '../engine/saga-store.js';
+import { stepState } from '../machine/saga-state.js';
+import type { Life } from './virtual-time.js';
+
+/** Where a process dies: at a checkpoint, before it is stored or after, counted from 1 or by the step that it records. */
+export interface CrashPoint {
+  readonly when: 'before' | 'after';
+  readonly checkpoint: number | string;
+}
+
+/** What became of a process that is gone is never known. */
+const NEVER = new Promise<never>(() => undefined);
+
+/** A process that may die at a checkpoint; whoever goes on has another one. */
+export class TestProcess implements Life {
+  isAlive = true;
+  readonly store: SagaStore;
+
+  constructor(
+    store: SagaStore,
+    /** Crashes that have not come yet; the first that does is taken out. */
+    private readonly crashes: CrashPoint[],
+    /** Checkpoints of all processes. */
+    private readonly count: { checkpoints: number },
+    private readonly onCrash: () => void,
+  ) {
+    this.store = this.mortal(store);
+  }
+
+  stop(): void {
+    this.isAlive = false;
+  }
+
+  /** The store as this process has it: nothing arrives that it sends after its end, and no answer comes. */
+  private mortal(store: SagaStore): SagaStore {
+    const own: Partial<SagaStore> = {
+      checkpoint: (checkpoints) => this.storing(checkpoints, () => store.checkpoint(checkpoints)),
+      transact: (work) => this.transact(store, work),
+    };
+    return new Proxy(store, {
+      get: (target, key: keyof SagaStore) => {
+        const method = (own[key] ?? target[key]) as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => {
+          if (key === 'isTransient') return target.isTransient(args[0]);
+          return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : NEVER;
+        };
+      },
+    });
+  }
+
+  private transact(store: SagaStore, work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
+    let late = false;
+    const result = store.transact(async (manager) => {
+      const checkpoint = await work(manager);
+      const crash = this.crashAt([checkpoint]);
+      if (crash === 'before') this.crash();
+      if (!this.isAlive) return NEVER;
+      late = crash === 'after';
+      return checkpoint;
+    });
+    return result.then((saved) => {
+      if (late) this.crash();
+      return saved;
+    });
+  }
+
+  private async storing<T>(checkpoints: readonly Checkpoint[], write: () => Promise<T>): Promise<T> {
+    const crash = this.crashAt(checkpoints);
+    if (crash === 'before') {
+      this.crash();
+      return NEVER;
+    }
+    const result = await write();
+    if (crash === 'after') this.crash();
+    return result;
+  }
+
+  private async answered<T>(answer: Promise<T>): Promise<T> {
+    const result = await answer;
+    return this.isAlive ? result : NEVER;
+  }
+
+  private crashAt(checkpoints: readonly Checkpoint[]): CrashPoint['when'] | undefined {
+    this.count.checkpoints += 1;
+    const n = this.crashes.findIndex(({ checkpoint }) =>
+      typeof checkpoint === 'number'
+        ? checkpoint === this.count.checkpoints
+        : checkpoints.some((one) => records(one, checkpoint)),
+    );
+    return n < 0 ? undefined : this.crashes.splice(n, 1)[0]!.when;
+  }
+
+  private crash(): void {
+    this.stop();
+    this.onCrash();
+  }
+}
+
+function records({ changed, state }: Checkpoint, step: string): boolean {
+  if (!changed.includes(step)) return false;
+  const { status } = stepState(state, step);
+  return status === 'completed' || status === 'compensated';
+}

@@ -1,0 +1,114 @@
+import type { Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { SagaBindings } from '../engine/saga-bindings.js';
+import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaService } from '../nest/saga.service.js';
+import type { ResolvedSagaOptions } from '../nest/saga.options.js';
+import type { SagaRegistry } from '../nest/saga.registry.js';
+import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
+import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
+import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
+import { type Fault, ScriptedCalls } from './scripted-calls.js';
+import { type CrashPoint, TestProcess } from './test-process.js';
+import { VirtualTime } from './virtual-time.js';
+
+/** Leases never run out by themselves: virtual years may pass, and a process that crashes gives up its leases at once. */
+const LEASE = 100 * 365 * 86_400_000;
+/** How long (ms of real time) a method may do something real before virtual time goes on without it. */
+const REAL_PATIENCE = 500;
+
+export interface TestWorldOptions {
+  readonly registry: SagaRegistry;
+  readonly options: ResolvedSagaOptions;
+  readonly faults: readonly Fault[];
+  readonly crashes: readonly CrashPoint[];
+  readonly manager?: object;
+  readonly log: Pick<Logger, 'debug' | 'log' | 'warn' | 'error'>;
+}
+
+/** A store in memory, virtual time, and one process after the other that runs sagas: all that a run needs. */
+export class TestWorld {
+  readonly time = new VirtualTime();
+  readonly hub = new MemoryWakeupHub();
+  readonly store: MemorySagaStore;
+  readonly calls: ScriptedCalls;
+  readonly sagas: SagaService;
+  /** Checkpoints so far. */
+  readonly count = { checkpoints: 0 };
+  crashed = 0;
+  private readonly crashes: CrashPoint[];
+  private process!: TestProcess;
+  private running!: Running;
+  private started: Promise<void> = Promise.resolve();
+
+  constructor(private readonly given: TestWorldOptions) {
+    const manager = given.manager as EntityManager | undefined;
+    this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
+    this.calls = new ScriptedCalls(given.faults);
+    this.crashes = [...given.crashes];
+    this.sagas = new SagaService({ ready: async () => this.running } as unknown as SagaRuntime);
+    this.begin();
+  }
+
+  /** Whose crashes have not come. */
+  get missedCrashes(): readonly CrashPoint[] {
+    return this.crashes;
+  }
+
+  /** Lets happen all that can without time passing. */
+  async settle(): Promise<void> {
+    await this.started;
+    const patience = performance.now() + REAL_PATIENCE;
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (this.calls.underWay > 0 && performance.now() < patience);
+  }
+
+  /** Lets time pass until the check gives true, or nothing is going to happen any more. */
+  async proceedUntil(isDone: () => Promise<boolean>): Promise<void> {
+    for (;;) {
+      await this.settle();
+      if (await isDone()) return;
+      if (this.time.next === undefined) return;
+      this.time.proceed();
+    }
+  }
+
+  async proceedTo(until: number): Promise<void> {
+    for (await this.settle(); this.time.next! <= until; await this.settle()) this.time.proceed();
+    this.time.proceedTo(until);
+    await this.settle();
+  }
+
+  private begin(): void {
+    const { registry, options, log } = this.given;
+    this.process = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
+    const sagas = registry.all.map((saga) => this.calls.around(saga));
+    const engine = new SagaEngine(
+      this.process.store,
+      this.hub.wakeup(),
+      sagas,
+      registry,
+      {
+        ...options,
+        // No jitter: a test may say how long a saga takes.
+        ...{ workerId: `test-${this.crashed}`, lease: LEASE, clock: this.time.clockOf(this.process) },
+        ...{ random: () => 0, newId: uuidv7 },
+      },
+      log,
+      new SagaBindings(sagas, (versions) => this.store.graphs.stored(versions)),
+    );
+    // Nobody upgrades anything here.
+    this.running = { engine, registry, options, graphs: this.store.graphs } as unknown as Running;
+    this.started = engine.start();
+  }
+
+  /** The process is gone, and another finds what it has left. */
+  private takeOver(): void {
+    this.crashed += 1;
+    this.store.loseLeases();
+    this.begin();
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock, Timer } from '../engine/clock.js';
+
+/** A process, as long as it has not crashed. */
+export interface Life {
+  readonly isAlive: boolean;
+}
+
+interface Happening extends Timer {
+  readonly at: number;
+  readonly call: () => void;
+  readonly life: Life;
+  cancelled: boolean;
+}
+
+/** When it begins: milliseconds since the epoch. */
+const BEGINNING = Date.UTC(2026, 0, 1);
+
+/** Time that passes only when it is told to: hours in no time, and the same ones in every run. */
+export class VirtualTime {
+  private time = 0;
+  /** In the order in which they are to happen. */
+  private readonly happenings: Happening[] = [];
+
+  /** Milliseconds since the epoch. */
+  get now(): number {
+    return BEGINNING + this.time;
+  }
+
+  /** When the next thing happens; undefined: nothing is going to. */
+  get next(): number | undefined {
+    while (this.happenings[0] && !isComing(this.happenings[0])) this.happenings.shift();
+    const [first] = this.happenings;
+    return first && BEGINNING + first.at;
+  }
+
+  /** The clock of one process. */
+  clockOf(life: Life): Clock {
+    return {
+      monotonic: () => this.time,
+      wall: () => this.now,
+      after: (delay, call) => this.after(delay, call, life),
+      cancel: (timer) => {
+        if (timer) (timer as Happening).cancelled = true;
+      },
+    };
+  }
+
+  /** Goes on to the next thing that happens, and lets all happen that is due then. */
+  proceed(): void {
+    const { next } = this;
+    if (next !== undefined) this.proceedTo(next);
+  }
+
+  /** @param until milliseconds since the epoch */
+  proceedTo(until: number): void {
+    this.time = Math.max(this.time, until - BEGINNING);
+    for (let next = this.next; next !== undefined && next <= this.now; next = this.next)
+      this.happenings.shift()!.call();
+  }
+
+  private after(delay: number, call: () => void, life: Life): Timer {
+    const happening: Happening = {
+      ...{ at: this.time + Math.max(0, delay), call, life },
+      cancelled: false,
+      unref: () => happening,
+    };
+    const later = this.happenings.findIndex(({ at }) => at > happening.at);
+    this.happenings.splice(later < 0 ? this.happenings.length : later, 0, happening);
+    return happening;
+  }
+}
+
+function isComing({ cancelled, life }: Happening): boolean {
+  return !cancelled && life.isAlive;
+}
