@@ -182,6 +182,6 @@ describe('a bug in the order saga is found:', () => {
       .provide(InventoryService, world.inventory)
       .provide(PaymentService, world.payments)
       .provide(ShippingService, world.shipping)
-      .manager(world.manager) as SagaTest<PlaceOrderSaga>;
+      .manager(world.manager);
   }
 });

@@ -39,7 +39,7 @@ export class TestProcess implements Life {
     };
     return new Proxy(store, {
       get: (target, key: keyof SagaStore) => {
-        const method = (own[key] ?? target[key]) as (...args: unknown[]) => unknown;
+        const method = (Reflect.get(own, key) ?? Reflect.get(target, key)) as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => {
           if (key === 'isTransient') return target.isTransient(args[0]);
           return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : NEVER;
