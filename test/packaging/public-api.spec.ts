@@ -7,6 +7,7 @@ const ENTRIES = [
   ['nestjs-durable-saga', 'index.d.ts', 'public-api.txt'],
   ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
   ['nestjs-durable-saga/messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
+  ['nestjs-durable-saga/telemetry', 'telemetry/index.d.ts', 'public-api-telemetry.txt'],
 ] as const;
 
 test.each(ENTRIES)(

@@ -139,6 +139,24 @@ describe('an observer hears', () => {
     expect(types()).toEqual(['started', 'step-completed book', 'aborted']);
   });
 
+  test('a pause once the step under way has come to its end, and its end where an operator asks for it', async () => {
+    const scene = new OrderScene();
+    const [worker, web] = [listener(), listener()];
+    const { sagas } = await apps.start({ sagas: [scene.saga], providers: [worker.Listener] });
+    const options = { worker: false } as const;
+    const office = await apps.start({ sagas: [scene.saga], providers: [web.Listener], options });
+    const order = await sagas.start(scene.saga, {});
+    await scene.charging.opened;
+    await office.sagas.pause(order.id);
+    scene.charge.open('charged');
+    await until(() => worker.types().at(-1) === 'paused');
+    expect(worker.types()).toEqual(['started', 'step-completed reserve', 'step-completed charge', 'paused']);
+    await office.sagas.resume(order.id);
+    await until(() => worker.types().at(-1) === 'completed');
+    expect(web.types()).toEqual(['resumed']);
+    expect(worker.types().slice(4)).toEqual(['step-completed ship', 'completed']);
+  });
+
   test('the sagas that others start, those of step handlers included', async () => {
     const { Listener, heard } = listener();
     class Stock {

@@ -8,6 +8,8 @@ import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { Invoker } from './invoker.js';
 import { encodePayload } from './payload.js';
+import type { AttemptWatch } from './instrument.js';
+import type { SagaObservers } from './saga-observers.js';
 import { serializeError } from './serialize-error.js';
 import type { StepAttempt } from './step-attempt.js';
 
@@ -17,6 +19,7 @@ export interface AttemptRunnerOptions {
   readonly random: () => number;
   readonly log: EngineLog;
   readonly clock: Clock;
+  readonly observers: SagaObservers;
 }
 
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
@@ -33,8 +36,7 @@ export class AttemptRunner {
     const event = await this.attempted(attempt, invoke, manager);
     const { probe } = attempt.action.node;
     if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
-    const trigger = attempt.abortedBy?.trigger;
-    if (trigger === 'lease-lost' || trigger === 'shutdown') return event;
+    if (isBrokenOff(attempt)) return event;
     const question = attempt.probe();
     const answer = await this.probed(question, invoke, event);
     attempt.messages.replaceBy(question.messages);
@@ -47,44 +49,66 @@ export class AttemptRunner {
     manager: EntityManager | undefined,
   ): Promise<SagaEvent> {
     let result: unknown;
-    attempt.messages.open();
+    const watch = this.watch(attempt);
+    attempt.messages.open(attempt.traceparent);
     try {
       result = await this.bounded(attempt, async () =>
-        invoke(attempt.method, attempt.context(manager), attempt.payload()),
+        within(watch, () => invoke(attempt.method, attempt.context(manager), attempt.payload())),
       );
     } catch (error) {
-      return this.failed(attempt, error);
+      return this.ended(attempt, watch, this.failed(attempt, error));
     } finally {
       attempt.messages.close();
     }
-    return attempt.action.kind === 'compensate'
-      ? { type: 'compensation-completed', step: attempt.step }
-      : this.completed(attempt, result);
+    const event: SagaEvent =
+      attempt.action.kind === 'compensate'
+        ? { type: 'compensation-completed', step: attempt.step }
+        : this.completed(attempt, result);
+    return this.ended(attempt, watch, event);
+  }
+
+  /** Undefined: nobody measures it. */
+  private watch(attempt: StepAttempt): AttemptWatch | undefined {
+    const watch = this.options.observers.attempting(() => attempt.measured());
+    attempt.traceparent = watch?.traceparent;
+    return watch;
+  }
+
+  private ended<E extends SagaEvent>(attempt: StepAttempt, watch: AttemptWatch | undefined, event: E): E {
+    if (watch) this.options.observers.ended(watch, event, isBrokenOff(attempt));
+    return event;
   }
 
   /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
   private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
     let answer: unknown;
     let done: { result: unknown } | undefined;
-    probe.messages.open();
+    const watch = this.watch(probe);
+    probe.messages.open(probe.traceparent);
     try {
-      answer = await this.bounded(probe, async () => invoke(probe.method, probe.context()));
+      answer = await this.bounded(probe, async () =>
+        within(watch, () => invoke(probe.method, probe.context())),
+      );
       // Here, since it may be a proxy, or a getter that throws.
       if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
       const thrown = error === TIMED_OUT ? probe.abortedBy : error;
       this.options.log.warn(
         `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
+        probe.subject,
       );
+      this.ended(probe, watch, { ...failed, error: serializeError(thrown) });
       return failed;
     } finally {
       probe.messages.close();
     }
+    this.ended(probe, watch, { type: 'step-completed', step: probe.step });
     if (answer === 'not-done') return { ...failed, unknown: false };
     if (done) return this.completed(probe, done.result);
     if (answer !== 'unknown') {
       this.options.log.warn(
         `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
+        probe.subject,
       );
     }
     return failed;
@@ -126,7 +150,7 @@ export class AttemptRunner {
     const thrown = timedOut ? attempt.abortedBy : error;
     const rejected = isCoded(thrown, 'SAGA_STEP_REJECTED');
     const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
-    const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt.step);
+    const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt);
     const failed = {
       step: attempt.step,
       error: serializeError(thrown),
@@ -169,7 +193,7 @@ export class AttemptRunner {
   private mayRetry(
     retryIf: ((error: unknown) => boolean) | undefined,
     error: unknown,
-    step: string,
+    attempt: StepAttempt,
   ): boolean {
     if (!retryIf) return true;
     try {
@@ -179,11 +203,21 @@ export class AttemptRunner {
       return Boolean(answer);
     } catch (thrown) {
       this.options.log.warn(
-        `retryIf of step '${step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
+        `retryIf of step '${attempt.step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
+        attempt.subject,
       );
       return true;
     }
   }
+}
+
+function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
+  return watch ? watch.within(call) : call();
+}
+
+/** Nobody waits for it any more: it is no failure of the step. */
+function isBrokenOff({ abortedBy }: StepAttempt): boolean {
+  return abortedBy?.trigger === 'lease-lost' || abortedBy?.trigger === 'shutdown';
 }
 
 /** By code, not by class: two copies of this package may be loaded (ES module and bundled). */

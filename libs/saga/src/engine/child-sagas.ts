@@ -16,6 +16,7 @@ import {
 import { newSagaOf } from './new-saga.js';
 import type { SagaDefinitions } from './saga-definitions.js';
 import type { Child, Edit, StoredSaga, StoreTarget } from './saga-store.js';
+import { TRACE_TAG } from './trace-context.js';
 import { serializeError } from './serialize-error.js';
 
 export interface ChildSagasPorts {
@@ -46,10 +47,12 @@ export class ChildSagas {
   /**
    * The saga that a step starts; it is stored with the step's checkpoint.
    * @param input JSON text
+   * @param traceparent of the attempt that starts it; undefined: it is not measured
    * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
    */
-  make(node: StepNode, saga: StoredSaga, input: string | undefined): Child {
-    const { priority, tags } = saga;
+  make(node: StepNode, saga: StoredSaga, input: string | undefined, traceparent?: string): Child {
+    const { priority } = saga;
+    const tags = traceparent === undefined ? saga.tags : { ...saga.tags, [TRACE_TAG]: traceparent };
     const given = { id: this.ports.newId(), fresh: true, priority, tags };
     const made = node.remote
       ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }

@@ -5,13 +5,19 @@ import { PENDING, type SagaState, type SagaStatus, type StepState } from '../mac
 import { gaveUp } from './operator-edits.js';
 import type { StoredSaga } from './saga-store.js';
 
-/** What an event needs to know of its saga. */
-export type ToldSaga = Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags'>;
+/** What an event says of its saga. */
+export type NamedSaga = Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags'>;
+/** What may be measured of it, too. */
+export type ToldSaga = NamedSaga & Pick<StoredSaga, 'createdAt'>;
 
 type Details<T extends ObservedEventType> = Omit<ObservedEvent<T>, keyof ReturnType<typeof headOf> | 'type'>;
 
 /** What every event of this saga begins with. */
-export function headOf({ id, name, version, correlationId, tags }: ToldSaga, status: SagaStatus, at: number) {
+export function headOf(
+  { id, name, version, correlationId, tags }: NamedSaga,
+  status: SagaStatus,
+  at: number,
+) {
   return {
     saga: name,
     version,
@@ -29,7 +35,7 @@ export function headOf({ id, name, version, correlationId, tags }: ToldSaga, sta
  * a checkpoint, a transaction and an operator store is told in one way.
  */
 export function observedChanges(
-  saga: ToldSaga,
+  saga: NamedSaga,
   before: SagaState,
   after: SagaState,
   at: number,

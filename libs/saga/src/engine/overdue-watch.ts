@@ -1,4 +1,4 @@
-import type { EngineLog } from './engine-log.js';
+import { type EngineLog, subjectOf } from './engine-log.js';
 import type { SagaObservers } from './saga-observers.js';
 import type { SagaStore } from './saga-store.js';
 import { serializeError } from './serialize-error.js';
@@ -43,6 +43,7 @@ export class OverdueWatch {
           const since = new Date(saga.slaAt).toISOString();
           log.warn(
             `Saga ${saga.id} (${saga.name}) is overdue since ${since}: it is ${saga.status}, at '${saga.step}'`,
+            subjectOf(saga),
           );
           observers.overdue(saga, now());
         }

@@ -127,14 +127,14 @@ export class SagaEngine {
     });
     this.checkpoints = new GroupWriter({
       ...shared,
-      write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
+      write: (batch: Checkpoint[]) => this.writeCheckpoints(batch),
       patience: Infinity,
     });
     this.families = new GroupWriter({
       ...shared,
       maxBatch: 1,
       itemsPerLane: 1,
-      write: (batch: Checkpoint[]) => this.reached(store.checkpoint(batch)),
+      write: (batch: Checkpoint[]) => this.writeCheckpoints(batch),
       patience: Infinity,
     });
     this.signals = new GroupWriter({
@@ -195,7 +195,11 @@ export class SagaEngine {
   }
 
   /** Stores a saga and, if there is room, runs it at once. */
-  async submit(saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
+  submit(saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
+    return this.observers.start(saga, (traced) => this.takeIn(traced));
+  }
+
+  private async takeIn(saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
     const waits = saga.delay !== undefined || saga.startAt !== undefined;
     const mayLease = !waits && saga.lockKey === undefined;
     const leased = mayLease && (this.worker?.reserve(saga) ?? false);
@@ -231,7 +235,9 @@ export class SagaEngine {
 
   /** Stores a saga inside the caller's transaction; it is run once that has committed, by whoever is first. */
   submitWithin(manager: EntityManager, saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
-    return this.store.startWithin(manager, { ...saga, leased: false }, this.lease);
+    const store = (traced: typeof saga) =>
+      this.store.startWithin(manager, { ...traced, leased: false }, this.lease);
+    return this.observers.start(saga, store);
   }
 
   /** Tells a saga something. Calls that come together share a statement. */
@@ -313,6 +319,11 @@ export class SagaEngine {
     // What it started, or woke, may find room here.
     this.worker?.claimSoon();
     return result;
+  }
+
+  private writeCheckpoints(batch: Checkpoint[]): Promise<CheckpointResult[]> {
+    this.observers.checkpointing(batch.length);
+    return this.reached(this.store.checkpoint(batch));
   }
 
   /** Finds out what hints would have told. */

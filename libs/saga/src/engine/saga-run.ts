@@ -9,6 +9,7 @@ import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
 import { ENDED, STARTED } from './attempt-events.js';
 import { sleep } from './clock.js';
+import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
@@ -133,7 +134,7 @@ export class SagaRun implements TransactionHost {
 
   /** Not a method's error but the store's: nobody can say what is stored, so whoever claims it next finds out. */
   private fenceAfter(error: unknown): void {
-    this.ports.log.error(`Saga ${this.id}: ${serializeError(error).message}`);
+    logErrorOf(this.saga, error, this.ports.log);
     this.fence();
   }
 
@@ -168,7 +169,7 @@ export class SagaRun implements TransactionHost {
   look(): void {
     void this.lookAround().catch((error: unknown) => {
       // Whoever claims it next looks again, and it was marked to be due at once.
-      this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`);
+      this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`, subjectOf(this.saga));
     });
   }
 
@@ -469,7 +470,7 @@ export class SagaRun implements TransactionHost {
    * bound on takeovers puts the saga before a person.
    */
   private unstorable({ state, changed }: Checkpoint, error: unknown): CheckpointResult {
-    this.ports.log.error(`Saga ${this.id}: a checkpoint was refused: ${serializeError(error).message}`);
+    logErrorOf(this.saga, error, this.ports.log, 'a checkpoint was refused: ');
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
     // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
     const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);

@@ -3,11 +3,13 @@ import type { CompensationContext, StepContext } from '../definition/contexts.js
 import type { OutboxMessage } from '../definition/outbox-message.js';
 import type { SagaFailure } from '../definition/saga-failure.js';
 import type { Action } from '../machine/decide.js';
-import { type SagaState, stepState } from '../machine/saga-state.js';
+import { type SagaState, type StepState, stepState } from '../machine/saga-state.js';
 import type { StepAbortedError } from '../errors/saga-errors.js';
 import { decodeResults } from './decode-results.js';
 import { askingSaga } from './handler-calls.js';
+import type { LogSubject } from './engine-log.js';
 import { decodePayload } from './payload.js';
+import type { MeasuredAttempt } from './instrument.js';
 import type { StoredSaga } from './saga-store.js';
 import { type PublishPorts, StepMessages } from './step-messages.js';
 
@@ -15,6 +17,8 @@ import { type PublishPorts, StepMessages } from './step-messages.js';
 export class StepAttempt {
   /** Why it was aborted, if it was. */
   abortedBy: StepAbortedError | undefined;
+  /** The trace context of what follows from it; undefined: nobody measures it. */
+  traceparent: string | undefined;
   /** What its method publishes. */
   readonly messages: StepMessages;
   private controller: AbortController | undefined;
@@ -27,7 +31,7 @@ export class StepAttempt {
     readonly startedAt: number,
     private readonly ports: PublishPorts,
   ) {
-    this.messages = new StepMessages(askingSaga(saga), ports);
+    this.messages = new StepMessages(askingSaga(saga), ports, saga.tags);
   }
 
   /** The step's name, or the item's key. */
@@ -39,6 +43,25 @@ export class StepAttempt {
     const { kind, node } = this.action;
     if (kind === 'probe') return node.probe!;
     return kind === 'compensate' ? node.compensate! : node.name;
+  }
+
+  /** For the log. */
+  get subject(): LogSubject {
+    return { sagaId: this.saga.id, saga: this.saga.name, step: this.step };
+  }
+
+  /** As it is measured. */
+  measured(): MeasuredAttempt {
+    const { action, saga, method } = this;
+    const { kind, node, index, key } = action;
+    return {
+      saga,
+      step: node.name,
+      index,
+      method,
+      kind,
+      attempt: attemptOf(kind, stepState(this.state, key)),
+    };
   }
 
   /** The question what came of this attempt: as the attempt itself, with a signal of its own. */
@@ -103,7 +126,7 @@ class AttemptContext {
     this.sagaId = saga.id;
     this.correlationId = saga.correlationId ?? saga.id;
     this.step = node.name;
-    this.attempt = kind === 'compensate' ? step.compensationAttempts : step.attempts;
+    this.attempt = attemptOf(kind, step);
     this.round = whole.round;
     const again = whole.round > 1 ? `~${whole.round}` : '';
     this.idempotencyKey = `${saga.id}:${key}${again}${kind === 'compensate' ? ':compensate' : ''}`;
@@ -134,6 +157,10 @@ class AttemptContext {
   get signal(): AbortSignal {
     return this.#attempt.signal();
   }
+}
+
+function attemptOf(kind: Action['kind'], step: StepState): number {
+  return kind === 'compensate' ? step.compensationAttempts : step.attempts;
 }
 
 /** What the compensations of a branch that lost are told while the saga goes on. */

@@ -1,8 +1,8 @@
 import type { OutboxMessage } from '../definition/outbox-message.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import { outgoingMessage } from './outgoing-message.js';
-import type { StoredMessage } from './saga-store.js';
-import { TRACEPARENT, traceOfSaga, traceparentOf } from './trace-context.js';
+import type { StoredMessage, StoredSaga } from './saga-store.js';
+import { TRACEPARENT, storedTraceOf, traceparentOf } from './trace-context.js';
 
 /** The header by which those who answer know the saga. */
 export const SAGA_ID = 'saga-id';
@@ -17,10 +17,13 @@ export interface PublishPorts {
 export class StepMessages {
   private messages: StoredMessage[] = [];
   private isOpen = false;
+  /** Of the attempt under way. Undefined: it has no span of its own. */
+  private traceparent: string | undefined;
 
   constructor(
     private readonly sagaId: string,
     private readonly ports: PublishPorts,
+    private readonly tags?: StoredSaga['tags'],
   ) {}
 
   get all(): readonly StoredMessage[] {
@@ -38,13 +41,22 @@ export class StepMessages {
           `\`when\` and \`forEach\`, or for what goes on afterwards.`,
       );
     const id = this.ports.newId();
-    const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: traceparentOf(traceOfSaga(this.sagaId), id) };
+    const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: this.traceparent ?? this.traceparentOf(id) };
     const defaults = { key: this.sagaId, headers };
     this.messages.push({ id, ...outgoingMessage(message, 'message', this.ports.maxPayloadBytes, defaults) });
   }
 
-  /** The method is called, again perhaps: what it published before does not count. */
-  open(): void {
+  private traceparentOf(message: string): string {
+    const { trace, flags } = storedTraceOf(this.sagaId, this.tags);
+    return traceparentOf(trace, message, flags);
+  }
+
+  /**
+   * The method is called, again perhaps: what it published before does not count.
+   * @param traceparent what its messages follow from; default: its saga
+   */
+  open(traceparent?: string): void {
+    this.traceparent = traceparent;
     this.messages = [];
     this.isOpen = true;
   }

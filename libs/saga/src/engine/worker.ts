@@ -5,7 +5,7 @@ import { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import type { Clock, Timer } from './clock.js';
 import { concurrencyLimits } from './concurrency-limits.js';
-import type { EngineLog } from './engine-log.js';
+import { type EngineLog, subjectOf } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { SettledSaga } from './outcome-waiters.js';
@@ -218,6 +218,7 @@ export class Worker {
     try {
       const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
       this.ports.storeClock.observe(now);
+      if (sagas.length > 0) this.ports.observers.claimed(sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) this.run(saga, askedAt);
       if (failure !== undefined) this.logFailedClaim(failure);
@@ -289,6 +290,7 @@ export class Worker {
         this.ports.log.error(
           `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
           (error as Error).stack,
+          subjectOf(saga),
         );
         if (error instanceof UnreadableChild) this.giveBack(run);
         this.ports.onLeft(run.id);
@@ -330,15 +332,17 @@ export class Worker {
     if (needs.length === 0) return;
     run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.storeClock.now() }]);
     const problems = needs.map(({ problem }) => problem).join('; ');
-    this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`);
+    this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`, subjectOf(run.saga));
   }
 
   private ran(run: SagaRun, end: RunEnd): void {
     // A fenced run may have been claimed here again meanwhile.
     if (this.runs.get(run.id) === run) this.runs.delete(run.id);
     if (end.type === 'settled') return this.ports.onSettled({ id: run.id, state: end.state });
-    if (end.type === 'fenced') this.ports.log.debug(`Saga ${run.id} is run by another worker now`);
-    else if (end.dueAt !== undefined) this.expect(end.dueAt);
+    if (end.type === 'fenced') {
+      this.ports.observers.leaseLost(run.saga);
+      this.ports.log.debug(`Saga ${run.id} is run by another worker now`, subjectOf(run.saga));
+    } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
     this.ports.onLeft(run.id);
   }

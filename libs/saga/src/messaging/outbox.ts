@@ -5,7 +5,7 @@ import type { OutboxMessage } from '../definition/outbox-message.js';
 import { shown } from '../definition/shown-value.js';
 import { SagaStateError, SagaValidationError } from '../errors/saga-errors.js';
 import { type OutgoingMessage, outgoingMessage } from '../engine/outgoing-message.js';
-import { TRACEPARENT, traceOf, traceparentOf } from '../engine/trace-context.js';
+import { partsOf, TRACEPARENT, traceOfSaga, traceparentOf } from '../engine/trace-context.js';
 import { readOptions } from '../nest/call-options.js';
 import type { Page } from '../nest/saga-filter.js';
 import { isUuid } from '../nest/start-options.js';
@@ -112,10 +112,13 @@ export class Outbox {
     const { outbox, options } = await this.runtime.ready();
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly OutboxMessage[];
-    const trace = traceOf(handledMessage()?.headers[TRACEPARENT]);
+    const handled = partsOf(handledMessage()?.headers[TRACEPARENT]);
     const stored = messages.map((message, n) => {
       const id = uuid();
-      const traced = { ...headers, [TRACEPARENT]: traceparentOf(trace ?? id.replaceAll('-', ''), id) };
+      const traced = {
+        ...headers,
+        [TRACEPARENT]: traceparentOf(handled?.trace ?? traceOfSaga(id), id, handled?.flags),
+      };
       const what = many ? `messages[${n}]` : 'message';
       const defaults = { key: headers[SAGA_ID] ?? id, headers: traced };
       const outgoing: OutgoingMessage = outgoingMessage(message, what, options.maxPayloadBytes, defaults);

@@ -46,9 +46,10 @@ export class EventObserver {
     }
   }
 
-  private failed({ type, saga, id }: ObservedEvent, error: unknown): void {
+  private failed({ type, saga, id: sagaId }: ObservedEvent, error: unknown): void {
     const { message, stack } = serializeError(error);
-    this.log.error(`Observer ${this.where} failed at '${type}' of saga ${id} (${saga}): ${message}`, stack);
+    const line = `Observer ${this.where} failed at '${type}' of saga ${sagaId} (${saga}): ${message}`;
+    this.log.error(line, stack, { sagaId, saga });
   }
 
   private drop(): void {

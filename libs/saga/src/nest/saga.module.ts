@@ -1,10 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { SagaObservers } from '../engine/saga-observers.js';
 import { ObserverExplorer } from './observer.explorer.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
+import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
@@ -15,8 +17,17 @@ import { SagaService } from './saga.service.js';
  */
 @Module({
   imports: [DiscoveryModule],
-  providers: [SagaExplorer, ObserverExplorer, SagaPoller, SagaRuntime, SagaService, sagaCodecProvider],
-  exports: [SagaService, SAGA_CODEC],
+  providers: [
+    SagaExplorer,
+    ObserverExplorer,
+    SagaPoller,
+    SagaRuntime,
+    SagaService,
+    sagaCodecProvider,
+    { provide: SagaObservers, useFactory: () => new SagaObservers(new SagaLog('SagaModule')) },
+  ],
+  // The observers for entries of this package that measure.
+  exports: [SagaService, SAGA_CODEC, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /** Works without options: see SagaModuleOptions for the defaults. */

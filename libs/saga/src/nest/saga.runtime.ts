@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import {
   Inject,
   Injectable,
-  Logger,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
   type OnModuleInit,
@@ -28,6 +27,7 @@ import { ObserverExplorer } from './observer.explorer.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
+import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from './saga.registry.js';
 
@@ -55,7 +55,7 @@ export interface Running {
  */
 @Injectable()
 export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
-  private readonly log = new Logger('SagaModule');
+  private readonly log = new SagaLog('SagaModule');
   private readonly options: ResolvedSagaOptions;
   private running: Promise<Running> | undefined;
   private started: Promise<void> | undefined;
@@ -64,6 +64,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
     private readonly explorer: SagaExplorer,
     private readonly observerExplorer: ObserverExplorer,
+    private readonly observers: SagaObservers,
     private readonly poller: SagaPoller,
     private readonly moduleRef: ModuleRef,
   ) {
@@ -101,9 +102,8 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   private async setUp(): Promise<Running> {
-    const { options } = this;
+    const { options, observers } = this;
     const registry = this.explorer.explore(options);
-    const observers = new SagaObservers(this.log);
     for (const observer of this.observerExplorer.explore(registry, this.log))
       observers.add((event) => observer.observe(event));
     const only = options.worker?.sagas;

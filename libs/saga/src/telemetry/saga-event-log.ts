@@ -1,0 +1,47 @@
+import type { ObservedEvent } from '../definition/observed-event.js';
+import { type EngineLog, type LogSubject } from '../engine/engine-log.js';
+import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
+
+/** Writes what has become of sagas into the log: as a warning what needs a person, and in detail what was tried. */
+export class SagaEventLog {
+  constructor(private readonly log: EngineLog) {}
+
+  write(event: ObservedEvent): void {
+    const { id: sagaId, saga } = event;
+    const whose: LogSubject = 'step' in event ? { sagaId, saga, step: event.step } : { sagaId, saga };
+    const line = (what: string) => `Saga ${sagaId} (${saga}@${event.version}) ${what}`;
+    switch (event.type) {
+      case 'stuck':
+      case 'suspended':
+        return this.log.warn(line(`is ${event.type}${at(event.steps)}${because(event.error)}`), whose);
+      case 'compensating':
+        return this.log.log(line(`turns back: ${reasonOf(event.failure)}`), whose);
+      case 'aborted':
+        return this.log.log(line('is aborted'), whose);
+      case 'step-failed':
+      case 'compensation-failed': {
+        const what = event.type === 'step-failed' ? 'step' : 'compensation of step';
+        const next = event.retryAt ? `tried again at ${event.retryAt.toISOString()}` : 'given up';
+        const told = line(
+          `attempt ${event.attempt} of ${what} '${event.step}' failed, ${next}${because(event.error)}`,
+        );
+        return event.retryAt ? this.log.debug(told, whose) : this.log.log(told, whose);
+      }
+      default:
+        return undefined;
+    }
+  }
+}
+
+function at(steps: readonly string[]): string {
+  return steps.length > 0 ? ` at ${steps.join(', ')}` : '';
+}
+
+function because(error: SerializedError | undefined): string {
+  return error ? `: ${error.message}` : '';
+}
+
+function reasonOf({ kind, step, error, reason }: SagaFailure): string {
+  const why = error?.message ?? reason;
+  return `${kind}${step === undefined ? '' : ` at ${step}`}${why === undefined ? '' : `, ${why}`}`;
+}

@@ -1,0 +1,73 @@
+import type { Meter } from '@opentelemetry/api';
+import type { ObservedEvent } from '../definition/observed-event.js';
+import type { MeasuredAttempt } from '../engine/instrument.js';
+import type { ToldSaga } from '../engine/observed-changes.js';
+import type { StoredSaga } from '../engine/saga-store.js';
+import type { SagaEvent } from '../machine/saga-event.js';
+import { ATTRIBUTE, errorIn, kindOf, outcomeOf } from './saga-attributes.js';
+import { counterOf, histogramOf } from './saga-metrics.js';
+
+/** Counts and times what this process does. */
+export class SagaMeter {
+  private readonly started;
+  private readonly finished;
+  private readonly duration;
+  private readonly stepDuration;
+  private readonly stepAttempts;
+  private readonly leaseLosses;
+  private readonly takeovers;
+  private readonly checkpointBatch;
+  private readonly claimBatch;
+
+  constructor(meter: Meter) {
+    this.started = counterOf(meter, 'started');
+    this.finished = counterOf(meter, 'finished');
+    this.duration = histogramOf(meter, 'duration');
+    this.stepDuration = histogramOf(meter, 'stepDuration');
+    this.stepAttempts = counterOf(meter, 'stepAttempts');
+    this.leaseLosses = counterOf(meter, 'leaseLosses');
+    this.takeovers = counterOf(meter, 'takeovers');
+    this.checkpointBatch = histogramOf(meter, 'checkpointBatch');
+    this.claimBatch = histogramOf(meter, 'claimBatch');
+  }
+
+  /** To be called with how the attempt ended. */
+  attempting(attempt: MeasuredAttempt): (event: SagaEvent, brokenOff: boolean) => void {
+    const beganAt = performance.now();
+    return (event, brokenOff) => {
+      const error = errorIn(event);
+      const attributes = {
+        [ATTRIBUTE.saga]: attempt.saga.name,
+        [ATTRIBUTE.step]: attempt.step,
+        [ATTRIBUTE.kind]: kindOf(attempt),
+        [ATTRIBUTE.outcome]: outcomeOf(event, brokenOff),
+        ...(error && { [ATTRIBUTE.error]: error.name }),
+      };
+      this.stepDuration.record((performance.now() - beganAt) / 1_000, attributes);
+      this.stepAttempts.add(1, attributes);
+    };
+  }
+
+  happened(event: ObservedEvent, { createdAt }: ToldSaga): void {
+    const name = { [ATTRIBUTE.saga]: event.saga };
+    if (event.type === 'started') this.started.add(1, name);
+    if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;
+    const attributes = { ...name, [ATTRIBUTE.status]: event.status };
+    this.finished.add(1, attributes);
+    this.duration.record(Math.max(0, event.at.getTime() - createdAt) / 1_000, attributes);
+  }
+
+  checkpointing(checkpoints: number): void {
+    this.checkpointBatch.record(checkpoints);
+  }
+
+  claimed(sagas: readonly StoredSaga[]): void {
+    this.claimBatch.record(sagas.length);
+    for (const { name, takeovers } of sagas)
+      if (takeovers > 0) this.takeovers.add(1, { [ATTRIBUTE.saga]: name });
+  }
+
+  leaseLost({ name }: StoredSaga): void {
+    this.leaseLosses.add(1, { [ATTRIBUTE.saga]: name });
+  }
+}

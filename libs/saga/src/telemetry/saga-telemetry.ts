@@ -1,0 +1,51 @@
+import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
+import { metrics, trace } from '@opentelemetry/api';
+import { SagaObservers } from '../engine/saga-observers.js';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaLog } from '../nest/saga-log.js';
+import { SagaService } from '../nest/saga.service.js';
+import { SagaEventLog } from './saga-event-log.js';
+import { SagaMeter } from './saga-meter.js';
+import { SagaTracer } from './saga-tracer.js';
+import { StateGauges } from './state-gauges.js';
+import { TelemetryInstrument } from './telemetry-instrument.js';
+import { MODULE_OPTIONS_TOKEN } from './telemetry.module-definition.js';
+import { type SagaTelemetryModuleOptions, withTelemetryDefaults } from './telemetry.options.js';
+
+/** The name of the tracer and the meter, by which SDKs can be told to leave them out. */
+const SCOPE = 'nestjs-durable-saga';
+
+/** Ties the engine of the application to OpenTelemetry's API: with no SDK set up, all of it does nothing. */
+@Injectable()
+export class SagaTelemetry implements OnModuleDestroy {
+  private readonly gauges: StateGauges | undefined;
+
+  constructor(
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaTelemetryModuleOptions | undefined,
+    @Optional() @Inject(SagaObservers) observers: SagaObservers | undefined,
+    @Optional() @Inject(SagaService) sagas: SagaService | undefined,
+  ) {
+    const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options ?? {});
+    if (!observers || !sagas)
+      throw new SagaConfigurationError(
+        'SagaTelemetryModule: there are no sagas to be measured. Import SagaModule.forRoot() in the root module, too.',
+      );
+    const meter = metrics.getMeter(SCOPE);
+    // Sagas may be started from the first hook of any provider.
+    observers.measureBy(
+      new TelemetryInstrument(
+        traces ? new SagaTracer(trace.getTracer(SCOPE)) : undefined,
+        measures ? new SagaMeter(meter) : undefined,
+      ),
+    );
+    const log = new SagaLog('SagaTelemetryModule');
+    const eventLog = new SagaEventLog(log);
+    if (logs) observers.add((event) => eventLog.write(event));
+    if (gauges) this.gauges = new StateGauges(meter, () => sagas.stats(), log);
+    this.gauges?.start();
+  }
+
+  onModuleDestroy(): void {
+    this.gauges?.stop();
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  context,
+  type Exception,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
+import type { ObservedEvent } from '../definition/observed-event.js';
+import { handlerOf } from '../definition/handler-name.js';
+import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
+import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/instrument.js';
+import type { ToldSaga } from '../engine/observed-changes.js';
+import { serializeError } from '../engine/serialize-error.js';
+import type { NewSaga } from '../engine/saga-store.js';
+import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
+import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
+
+const OPERATION = { run: 'step', compensate: 'compensate', probe: 'probe' } as const;
+/** A saga that turned back for these has done what it was told to. */
+const INTENDED: readonly SagaFailure['kind'][] = ['cancelled', 'undone'];
+
+/**
+ * The spans of sagas.
+ *
+ * A span is one process's: it is known to nobody before it has ended, and no other process can end it. A saga may take
+ * months and many processes. So what ties its spans together is the span of its start, short and in the trace of whoever
+ * started it; its context is stored with the saga, as the tag `traceparent`, and every attempt, in whichever process, is
+ * its child. A crash loses the spans under way, and no parent of others. The saga's own span, from its start to its end,
+ * is made once it has ended, by whoever brought it there: so its duration and its outcome are true, and no process has
+ * to live as long.
+ *
+ * A tag rather than a column: nothing is written for sagas that are not traced, sub-sagas and handlers inherit it with
+ * the others, and operators find a saga by its trace.
+ */
+export class SagaTracer {
+  constructor(private readonly tracer: Tracer) {}
+
+  starting(saga: Omit<NewSaga, 'leased'>): StartWatch {
+    const attributes = sagaAttributes(saga);
+    const options = { kind: SpanKind.PRODUCER, attributes };
+    const span = this.tracer.startSpan(`start ${saga.name}`, options, contextOfStarter());
+    return {
+      traceparent: traceparentOfSpan(span),
+      ended: (result) => {
+        span.setAttribute(ATTRIBUTE.created, result.created);
+        if (!result.created) span.setAttribute(ATTRIBUTE.id, result.existing.id);
+        span.end();
+      },
+      failed: (error) => {
+        failed(span, serializeError(error));
+        span.end();
+      },
+    };
+  }
+
+  attempting(made: MeasuredAttempt): AttemptWatch {
+    const { saga, step, index, method, attempt } = made;
+    const kind = kindOf(made);
+    const parent = contextOfSaga(saga);
+    const attributes = {
+      ...sagaAttributes(saga),
+      ...{
+        [ATTRIBUTE.step]: step,
+        [ATTRIBUTE.kind]: kind,
+        [ATTRIBUTE.attempt]: attempt,
+        [ATTRIBUTE.method]: method,
+      },
+      ...(index !== undefined && { [ATTRIBUTE.index]: index }),
+      ...(saga.takeovers > 0 && { [ATTRIBUTE.takeovers]: saga.takeovers }),
+    };
+    const name = `${OPERATION[kind]} ${handlerOf(saga.name) ?? `${saga.name}.${step}`}`;
+    const span = this.tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, parent);
+    const within = trace.setSpan(parent, span);
+    return {
+      traceparent: traceparentOfSpan(span),
+      within: (call) => context.with(within, call),
+      ended: (event, brokenOff) => {
+        span.setAttribute(ATTRIBUTE.outcome, outcomeOf(event, brokenOff));
+        const error = errorIn(event);
+        if (error) failed(span, error);
+        span.end();
+      },
+    };
+  }
+
+  happened(event: ObservedEvent, saga: ToldSaga): void {
+    if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;
+    const attributes = { ...sagaAttributes(saga), [ATTRIBUTE.status]: event.status };
+    const startTime = new Date(saga.createdAt);
+    const span = this.tracer.startSpan(`saga ${saga.name}`, { attributes, startTime }, contextOfSaga(saga));
+    const failure = 'failure' in event ? event.failure : undefined;
+    if (failure && !INTENDED.includes(failure.kind)) {
+      if (failure.error) failed(span, failure.error);
+      else span.setStatus({ code: SpanStatusCode.ERROR, message: failure.reason ?? failure.kind });
+    }
+    // Both are the database's time, the latter as well as this process knows it.
+    span.end(event.at < startTime ? startTime : event.at);
+  }
+}
+
+function failed(span: Span, error: SerializedError): void {
+  const exception: Exception = {
+    name: error.name,
+    message: error.message,
+    stack: error.stack,
+    code: error.code,
+  };
+  span.recordException(exception);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+  span.setAttribute(ATTRIBUTE.error, error.name);
+}

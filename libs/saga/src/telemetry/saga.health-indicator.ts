@@ -1,0 +1,106 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
+import { shown } from '../definition/shown-value.js';
+import { serializeError } from '../engine/serialize-error.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { readOptions } from '../nest/call-options.js';
+import type { SagaStats } from '../nest/saga-stats.js';
+import { SagaService } from '../nest/saga.service.js';
+import { secondsSince } from './state-gauges.js';
+
+export interface SagaHealthOptions {
+  /** Down when a saga that is due has waited longer for a worker. Default: however long. */
+  maxOldestDue?: Duration;
+  /** Down when more sagas than this need a person. Default: however many. */
+  maxStuck?: number;
+  /** Down when the database has not answered by then; default `'3s'`. */
+  timeout?: Duration;
+}
+
+/** What `@nestjs/terminus` takes as the result of an indicator. */
+export type SagaHealth<Key extends string> = Record<
+  Key,
+  {
+    readonly status: 'up' | 'down';
+    /** Why it is down. */
+    readonly message?: string;
+    /** Sagas that wait for a worker, and how long the first of them has, in seconds. */
+    readonly due?: number;
+    readonly oldestDue?: number;
+    /** Sagas that need a person. */
+    readonly stuck?: number;
+  }
+>;
+
+/** Whether sagas go on, for health checks of `@nestjs/terminus`. */
+@Injectable()
+export class SagaHealthIndicator {
+  /** Without SagaModule SagaTelemetry says what is missing. */
+  constructor(@Optional() @Inject(SagaService) private readonly sagas: SagaService) {}
+
+  /**
+   * `health.check([() => indicator.isHealthy('sagas', { maxOldestDue: '1m', maxStuck: 0 })])`
+   * @param key under which the result is shown
+   * @throws SagaValidationError for wrong options
+   */
+  async isHealthy<const Key extends string>(key: Key, options?: SagaHealthOptions): Promise<SagaHealth<Key>> {
+    const limits = readLimits(options);
+    let health: SagaHealth<Key>[Key];
+    try {
+      health = judged(await within(limits.timeout, this.sagas.stats()), limits);
+    } catch (error) {
+      health = { status: 'down', message: serializeError(error).message };
+    }
+    return { [key]: health } as SagaHealth<Key>;
+  }
+}
+
+interface Limits {
+  readonly maxOldestDue: number;
+  readonly maxStuck: number;
+  readonly timeout: number;
+}
+
+function judged({ at, due, oldestDue: since, sagas }: SagaStats, { maxOldestDue, maxStuck }: Limits) {
+  const oldestDue = secondsSince(since, at);
+  const stuck = sagas
+    .filter(({ status }) => status === 'stuck' || status === 'suspended')
+    .reduce((sum, { count }) => sum + count, 0);
+  const problems = [
+    oldestDue * 1_000 > maxOldestDue &&
+      `a saga that is due has waited for a worker for ${Math.round(oldestDue)} s`,
+    stuck > maxStuck && `${stuck} saga(s) need a person`,
+  ].filter((problem) => problem !== false);
+  const figures = { due, oldestDue, stuck };
+  return problems.length > 0
+    ? { status: 'down' as const, message: problems.join('; '), ...figures }
+    : { status: 'up' as const, ...figures };
+}
+
+function readLimits(options: SagaHealthOptions | undefined): Limits {
+  const what = 'isHealthy(): options';
+  const given = readOptions(what, options, ['maxOldestDue', 'maxStuck', 'timeout']);
+  const { maxOldestDue, maxStuck = Infinity, timeout = '3s' } = given;
+  if (maxStuck !== Infinity && !(Number.isInteger(maxStuck) && maxStuck >= 0))
+    throw new SagaValidationError(`${what}: maxStuck is ${shown(maxStuck)}; give a whole number from 0.`);
+  return {
+    maxOldestDue: maxOldestDue === undefined ? Infinity : toMilliseconds(maxOldestDue, 'maxOldestDue'),
+    maxStuck,
+    timeout: toMilliseconds(timeout, 'timeout', LONGEST_TIMER),
+  };
+}
+
+async function within<T>(timeout: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`the database has not answered within ${timeout} ms`)),
+      timeout,
+    );
+  });
+  try {
+    return await Promise.race([answer, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,50 @@
+import type { ObservedEvent } from '../definition/observed-event.js';
+import type { AttemptWatch, Instrument, MeasuredAttempt, StartWatch } from '../engine/instrument.js';
+import type { ToldSaga } from '../engine/observed-changes.js';
+import type { NewSaga, StoredSaga } from '../engine/saga-store.js';
+import type { SagaMeter } from './saga-meter.js';
+import type { SagaTracer } from './saga-tracer.js';
+
+const UNTRACED: StartWatch = { ended: () => undefined, failed: () => undefined };
+
+/** Both, either, or neither. */
+export class TelemetryInstrument implements Instrument {
+  constructor(
+    private readonly tracer: SagaTracer | undefined,
+    private readonly meter: SagaMeter | undefined,
+  ) {}
+
+  starting(saga: Omit<NewSaga, 'leased'>): StartWatch {
+    return this.tracer?.starting(saga) ?? UNTRACED;
+  }
+
+  attempting(attempt: MeasuredAttempt): AttemptWatch {
+    const count = this.meter?.attempting(attempt);
+    const watch = this.tracer?.attempting(attempt);
+    return {
+      traceparent: watch?.traceparent,
+      within: (call) => (watch ? watch.within(call) : call()),
+      ended: (event, brokenOff) => {
+        count?.(event, brokenOff);
+        watch?.ended(event, brokenOff);
+      },
+    };
+  }
+
+  happened(event: ObservedEvent, saga: ToldSaga): void {
+    this.meter?.happened(event, saga);
+    this.tracer?.happened(event, saga);
+  }
+
+  checkpointing(checkpoints: number): void {
+    this.meter?.checkpointing(checkpoints);
+  }
+
+  claimed(sagas: readonly StoredSaga[]): void {
+    this.meter?.claimed(sagas);
+  }
+
+  leaseLost(saga: StoredSaga): void {
+    this.meter?.leaseLost(saga);
+  }
+}
