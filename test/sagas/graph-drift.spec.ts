@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import {
+  describeSaga,
   Saga,
   SagaDriftError,
   type SagaModuleOptions,
@@ -133,6 +134,8 @@ describe('the graph of a saga', () => {
     }
     await start(Patient, { worker: false });
     expect(await revisions()).toHaveLength(1);
+    const [row] = await apps.sql(`SELECT graph->'about' AS about FROM saga.graph`);
+    expect(row!.about).toEqual(describeSaga(Patient));
   });
 });
 

@@ -1,4 +1,5 @@
 import { buildSagaGraph } from './build-saga-graph.js';
+import { descriptionOf, type SagaDescription } from './saga-description.js';
 import type { SagaGraph, StepNode } from './saga-graph.js';
 
 /**
@@ -8,6 +9,11 @@ import type { SagaGraph, StepNode } from './saga-graph.js';
 export interface GraphRecord {
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepRecord[];
+  /**
+   * No structure: what else the code said when it was deployed last, for those who operate sagas without having their
+   * classes. A change of it is no change of the graph.
+   */
+  readonly about?: SagaDescription;
 }
 
 export interface StepRecord {
@@ -35,6 +41,11 @@ export interface StepRecord {
 
 export function recordOf(graph: SagaGraph): GraphRecord {
   return { steps: [...graph.steps.values()].map(stepRecordOf) };
+}
+
+/** As it is stored. */
+export function describedRecordOf(graph: SagaGraph): GraphRecord {
+  return { ...recordOf(graph), about: descriptionOf(graph) };
 }
 
 /** Without what is not so: the shorter, the better to be read in the table. */

@@ -1,6 +1,6 @@
 import { bindGraph, type BoundGraph } from '../definition/bind-graph.js';
 import { diffGraphs } from '../definition/diff-graphs.js';
-import { type GraphRecord, recordOf } from '../definition/graph-record.js';
+import { describedRecordOf, type GraphRecord, recordOf } from '../definition/graph-record.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { SagaDriftError } from '../errors/saga-errors.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
@@ -98,7 +98,7 @@ class FitOfInstances {
 
 function isStored({ graph }: RunnableSaga, stored: readonly StoredGraph[]): boolean {
   const newest = stored.findLast(({ name, version }) => name === graph.name && version === graph.version);
-  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(recordOf(graph));
+  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(describedRecordOf(graph));
 }
 
 async function storeGraph(
@@ -111,7 +111,7 @@ async function storeGraph(
   if (drift && newest !== undefined) await graphs.keep(graph, newest);
   // The same structure may have another text: then the row is to say how the code has it now.
   const revision = drift ? newest! + 1 : (newest ?? 1);
-  await graphs.put({ name, version, revision, graph: recordOf(graph) });
+  await graphs.put({ name, version, revision, graph: describedRecordOf(graph) });
 }
 
 function textOfGraph(graph: GraphRecord): string {
