@@ -70,6 +70,7 @@ describe('the graph that is made of a stored description', () => {
         stepOf('first', { after: ['paid', 'agreed'], join: 'any', rateLimit: { count: 3, per: 1_000 } }),
       ),
       timeout: 1_000,
+      sla: 500,
       onFailure: 'suspend',
       concurrency: 7,
       lockKey: () => 'key',

@@ -7,13 +7,14 @@ import { approvalSignal, type SagaGraph, type StepNode } from './saga-graph.js';
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, onFailure, concurrency, locked } = description;
+  const { name, version, timeout, sla, onFailure, concurrency, locked } = description;
   const linked = linkSteps(description.steps.map(nodeOf));
   if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
   return Object.freeze({
     name,
     version,
     timeout,
+    sla,
     onFailure,
     concurrency,
     ...(locked && { lockKey: () => notHere('lockKey', name) }),

@@ -14,7 +14,12 @@ export interface GraphRecord {
    * classes. A change of it is no change of the graph.
    */
   readonly about?: SagaDescription;
+  /** No structure either: how many people it takes for an operator's calls, by the options of the module. */
+  readonly approvals?: Approvals;
 }
+
+/** By the name of a call; those that are not here take one person. */
+export type Approvals = Readonly<Record<string, number>>;
 
 export interface StepRecord {
   readonly name: string;
@@ -44,8 +49,9 @@ export function recordOf(graph: SagaGraph): GraphRecord {
 }
 
 /** As it is stored. */
-export function describedRecordOf(graph: SagaGraph): GraphRecord {
-  return { ...recordOf(graph), about: descriptionOf(graph) };
+export function describedRecordOf(graph: SagaGraph, approvals: Approvals = {}): GraphRecord {
+  const several = Object.keys(approvals).length > 0;
+  return { ...recordOf(graph), about: descriptionOf(graph), ...(several && { approvals }) };
 }
 
 /** Without what is not so: the shorter, the better to be read in the table. */

@@ -8,6 +8,8 @@ export interface SagaDescription {
   readonly version: number;
   /** For going forward; absent: no deadline. */
   readonly timeout?: number;
+  /** From when an instance may begin, past which it is overdue; absent: never. */
+  readonly sla?: number;
   readonly onFailure: 'compensate' | 'suspend';
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
@@ -76,6 +78,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     name: graph.name,
     version: graph.version,
     timeout: graph.timeout,
+    sla: graph.sla,
     onFailure: graph.onFailure,
     locked: graph.lockKey !== undefined,
     concurrency: graph.concurrency,

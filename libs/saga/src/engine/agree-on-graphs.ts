@@ -1,11 +1,18 @@
 import { bindGraph, type BoundGraph } from '../definition/bind-graph.js';
 import { diffGraphs } from '../definition/diff-graphs.js';
-import { describedRecordOf, type GraphRecord, recordOf } from '../definition/graph-record.js';
+import { type Approvals, describedRecordOf, type GraphRecord, recordOf } from '../definition/graph-record.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { SagaDriftError } from '../errors/saga-errors.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import type { EngineLog } from './engine-log.js';
-import type { GraphReader, GraphStore, GraphWriter, StoredGraph, UnfinishedSaga } from './graph-store.js';
+import type {
+  GraphReader,
+  GraphStore,
+  GraphWriter,
+  SagaVersion,
+  StoredGraph,
+  UnfinishedSaga,
+} from './graph-store.js';
 import type { RunnableSaga } from './invoker.js';
 import { deployedOf } from './saga-bindings.js';
 
@@ -35,16 +42,19 @@ export async function agreeOnGraphs(
   store: GraphStore,
   onDrift: 'error' | 'warn',
   log: EngineLog,
+  /** How many people it takes for an operator's calls; stored beside the graphs, for those who call from elsewhere. */
+  approvals?: Approvals,
 ): Promise<void> {
   // Nearly always all is as it was: one look, and no lock.
   const stored = await store.stored(sagas.map(({ graph }) => graph));
-  if (sagas.every((saga) => isStored(saga, stored))) return;
+  const records = new Map(sagas.map(({ graph }) => [graph, describedRecordOf(graph, approvals)]));
+  if (sagas.every(({ graph }) => isStored(graph, records.get(graph)!, stored))) return;
   await store.exclusively(async (graphs) => {
     const drifts: Drift[] = [];
     for (const saga of sagas) {
       const drift = await driftOf(saga, graphs);
       if (drift && drift.affected + drift.unaffected > 0) drifts.push(drift);
-      await storeGraph(saga, graphs, drift);
+      await storeGraph(saga.graph, records.get(saga.graph)!, graphs, drift);
     }
     if (drifts.length === 0) return;
     if (onDrift === 'error') throw new SagaDriftError(drifts.map((drift) => textOf(drift, MEND)).join('\n'));
@@ -96,22 +106,23 @@ class FitOfInstances {
   }
 }
 
-function isStored({ graph }: RunnableSaga, stored: readonly StoredGraph[]): boolean {
-  const newest = stored.findLast(({ name, version }) => name === graph.name && version === graph.version);
-  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(describedRecordOf(graph));
+function isStored(saga: SagaVersion, record: GraphRecord, stored: readonly StoredGraph[]): boolean {
+  const newest = stored.findLast(({ name, version }) => name === saga.name && version === saga.version);
+  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(record);
 }
 
 async function storeGraph(
-  { graph }: RunnableSaga,
+  saga: SagaVersion,
+  record: GraphRecord,
   graphs: GraphWriter,
   drift: Drift | undefined,
 ): Promise<void> {
-  const { name, version } = graph;
-  const newest = (await graphs.stored([graph])).at(-1)?.revision;
-  if (drift && newest !== undefined) await graphs.keep(graph, newest);
+  const { name, version } = saga;
+  const newest = (await graphs.stored([saga])).at(-1)?.revision;
+  if (drift && newest !== undefined) await graphs.keep(saga, newest);
   // The same structure may have another text: then the row is to say how the code has it now.
   const revision = drift ? newest! + 1 : (newest ?? 1);
-  await graphs.put({ name, version, revision, graph: describedRecordOf(graph) });
+  await graphs.put({ name, version, revision, graph: record });
 }
 
 function textOfGraph(graph: GraphRecord): string {

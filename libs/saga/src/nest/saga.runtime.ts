@@ -112,7 +112,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
     const graphs = new PostgresGraphStore(dataSource, options.schema);
-    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log);
+    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, options.approvals);
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const patience = answerPatience(options.lease);
     answersOf(poolOf(application)).within(patience);
