@@ -1,48 +1,83 @@
-import { SagaError } from '../errors/saga-errors.js';
-import { graphDiff } from './graph-diff.js';
-import { UsageError } from './usage-error.js';
-
-/** Where a command writes, a line at a time. */
-export interface Terminal {
-  out(text: string): void;
-  error(text: string): void;
-}
-
-/** @returns the exit code */
-export type Command = (args: string[], terminal: Terminal) => Promise<number>;
-
-/** By its words. */
-const COMMANDS: Readonly<Record<string, { readonly run: Command; readonly usage: string }>> = {
-  'graph diff': {
-    run: graphDiff,
-    usage: `saga graph diff <module file> [--url postgres://…] [--schema saga]
-  Compares the sagas of a compiled module with the graphs that are stored, and says how many running
-  instances each change matters to. Changes nothing. --url: default the variable DATABASE_URL.
-  Ends with 0 when nobody is affected, 1 when somebody is, 2 when it could not tell.`,
-  },
-};
-
-/** Could not do what was asked: wrong usage, or what it was given cannot be used. */
-const FAILED = 2;
+import { nearestName } from '../definition/nearest-name.js';
+import { type Command, EXIT } from './command.js';
+import { readCommandLine } from './command-line.js';
+import { COMMANDS } from './commands.js';
+import { helpOf, overview, usageOf } from './help.js';
+import type { Terminal } from './terminal.js';
+import { Refusal, UsageError } from './usage-error.js';
 
 /** @returns the exit code of the command that the words name */
 export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
-  const usage = Object.values(COMMANDS)
-    .map((command) => command.usage)
-    .join('\n\n');
-  if (words.length === 0 || words.some((word) => word === '--help' || word === '-h')) {
-    terminal.out(usage);
-    return words.length === 0 ? FAILED : 0;
-  }
-  const name = words.slice(0, 2).join(' ');
-  const command = COMMANDS[name];
   try {
-    if (!command) throw new UsageError(`There is no command '${name}'`);
-    return await command.run(words.slice(2), terminal);
+    return await dispatch(words, terminal);
   } catch (error) {
-    terminal.error(error instanceof Error ? error.message : String(error));
-    if (error instanceof UsageError) terminal.error(`\n${command?.usage ?? usage}`);
-    else if (!(error instanceof SagaError) && error instanceof Error) terminal.error(error.stack ?? '');
-    return FAILED;
+    terminal.error(lineOf(error));
+    if (error instanceof UsageError) {
+      terminal.error(error.command ? usageOf(error.command) : 'saga --help lists the commands');
+    }
+    return isRefusal(error) ? EXIT.refused : EXIT.failed;
   }
+}
+
+async function dispatch(words: readonly string[], terminal: Terminal): Promise<number> {
+  const asksForHelp = words.some((word) => word === '--help' || word === '-h');
+  const command = COMMANDS.find((one) => startsWith(words, one.words.split(' ')));
+  if (command && asksForHelp) terminal.out(helpOf(command));
+  else if (words.length === 0 || words[0]?.startsWith('-') || words[0] === 'help')
+    terminal.out(overview(COMMANDS));
+  else if (!command) throw unknownCommand(words);
+  else {
+    const args = words.slice(command.words.split(' ').length);
+    return runOne(command, args, terminal);
+  }
+  return words.length === 0 ? EXIT.failed : EXIT.done;
+}
+
+async function runOne(command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    return await command.run({ ...readCommandLine(command, args), terminal });
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(error.message, command) : error;
+  }
+}
+
+function startsWith(words: readonly string[], start: readonly string[]): boolean {
+  return start.every((word, place) => words[place] === word);
+}
+
+function unknownCommand(words: readonly string[]): UsageError {
+  const names = COMMANDS.map((command: Command) => command.words);
+  const isGroup = names.some((name) => name.startsWith(`${words[0]} `));
+  const written = words.slice(0, isGroup ? 2 : 1).join(' ');
+  const meant = nearestName(written, names) ?? names.find((name) => lettersOf(name) === lettersOf(written));
+  return new UsageError(
+    `There is no command '${written}'${meant === undefined ? '' : `; did you mean '${meant}'?`}`,
+  );
+}
+
+/** Two letters that changed places are a slip, even in a word of four. */
+function lettersOf(word: string): string {
+  return [...word].sort().join('');
+}
+
+/** Of errors that say how things stand, rather than what is wrong with the command or the database. */
+const REFUSALS = ['SAGA_STATE', 'SAGA_NOT_FOUND', 'SAGA_CONFLICT', 'SAGA_APPROVAL_PENDING'];
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Refusal || REFUSALS.includes((error as { code?: string }).code!);
+}
+
+/** One line, with the code. */
+function lineOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  const name = typeof code === 'string' ? `${code}: ` : '';
+  return `saga: ${name}${messageOf(error).replace(/\s*\n\s*/g, ' ')}`;
+}
+
+/** Of several addresses that were tried, Node says nothing itself. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== '') return error.message;
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return first === undefined ? error.name : messageOf(first);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { runCommand } from './run-command.js';
+import { processTerminal } from './terminal.js';
 
-const code = await runCommand(process.argv.slice(2), {
-  out: (text) => process.stdout.write(`${text}\n`),
-  error: (text) => process.stderr.write(`${text}\n`),
-});
+// Whoever reads may have seen enough: `saga list | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));
+const code = await runCommand(process.argv.slice(2), processTerminal());
 // The application's module may have left timers or sockets open; what was written goes out first.
 process.stdout.write('', () => process.exit(code));

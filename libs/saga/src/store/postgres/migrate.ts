@@ -26,7 +26,16 @@ export const MESSAGING_NEEDS: Needs = {
 export const SAGA_NEEDS: Needs = {
   module: 'SagaModule',
   migrations: 'sagaMigrations',
-  tables: ['instance', 'step', 'signal', 'graph', 'rate_limit', 'concurrency', ...MESSAGING_NEEDS.tables],
+  tables: [
+    'instance',
+    'step',
+    'signal',
+    'operation',
+    'graph',
+    'rate_limit',
+    'concurrency',
+    ...MESSAGING_NEEDS.tables,
+  ],
   functions: [
     ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
     ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1', 'claim_limited_1'],
@@ -40,8 +49,9 @@ export const SAGA_NEEDS: Needs = {
 /**
  * Applies pending migrations, once, however many processes start at this moment: under an advisory lock of the
  * one transaction that they all run in (and so behind a transaction-mode pooler as well).
+ * @returns the names of those that it applied
  */
-export async function migrate(dataSource: DataSource, schema: string, needs = SAGA_NEEDS): Promise<void> {
+export async function migrate(dataSource: DataSource, schema: string, needs = SAGA_NEEDS): Promise<string[]> {
   const queryRunner = dataSource.createQueryRunner();
   try {
     await queryRunner.startTransaction();
@@ -54,8 +64,9 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
     if (!exists) await queryRunner.query(`CREATE SCHEMA "${schema}"`);
     const executor = new MigrationExecutor(dataSource, queryRunner);
     executor.transaction = 'none';
-    await executor.executePendingMigrations();
+    const applied = await executor.executePendingMigrations();
     await queryRunner.commitTransaction();
+    return applied.map(({ name }) => name);
   } catch (error) {
     if (queryRunner.isTransactionActive) await queryRunner.rollbackTransaction().catch(() => undefined);
     if (isForbidden(error)) {
@@ -86,6 +97,21 @@ export async function checkMigrated(
   schema: string,
   needs = SAGA_NEEDS,
 ): Promise<void> {
+  const missing = await missingParts(dataSource, schema, needs);
+  if (missing.length > 0) {
+    throw new SagaConfigurationError(
+      `Schema '${schema}' lacks ${missing.join(', ')}. Run ${needs.migrations}('${schema}') with your ` +
+        `own migrations before the application starts, or leave out migrate: false.`,
+    );
+  }
+}
+
+/** The tables and functions that a schema lacks, by name. */
+export async function missingParts(
+  dataSource: DataSource,
+  schema: string,
+  needs = SAGA_NEEDS,
+): Promise<string[]> {
   const looked = dataSource.query(
     `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
      SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
@@ -99,12 +125,7 @@ export async function checkMigrated(
       { cause: error },
     );
   })) as { name: string }[];
-  if (missing.length > 0) {
-    throw new SagaConfigurationError(
-      `Schema '${schema}' lacks ${missing.map(({ name }) => name).join(', ')}. Run ${needs.migrations}('${schema}') with your ` +
-        `own migrations before the application starts, or leave out migrate: false.`,
-    );
-  }
+  return missing.map(({ name }) => name);
 }
 
 /** insufficient_privilege */

@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { sagaLabel } from '../../definition/saga-graph.js';
 import type {
   GraphReader,
   GraphStore,
@@ -16,6 +17,7 @@ import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 
 /** "grap" in ASCII; the second key of the lock is the schema's. */
 const GRAPH_LOCK = 0x67726170;
+const IN_ORDER = { name: 'ASC', version: 'ASC', revision: 'ASC' } as const;
 const BATCH = 500;
 const FIRST_PLACE = '-infinity';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -39,6 +41,13 @@ export class PostgresGraphStore implements GraphStore {
 
   stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
     return storedOn(this.dataSource.manager, sagas);
+  }
+
+  /** The newest revision of every version of every saga that was ever deployed, in the order of their names. */
+  async newest(): Promise<StoredGraph[]> {
+    const rows = await this.dataSource.getRepository(SagaGraphRevision).find({ order: IN_ORDER });
+    // The last one of each stays.
+    return [...new Map(rows.map((row) => [sagaLabel(row), toStoredGraph(row)])).values()];
   }
 
   reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T> {
@@ -107,9 +116,13 @@ async function storedOn(manager: EntityManager, sagas: readonly SagaVersions[]):
   if (sagas.length === 0) return [];
   const rows = await manager.getRepository(SagaGraphRevision).find({
     where: sagas.map(({ name, version }) => (version === undefined ? { name } : { name, version })),
-    order: { name: 'ASC', version: 'ASC', revision: 'ASC' },
+    order: IN_ORDER,
   });
-  return rows.map(({ name, version, revision, graph }) => ({ name, version, revision, graph }));
+  return rows.map(toStoredGraph);
+}
+
+function toStoredGraph({ name, version, revision, graph }: SagaGraphRevision): StoredGraph {
+  return { name, version, revision, graph };
 }
 
 function toUnfinished(row: StoredSagaRow): UnfinishedSaga {

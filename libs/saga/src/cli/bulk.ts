@@ -1,0 +1,69 @@
+import type { BulkAction } from '../nest/bulk-edit.js';
+import type { OperatorOptions } from '../nest/operator-options.js';
+import { columns } from './columns.js';
+import type { JSON_OPTION } from './command.js';
+import { EXIT, option, type ValuesOf } from './command.js';
+import type { YES_OPTION } from './confirm.js';
+import { confirmed } from './confirm.js';
+import type { Operated } from './operating.js';
+import type { Terminal } from './terminal.js';
+import { UsageError } from './usage-error.js';
+import { readWhere, readWhole, WHERE } from './values.js';
+import { counted } from './words.js';
+
+export const BULK_OPTIONS = {
+  where: option.several('<name>=<value>', `instead of a target, ${WHERE}`),
+  'dry-run': option.flag('only says what it would be done to'),
+  limit: option.text('<number>', 'with --where: to at most so many; default: 1000'),
+} as const;
+
+/** Of so many a person is told by name. */
+const SHOWN = 10;
+
+type Values = ValuesOf<typeof BULK_OPTIONS & typeof JSON_OPTION & typeof YES_OPTION> & {
+  readonly where: readonly string[];
+};
+
+/** The same call to every saga that a filter finds; counts them first, and asks. */
+export async function operateOnMany(
+  action: BulkAction,
+  values: Values,
+  given: OperatorOptions,
+  { sagas }: Operated,
+  terminal: Terminal,
+): Promise<number> {
+  const filter = readWhere(values.where);
+  const limit = readWhole(values.limit, 'limit');
+  const { by, reason, expects } = given;
+  if (expects)
+    throw new UsageError('--expects is for one saga; of many each is expected to be as it was found');
+  const options = { by, reason, ...(limit !== undefined && { limit }) };
+  const { 'dry-run': dryRun, json } = values;
+  const about = async (): Promise<string[]> => {
+    const { matched, more } = await sagas.bulk(action, filter, { ...options, dryRun: true });
+    const { items } = await sagas.find({ ...filter, limit: SHOWN });
+    const rows = items.map((item) => [`  ${item.id}`, `${item.saga}/${item.correlationId}`, item.status]);
+    return [
+      `${counted(matched, 'saga')}${more ? ', and there are more' : ''}${matched > SHOWN ? '; the newest of them:' : ''}`,
+      ...columns(rows),
+    ];
+  };
+  if (dryRun) {
+    if (json) terminal.out(JSON.stringify(await sagas.bulk(action, filter, { ...options, dryRun })));
+    else for (const line of await about()) terminal.out(line);
+    return EXIT.done;
+  }
+  if (
+    !(await confirmed(values.yes, `${action[0]!.toUpperCase()}${action.slice(1)} them all?`, about, terminal))
+  )
+    return EXIT.refused;
+  const result = await sagas.bulk(action, filter, options);
+  const { done, matched, proposed, failed, more } = result;
+  if (json) terminal.out(JSON.stringify(result));
+  else {
+    terminal.out(`${action}: ${done} of ${counted(matched, 'saga')}${more ? '; there are more' : ''}`);
+    if (proposed > 0) terminal.out(`${proposed} wait for another person to make the same call`);
+    for (const { id, error } of failed) terminal.error(`${id}: ${error}`);
+  }
+  return done === matched ? EXIT.done : EXIT.refused;
+}

@@ -1,0 +1,22 @@
+import type { Command } from './command.js';
+import { decisions } from './commands/decide.js';
+import { diagram } from './commands/diagram.js';
+import { graphDiff } from './commands/graph-diff.js';
+import { history } from './commands/history.js';
+import { list } from './commands/list.js';
+import { migrate } from './commands/migrate.js';
+import { operations, retry } from './commands/operate.js';
+import { show } from './commands/show.js';
+import { signal } from './commands/signal.js';
+import { skip } from './commands/skip.js';
+import { start } from './commands/start.js';
+import { stats } from './commands/stats.js';
+import { watch } from './commands/watch.js';
+
+/** All commands, in the order of their help. */
+export const COMMANDS: readonly Command[] = [
+  ...[list, show, watch, history, stats],
+  ...[start, signal, ...decisions],
+  ...[...operations, retry, skip],
+  ...[diagram, graphDiff, migrate],
+];

@@ -1,0 +1,40 @@
+import { type Command, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { operating } from '../operating.js';
+import { BY_OPTION, userOf } from '../operator.js';
+import { readTarget, TARGET } from '../target.js';
+import { UsageError } from '../usage-error.js';
+
+const CALLS = [
+  { call: 'approve', summary: 'Approves a step that waits for a person', done: 'Approved' },
+  {
+    call: 'reject',
+    summary: 'Rejects a step that waits for a person: the saga turns back',
+    done: 'Rejected',
+  },
+] as const;
+
+/** What a person decides, now or before the saga has come there. */
+export const decisions: readonly Command[] = CALLS.map(({ call, summary, done }) =>
+  command({
+    words: call,
+    operands: [TARGET, '<step>'],
+    summary,
+    examples: [`saga ${call} place-order/order-1234 checkFraud --comment "looked at it"`],
+    options: {
+      ...DATABASE_OPTIONS,
+      ...JSON_OPTION,
+      ...BY_OPTION,
+      comment: option.text('<text>', 'why; the step is given it'),
+    },
+    run: async ({ operands: [written, step], values, terminal }) => {
+      const { comment, by = userOf(terminal) } = values;
+      if (by === undefined) throw new UsageError('Say who decides: --by <name>');
+      return operating(values, terminal, async (operated) => {
+        const target = readTarget(written!, operated);
+        await operated.sagas[call](target, step!, { by, ...(comment !== undefined && { comment }) });
+        terminal.out(values.json ? JSON.stringify({ done: true }) : `${done} '${step}' of ${written}`);
+        return EXIT.done;
+      });
+    },
+  }),
+);

@@ -1,0 +1,44 @@
+import { nearestName } from '../../definition/nearest-name.js';
+import { mermaidOf } from '../../definition/mermaid-of-graph.js';
+import { sagaLabel } from '../../definition/saga-graph.js';
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { type Deployed, operating } from '../operating.js';
+import { Refusal, UsageError } from '../usage-error.js';
+
+export const diagram = command({
+  words: 'diagram',
+  operands: ['<saga[@version]>'],
+  summary: 'Draws the graph of a saga as it was deployed, as a Mermaid flowchart',
+  details: 'Of the highest version, if none is named. --json gives what it is drawn from.',
+  examples: ['saga diagram place-order > place-order.mmd', 'saga diagram place-order@1 --direction LR'],
+  options: {
+    ...DATABASE_OPTIONS,
+    ...JSON_OPTION,
+    direction: option.text('<TD|LR>', 'top down, or left to right; default: TD'),
+  },
+  run: async ({ operands: [written], values, terminal }) => {
+    const { direction = 'TD' } = values;
+    if (direction !== 'TD' && direction !== 'LR')
+      throw new UsageError(`--direction '${direction}' is none; give TD or LR`);
+    const { about } = await operating(values, terminal, async ({ deployed }) =>
+      deployedAs(written!, deployed),
+    );
+    terminal.out(
+      values.json ? JSON.stringify(about, undefined, 2) : mermaidOf(about, { direction }).trimEnd(),
+    );
+    return EXIT.done;
+  },
+});
+
+/** By `name@version`, or the highest version of a name. @throws Refusal when none of it was ever deployed */
+export function deployedAs(written: string, deployed: readonly Deployed[]): Deployed {
+  const ofName = deployed.filter(({ name }) => name === written);
+  const found = deployed.find((one) => sagaLabel(one) === written) ?? ofName.at(-1);
+  if (found) return found;
+  const meant = nearestName(written, [...deployed.map(sagaLabel), ...deployed.map(({ name }) => name)]);
+  const names = [...new Set(deployed.map(({ name }) => name))].join(', ') || 'none';
+  throw new Refusal(
+    `No saga '${written}' was ever deployed here${meant === undefined ? `. There are: ${names}` : `; did you mean '${meant}'?`}`,
+    'SAGA_NOT_FOUND',
+  );
+}

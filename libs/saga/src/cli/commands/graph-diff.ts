@@ -1,0 +1,50 @@
+import { PostgresGraphStore } from '../../store/postgres/postgres-graph-store.js';
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
+import { reportOf, type SagaReport } from '../graph-report.js';
+import { onDatabase } from '../operating.js';
+import { sagasOfFile } from '../sagas-of-module.js';
+
+/** What deploying the sagas of a file would mean for the instances that are running. */
+export const graphDiff = command({
+  words: 'graph diff',
+  operands: ['<module file>'],
+  summary: 'Says what deploying a compiled module would mean for the instances that are running',
+  details:
+    'Compares its sagas with the graphs that are stored, and changes nothing. Ends with 0 when nobody is affected, 1 ' +
+    'when somebody is, 2 when it could not tell.',
+  examples: ['saga graph diff dist/app.module.js'],
+  options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
+  run: async ({ operands: [file], values, terminal }) => {
+    const sagas = await sagasOfFile(file!);
+    const reports = await onDatabase(values, terminal, async (dataSource, schema) => {
+      const [{ there }] = await dataSource.query<[{ there: boolean }]>(
+        'SELECT to_regclass($1) IS NOT NULL AS there',
+        [`"${schema}".graph`],
+      );
+      if (there)
+        return new PostgresGraphStore(dataSource, schema).reading((reader) => reportOf(sagas, reader));
+      if (!values.json)
+        terminal.out(
+          `Schema '${schema}' has no graphs: nothing has been deployed there, so nobody is affected.`,
+        );
+      return undefined;
+    });
+    const affected = sumOf(reports, 'affected');
+    const unaffected = sumOf(reports, 'unaffected');
+    if (values.json)
+      terminal.out(JSON.stringify({ sagas: reports ?? [], affected, unaffected }, undefined, 2));
+    else if (reports) {
+      for (const report of reports) terminal.out(textOf(report));
+      terminal.out(`\nIn all: ${affected} affected, ${unaffected} not`);
+    }
+    return affected > 0 ? EXIT.refused : EXIT.done;
+  },
+});
+
+function sumOf(reports: readonly SagaReport[] = [], count: 'affected' | 'unaffected'): number {
+  return reports.reduce((sum, report) => sum + report[count], 0);
+}
+
+function textOf({ label, finding, lines }: SagaReport): string {
+  return [`${label}  ${finding}`, ...lines.map((line) => `  ${line}`)].join('\n');
+}

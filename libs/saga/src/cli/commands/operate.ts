@@ -1,0 +1,223 @@
+import type { BulkAction } from '../../nest/bulk-edit.js';
+import type { OperatorOptions } from '../../nest/operator-options.js';
+import type { SagaTarget } from '../../nest/saga.service.js';
+import {
+  type Command,
+  command,
+  DATABASE_OPTIONS,
+  EXIT,
+  JSON_OPTION,
+  option,
+  type ValuesOf,
+} from '../command.js';
+import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
+import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
+import { type Operated, operating } from '../operating.js';
+import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
+import { rollbackLines, withoutResults } from '../rollback-text.js';
+import { headOf } from '../saga-page.js';
+import { paintOn } from '../style.js';
+import { readTarget } from '../target.js';
+import type { Terminal } from '../terminal.js';
+import { UsageError } from '../usage-error.js';
+import { JSON_SOURCES, readJson } from '../values.js';
+
+const OPTIONS = {
+  ...DATABASE_OPTIONS,
+  ...JSON_OPTION,
+  ...OPERATOR_OPTIONS,
+  ...YES_OPTION,
+  ...BULK_OPTIONS,
+} as const;
+
+type Values = ValuesOf<typeof OPTIONS>;
+
+/** An operator's call on one saga, or on all that a filter finds. */
+interface Operation {
+  readonly action: BulkAction;
+  readonly summary: string;
+  readonly details?: string;
+  readonly examples: readonly string[];
+  /** Cannot be taken back, so it asks first. */
+  readonly asks?: boolean;
+  /** Turns the saga back: what that would do is shown before. */
+  readonly turnsBack?: boolean;
+  readonly done: string;
+}
+
+const OPERATIONS: readonly Operation[] = [
+  {
+    action: 'cancel',
+    summary: 'Stops a saga and undoes what was done',
+    details: 'Shows what would be undone, and asks. --dry-run only shows it.',
+    examples: [
+      'saga cancel place-order/order-1234 --reason "the customer called"',
+      'saga cancel --where saga=place-order --where tag.campaign=spring --dry-run',
+    ],
+    asks: true,
+    turnsBack: true,
+    done: 'Cancelled',
+  },
+  {
+    action: 'abort',
+    summary: 'Stops a saga at once and undoes nothing',
+    examples: ['saga abort place-order/order-1234 --reason "settled by hand" --yes'],
+    asks: true,
+    done: 'Aborted',
+  },
+  {
+    action: 'undo',
+    summary: 'Undoes a saga that has completed',
+    details: 'Shows what would be undone, and asks. --dry-run only shows it.',
+    examples: ['saga undo place-order/order-1234 --reason "returned"'],
+    asks: true,
+    turnsBack: true,
+    done: 'Undone',
+  },
+  {
+    action: 'pause',
+    summary: 'Lets a saga begin nothing more until it is resumed',
+    examples: ['saga pause place-order/order-1234 --reason "the bank is down"'],
+    done: 'Paused',
+  },
+  {
+    action: 'resume',
+    summary: 'Lets a paused saga go on',
+    examples: ['saga resume --where saga=place-order --where status=paused --yes'],
+    done: 'Resumed',
+  },
+];
+
+export const operations: readonly Command[] = OPERATIONS.map((operation) =>
+  command({
+    ...textsOf(operation),
+    options: OPTIONS,
+    run: async ({ operands: [written], values, terminal }) =>
+      run(operation, written, values, terminal, (target, { sagas }, options) =>
+        sagas[operation.action](target, options),
+      ),
+  }),
+);
+
+const RETRY: Operation = {
+  action: 'retry',
+  summary: 'Lets a saga that is stuck or suspended try again what gave up',
+  details: `--input is ${JSON_SOURCES}.`,
+  examples: [
+    'saga retry place-order/order-1234 --step chargeCard',
+    'saga retry --where saga=place-order --where status=stuck --dry-run',
+  ],
+  done: 'Retried',
+};
+
+export const retry = command({
+  ...textsOf(RETRY),
+  options: {
+    ...OPTIONS,
+    step: option.text('<name>', 'only this one of several that gave up'),
+    input: option.text('<json>', 'goes on with another input'),
+  },
+  run: async ({ operands: [written], values, terminal }) => {
+    const { step } = values;
+    if (written === undefined && (step !== undefined || values.input !== undefined))
+      throw new UsageError('--step and --input are for one saga; give <target>');
+    const input = await readJson(values.input, '--input', terminal);
+    const more = { ...(step !== undefined && { step }), ...(values.input !== undefined && { input }) };
+    return run(RETRY, written, values, terminal, (target, { sagas }, options) =>
+      sagas.retry(target, { ...options, ...more }),
+    );
+  },
+});
+
+type Act = (target: SagaTarget, operated: Operated, options: OperatorOptions) => Promise<void>;
+
+function textsOf({ action, summary, details, examples }: Operation) {
+  return { words: action, operands: ['[<target>]'], summary, ...(details && { details }), examples };
+}
+
+async function run(
+  operation: Operation,
+  written: string | undefined,
+  values: Values,
+  terminal: Terminal,
+  act: Act,
+): Promise<number> {
+  const { where, 'dry-run': dryRun } = values;
+  if ((written === undefined) === (where === undefined))
+    throw new UsageError('Give a <target>, or several by --where');
+  if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
+  const options = operatorOptionsOf(values, terminal);
+  return operating(values, terminal, async (operated) =>
+    where
+      ? operateOnMany(operation.action, { ...values, where }, options, operated, terminal)
+      : operateOnOne(operation, written!, values, options, operated, terminal, act),
+  );
+}
+
+async function operateOnOne(
+  operation: Operation,
+  written: string,
+  values: Values,
+  given: OperatorOptions,
+  operated: Operated,
+  terminal: Terminal,
+  act: Act,
+): Promise<number> {
+  const target = readTarget(written, operated);
+  if (values['dry-run']) return showBefore(operation, target, values, operated, terminal);
+  let options = given;
+  const asks = operation.asks && !values.yes;
+  const agreed = await confirmed(
+    !asks,
+    `${capital(operation.action)} it?`,
+    async () => {
+      // What is agreed to is what was shown.
+      const { status } = await operated.sagas.get(target);
+      options = { ...given, expects: given.expects ?? status };
+      return [...(await aboutOne(operation, target, operated, terminal)), ''];
+    },
+    terminal,
+  );
+  if (!agreed) return EXIT.refused;
+  await act(target, operated, options);
+  return tellDone(`${operation.done} ${written}`, values.json, terminal);
+}
+
+async function showBefore(
+  operation: Operation,
+  target: SagaTarget,
+  { json }: Values,
+  operated: Operated,
+  terminal: Terminal,
+): Promise<number> {
+  if (!json) for (const line of await aboutOne(operation, target, operated, terminal)) terminal.out(line);
+  else {
+    const { id, saga, status } = await operated.sagas.get(target);
+    const rollback = operation.turnsBack && withoutResults(await operated.sagas.previewRollback(target));
+    terminal.out(JSON.stringify({ id, saga, status, ...(rollback && { rollback }) }, undefined, 2));
+  }
+  return EXIT.done;
+}
+
+async function aboutOne(
+  { turnsBack }: Pick<Operation, 'turnsBack'>,
+  target: SagaTarget,
+  { sagas, running }: Operated,
+  terminal: Terminal,
+): Promise<string[]> {
+  const saga = await sagas.get(target);
+  const head = headOf(saga, { paint: paintOn(terminal), now: running.engine.now() });
+  return turnsBack ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))] : head;
+}
+
+/** Of a call that is kept until another person makes it, too, an error tells. */
+export function tellDone(done: string, json: boolean | undefined, terminal: Terminal): number {
+  terminal.out(json ? JSON.stringify({ done: true }) : done);
+  return EXIT.done;
+}
+
+function capital(word: string): string {
+  return word[0]!.toUpperCase() + word.slice(1);
+}
+
+export { aboutOne };

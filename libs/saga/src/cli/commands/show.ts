@@ -1,0 +1,36 @@
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { happeningsOf } from '../history-text.js';
+import { operating } from '../operating.js';
+import { pageOf, withoutPayloads } from '../saga-page.js';
+import { paintOn } from '../style.js';
+import { readTarget, TARGET } from '../target.js';
+
+export const PAYLOADS_OPTION = {
+  payloads: option.flag('shows what it and its steps were given and gave, which may be secret'),
+} as const;
+
+export const show = command({
+  words: 'show',
+  operands: [TARGET],
+  summary: 'Shows a saga: where it stands, what it waits for, its steps, and what happened when',
+  examples: [
+    'saga show place-order/order-1234',
+    'saga show 019aa7c4-8f3e-7a52-b1c3-5d0a4b7e9f10 --payloads --json',
+  ],
+  options: { ...DATABASE_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
+  run: async ({ operands: [written], values, terminal }) =>
+    operating(values, terminal, async (operated) => {
+      const { sagas, running } = operated;
+      const target = readTarget(written!, operated);
+      const [saga, history] = [await sagas.get(target), await sagas.history(target)];
+      const { payloads } = values;
+      if (values.json) {
+        const whole = { ...(payloads ? saga : withoutPayloads(saga)), history };
+        terminal.out(JSON.stringify(whole, undefined, 2));
+        return EXIT.done;
+      }
+      const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
+      terminal.out(pageOf(saga, happeningsOf(history), options).join('\n'));
+      return EXIT.done;
+    }),
+});

@@ -1,0 +1,42 @@
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
+import { operating } from '../operating.js';
+import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
+import { readTarget, TARGET } from '../target.js';
+import { JSON_SOURCES, readJson } from '../values.js';
+import { aboutOne, tellDone } from './operate.js';
+
+export const skip = command({
+  words: 'skip',
+  operands: [TARGET, '<step>'],
+  summary: 'Takes the step that a saga is stuck at as done by hand',
+  details: `With its result if the saga goes forward, as undone if it turns back. --result is ${JSON_SOURCES}.`,
+  examples: [`saga skip place-order/order-1234 chargeCard --result '{"payment":"by hand"}'`],
+  options: {
+    ...DATABASE_OPTIONS,
+    ...JSON_OPTION,
+    ...OPERATOR_OPTIONS,
+    ...YES_OPTION,
+    result: option.text('<json>', 'what the step would have returned'),
+  },
+  run: async ({ operands: [written, step], values, terminal }) => {
+    checkAskable(values.yes, 'skip', terminal);
+    const result = await readJson(values.result, '--result', terminal);
+    const given = operatorOptionsOf(values, terminal);
+    return operating(values, terminal, async (operated) => {
+      const target = readTarget(written!, operated);
+      let options = given;
+      const about = async () => {
+        const { status } = await operated.sagas.get(target);
+        options = { ...given, expects: given.expects ?? status };
+        return aboutOne({}, target, operated, terminal);
+      };
+      if (!(await confirmed(values.yes, `Take '${step}' as done?`, about, terminal))) return EXIT.refused;
+      await operated.sagas.skip(target, step!, {
+        ...options,
+        ...(values.result !== undefined && { result }),
+      });
+      return tellDone(`Took '${step}' of ${written} as done`, values.json, terminal);
+    });
+  },
+});

@@ -1,0 +1,106 @@
+import { handlerOf } from '../../definition/handler-name.js';
+import { diffGraphs } from '../../definition/diff-graphs.js';
+import { recordOf } from '../../definition/graph-record.js';
+import { sagaLabel } from '../../definition/saga-graph.js';
+import type { RunnableSaga } from '../../engine/invoker.js';
+import type { StartOptions } from '../../nest/start-options.js';
+import { type Call, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { followSaga } from '../follow-saga.js';
+import { type Deployed, operating } from '../operating.js';
+import { sagasOfFile } from '../sagas-of-module.js';
+import { CannotTell, Refusal } from '../usage-error.js';
+import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
+import { exitOf } from '../words.js';
+import { deployedAs } from './diagram.js';
+
+const OPTIONS = {
+  ...DATABASE_OPTIONS,
+  ...JSON_OPTION,
+  'correlation-id': option.text('<id>', 'the same again is the same saga, started once'),
+  id: option.text('<uuid>', 'the same again is the same saga, started once'),
+  tag: option.several('<name>=<value>', 'to find it by'),
+  priority: option.text('<0..100>', 'the higher, the sooner; default: 0'),
+  delay: option.text('<duration>', 'begins so much later: 30s, 10m'),
+  'start-at': option.text('<time>', 'begins then: 2026-11-21T22:00Z'),
+  module: option.text(
+    '<file>',
+    'the compiled module that has its class, if it is needed: dist/app.module.js',
+  ),
+  wait: option.flag('follows it until it is settled, and ends as saga watch does'),
+  timeout: option.text('<duration>', 'follows it for so long; with --wait'),
+} as const;
+
+/**
+ * A saga is stored with what its definition says of its start: version, first steps, deadline. That is stored beside
+ * its graph (GraphRecord.about), so the database alone is enough, and what is started here is what the processes that
+ * are deployed would have started. Functions are not stored: one with a lockKey is refused without the file that has
+ * its class, for it would run beside those that it has to wait for. What else `start()` comes to ask of a class belongs
+ * into the description, or has to be refused here.
+ */
+export const start = command({
+  words: 'start',
+  operands: ['<saga[@version]>', '[<input>]'],
+  summary: 'Starts a saga, of the highest version that was deployed if none is named',
+  details: `The input is ${JSON_SOURCES}. A saga with a lockKey needs --module.`,
+  examples: [
+    `saga start place-order '{"sku":"cup"}' --correlation-id order-1234 --wait`,
+    'saga start place-order @order.json --delay 15m --module dist/app.module.js',
+  ],
+  options: OPTIONS,
+  run: async ({ operands: [name, written], values, terminal }) => {
+    const input = await readJson(written, '<input>', terminal);
+    const options = startOptionsOf(values);
+    const timeout = readTime(values.timeout, 'timeout');
+    const found = values.module === undefined ? [] : await sagasOfFile(values.module);
+    return operating(
+      values,
+      terminal,
+      async (operated) => {
+        const saga = deployedAs(name!, operated.deployed);
+        checkStartable(saga, found, values.module);
+        const { id, created } = await operated.sagas.start(operated.typeOf(saga), input, options);
+        if (values.json) terminal.out(JSON.stringify({ id, created }));
+        else terminal.out(`${created ? 'Started' : 'Was there already:'} ${sagaLabel(saga)} ${id}`);
+        if (!values.wait) return EXIT.done;
+        return exitOf(await followSaga(operated, id, terminal, { json: values.json, timeout }));
+      },
+      found,
+    );
+  },
+});
+
+function startOptionsOf(values: Call<typeof OPTIONS>['values']): StartOptions {
+  const { id, 'correlation-id': correlationId, delay, 'start-at': startAt } = values;
+  const tags = readTags(values.tag);
+  const priority = readWhole(values.priority, 'priority');
+  return {
+    ...(id !== undefined && { id }),
+    ...(correlationId !== undefined && { correlationId }),
+    ...(tags && { tags }),
+    ...(priority !== undefined && { priority }),
+    ...(delay !== undefined && { delay: readTime(delay, 'delay')! }),
+    ...(startAt !== undefined && { startAt: readDate(startAt, '--start-at') }),
+  };
+}
+
+function checkStartable(saga: Deployed, found: readonly RunnableSaga[], file: string | undefined): void {
+  const label = sagaLabel(saga);
+  if (handlerOf(saga.name) !== undefined)
+    throw new Refusal(`${label} is a step handler, which remote steps start and nobody else`, 'SAGA_STATE');
+  if (file === undefined) {
+    if (!saga.about.locked) return;
+    throw new CannotTell(
+      `${label} has a lockKey, a function that only its class has: give the compiled file of the application's root ` +
+        'module as --module dist/app.module.js',
+      'SAGA_DEFINITION',
+    );
+  }
+  const own = found.find(({ graph }) => sagaLabel(graph) === label);
+  if (!own) throw new CannotTell(`${file} has no ${label}, which is what is deployed`, 'SAGA_DEFINITION');
+  const { differences } = diffGraphs(saga.graph, recordOf(own.graph));
+  if (differences.length > 0)
+    throw new CannotTell(
+      `${label} of ${file} is not what is deployed: ${differences.join('; ')}`,
+      'SAGA_DEFINITION',
+    );
+}

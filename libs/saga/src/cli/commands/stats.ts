@@ -1,0 +1,39 @@
+import type { SagaStats } from '../../nest/saga-stats.js';
+import { columns } from '../columns.js';
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
+import { operating } from '../operating.js';
+import { lookOf, type Paint, paintOn } from '../style.js';
+import { fromNow } from '../words.js';
+
+export const stats = command({
+  words: 'stats',
+  operands: [],
+  summary: 'Counts what has not ended, by saga and status, and what is due',
+  examples: ['saga stats', 'saga stats --json'],
+  options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
+  run: async ({ values, terminal }) => {
+    const found = await operating(values, terminal, ({ sagas }) => sagas.stats());
+    terminal.out(
+      values.json ? JSON.stringify(found, undefined, 2) : linesOf(found, paintOn(terminal)).join('\n'),
+    );
+    return EXIT.done;
+  },
+});
+
+function linesOf({ at, sagas, due, oldestDue, overdue, outbox }: SagaStats, paint: Paint): string[] {
+  const ago = (time: Date | undefined) => (time ? `, the oldest since ${fromNow(time, at.getTime())}` : '');
+  const rows = sagas.map(({ saga, version, status, count }) => [
+    `${saga}@${version}`,
+    paint(lookOf(status), status),
+    String(count),
+  ]);
+  return [
+    ...(rows.length > 0 ? columns(rows) : ['Nothing that has not ended']),
+    '',
+    ...columns([
+      ['due', `${due}${ago(oldestDue)}`],
+      ['overdue', String(overdue)],
+      ['outbox', `${outbox.waiting} waiting${ago(outbox.oldest)}; ${outbox.dead} dead`],
+    ]),
+  ];
+}

@@ -1,0 +1,28 @@
+import { option } from './command.js';
+import type { Terminal } from './terminal.js';
+import { UsageError } from './usage-error.js';
+
+export const YES_OPTION = { yes: option.flag('does not ask; needed where nobody can be asked') } as const;
+
+/** Before anything is looked up: where nobody can be asked, `--yes` has to be given. */
+export function checkAskable(yes: boolean | undefined, what: string, terminal: Terminal): void {
+  if (!yes && !terminal.interactive)
+    throw new UsageError(
+      `saga ${what} asks before it does anything, and here is nobody to be asked; give --yes`,
+    );
+}
+
+/** @param about what is shown before */
+export async function confirmed(
+  yes: boolean | undefined,
+  question: string,
+  about: () => Promise<readonly string[]>,
+  terminal: Terminal,
+): Promise<boolean> {
+  if (yes) return true;
+  for (const line of await about()) terminal.out(line);
+  const answer = await terminal.ask(`${question} [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  terminal.error('Nothing was done');
+  return false;
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SagaTimeoutError } from '../errors/saga-errors.js';
+import { isSettled } from '../machine/saga-state.js';
+import type { SagaSnapshot } from '../nest/saga-snapshot.js';
+import type { SagaTarget } from '../nest/saga.service.js';
+import { fitted } from './columns.js';
+import type { Operated } from './operating.js';
+import { headOf, type PageOptions, stepLines, withoutPayloads } from './saga-page.js';
+import { paintOn } from './style.js';
+import type { Terminal } from './terminal.js';
+import { timelineOf } from './timeline.js';
+import { waitingText } from './words.js';
+
+export interface FollowOptions {
+  /** Milliseconds between two looks; default 500. */
+  readonly interval?: number;
+  /** Milliseconds. Default: as long as it takes. */
+  readonly timeout?: number;
+  readonly json?: boolean;
+}
+
+const INTERVAL = 500;
+
+/**
+ * Shows what a saga does until it is settled: redrawn in a terminal, a line for each thing that happens elsewhere, or a
+ * line of JSON for each change.
+ * @throws SagaTimeoutError past `timeout`; the saga goes on
+ */
+export async function followSaga(
+  { sagas, running }: Operated,
+  target: SagaTarget,
+  terminal: Terminal,
+  { interval = INTERVAL, timeout = Infinity, json = false }: FollowOptions,
+): Promise<SagaSnapshot> {
+  const until = performance.now() + timeout;
+  const show = json ? jsonLines(terminal) : terminal.interactive ? redrawing(terminal) : lines(terminal);
+  for (;;) {
+    const saga = await sagas.get(target);
+    show(saga, { paint: paintOn(terminal), now: running.engine.now() });
+    if (isSettled(saga.status)) return saga;
+    const left = until - performance.now();
+    if (left <= 0)
+      throw new SagaTimeoutError(`Saga ${saga.id} was not settled within ${timeout} ms; it goes on.`);
+    await sleep(Math.min(interval, left));
+  }
+}
+
+type Show = (saga: SagaSnapshot, options: PageOptions) => void;
+
+function jsonLines(terminal: Terminal): Show {
+  let before: string | undefined;
+  return (saga) => {
+    const line = JSON.stringify(withoutPayloads(saga));
+    if (line !== before) terminal.out(line);
+    before = line;
+  };
+}
+
+/** What has been said is not said again. */
+function lines(terminal: Terminal): Show {
+  const said = new Set<string>();
+  const say = (line: string): void => {
+    if (!said.has(line)) terminal.out(line);
+    said.add(line);
+  };
+  let stood: string | undefined;
+  return (saga, options) => {
+    if (stood === undefined) say(headOf(saga, options)[0]!);
+    for (const { at, text } of timelineOf(saga)) say(`${at.toISOString()} ${text}`);
+    const { status, step, waitingFor } = saga;
+    const stands = JSON.stringify([status, step, waitingFor]);
+    if (stands !== stood) {
+      const where = step === '' ? status : `${status}, at ${step}`;
+      terminal.out(`  ${where}${waitingFor ? `: waits for ${waitingText(waitingFor, options.now)}` : ''}`);
+    }
+    stood = stands;
+  };
+}
+
+function redrawing(terminal: Terminal): Show {
+  let drawn = 0;
+  return (saga, options) => {
+    const page = [...headOf(saga, options), '', ...stepLines(saga, options)]
+      .slice(0, Math.max(1, (terminal.rows ?? Infinity) - 1))
+      .map((line) => fitted(line, terminal.columns));
+    if (drawn > 0) terminal.write(`\x1b[${drawn}A\x1b[0J`);
+    terminal.out(page.join('\n'));
+    drawn = page.length;
+  };
+}

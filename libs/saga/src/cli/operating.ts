@@ -1,0 +1,212 @@
+import { hostname } from 'node:os';
+import type { Type } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { graphOfDescription } from '../definition/graph-of-description.js';
+import type { Approvals, GraphRecord } from '../definition/graph-record.js';
+import { handlerOf } from '../definition/handler-name.js';
+import type { SagaDescription } from '../definition/saga-description.js';
+import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { type Clock, systemClock } from '../engine/clock.js';
+import type { EngineLog } from '../engine/engine-log.js';
+import type { StoredGraph } from '../engine/graph-store.js';
+import type { RunnableSaga } from '../engine/invoker.js';
+import { SagaBindings } from '../engine/saga-bindings.js';
+import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaUpgrades } from '../engine/saga-upgrades.js';
+import { withDefaults } from '../nest/saga.options.js';
+import { type RegisteredSaga, SagaRegistry } from '../nest/saga.registry.js';
+import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
+import { SagaService } from '../nest/saga.service.js';
+import { answersOf } from '../store/postgres/answers.js';
+import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { missingParts } from '../store/postgres/migrate.js';
+import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
+import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
+import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import { schemaFlaw } from '../store/postgres/schema-name.js';
+import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
+import type { Terminal } from './terminal.js';
+import { CannotTell, UsageError } from './usage-error.js';
+
+/** How long (ms) PostgreSQL may take for an answer. */
+const PATIENCE = 10_000;
+
+/** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
+export interface Operated {
+  readonly sagas: SagaService;
+  readonly running: Running;
+  /** What was deployed, as it was stored; in the order of the names. */
+  readonly deployed: readonly Deployed[];
+  /** The class that stands for one of these, as `start()` takes it. */
+  typeOf(saga: Deployed): Type;
+}
+
+/** The newest graph of a version of a saga. */
+export interface Deployed {
+  readonly name: string;
+  readonly version: number;
+  readonly graph: GraphRecord;
+  readonly about: SagaDescription;
+}
+
+/** @param found those of a module file, of which more is known than what is stored: their functions */
+export async function operating<T>(
+  where: ValuesOf<typeof DATABASE_OPTIONS>,
+  terminal: Terminal,
+  work: (operated: Operated) => Promise<T>,
+  found: readonly RunnableSaga[] = [],
+): Promise<T> {
+  return onDatabase(where, terminal, async (dataSource, schema, application) => {
+    const missing = await missingParts(dataSource, schema);
+    if (missing.length > 0) throw notMigrated(schema, missing);
+    const { running, deployed, sagas } = await engineOn(dataSource, schema, application, terminal, found);
+    const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
+    try {
+      // All that SagaService asks of its runtime.
+      const runtime = { ready: async () => running } as unknown as SagaRuntime;
+      const typeOf = (saga: Deployed) => types.get(sagaLabel(saga))!;
+      return await work({
+        sagas: new SagaService(runtime),
+        running,
+        deployed,
+        typeOf,
+      });
+    } finally {
+      await running.engine.stop();
+    }
+  });
+}
+
+/** @param work is given the saga tables' DataSource, and the one whose connections it uses */
+export async function onDatabase<T>(
+  { url, schema = DEFAULT_SCHEMA }: ValuesOf<typeof DATABASE_OPTIONS>,
+  { environment }: Terminal,
+  work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
+): Promise<T> {
+  const database = url ?? environment.DATABASE_URL;
+  if (!database)
+    throw new UsageError('Give the database as --url postgres://…, or in the variable DATABASE_URL');
+  if (schemaFlaw(schema) !== undefined) throw new UsageError(`--schema '${schema}' is no schema of sagas`);
+  const options = { type: 'postgres', url: database, applicationName: 'saga' } as const;
+  const application = await new DataSource({ ...options, connectTimeoutMS: PATIENCE }).initialize();
+  try {
+    return await work(await createSagaDataSource(application, schema), schema, application);
+  } finally {
+    await application.destroy();
+  }
+}
+
+async function engineOn(
+  dataSource: DataSource,
+  schema: string,
+  application: DataSource,
+  terminal: Terminal,
+  found: readonly RunnableSaga[],
+) {
+  const pool = poolOf(application);
+  answersOf(pool).within(PATIENCE);
+  const graphs = new PostgresGraphStore(dataSource, schema);
+  const log = logTo(terminal);
+  const stored = await graphs.newest();
+  const deployed = stored.flatMap(describedOf);
+  const sagas = deployed.map((saga) => standInOf(saga, found));
+  const registry = new OperatorsRegistry(sagas, []);
+  const options = withDefaults({ schema, worker: false, approvals: approvalsOf(stored) });
+  const notify = (channel: string, payload: string) =>
+    dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  const engine = new OperatorsEngine(
+    new PostgresSagaStore(dataSource, schema, application),
+    new ListenWakeup(pool, wakeupChannel(schema), notify, log),
+    [],
+    registry,
+    { ...options, workerId: `${hostname()}:${process.pid}:saga`, clock: await clockOf(dataSource) },
+    log,
+    new SagaBindings(registry.all, (versions) => graphs.stored(versions)),
+  );
+  const running: Running = {
+    engine,
+    registry,
+    options,
+    graphs,
+    upgrades: new SagaUpgrades([], graphs, engine, log),
+  };
+  return { running, deployed, sagas };
+}
+
+/** An operator may start any version: the highest one that was ever deployed may have been taken back. */
+class OperatorsRegistry extends SagaRegistry {
+  override latest(type: Type): SagaGraph {
+    return this.ofType(type).graph;
+  }
+}
+
+/** An operator's machine may have another time than the database, and what a saga waits for goes by that one. */
+async function clockOf(dataSource: DataSource): Promise<Clock> {
+  const [{ now }] = await dataSource.query<[{ now: number }]>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  );
+  const ahead = now - Date.now();
+  return { ...systemClock, wall: () => Date.now() + ahead };
+}
+
+/** Nobody acts on a saga of which it is not known whether it has passed a point of no return, say. */
+class OperatorsEngine extends SagaEngine {
+  override edit(...[target, change]: Parameters<SagaEngine['edit']>): ReturnType<SagaEngine['edit']> {
+    return super.edit(target, (saga, graph, now) => {
+      if (!graph && handlerOf(saga.name) === undefined) {
+        throw new CannotTell(
+          `The graph of ${sagaLabel(saga)} is not stored, so what may be done to saga ${saga.id} is not known. ` +
+            `Start an application that has it once`,
+          'SAGA_DEFINITION',
+        );
+      }
+      return change(saga, graph, now);
+    });
+  }
+}
+
+/**
+ * Whoever calls from here is held to what the applications ask of their operators: the most that one of them does. The
+ * newest version of each saga tells; what was said with others may have been taken back.
+ */
+function approvalsOf(stored: readonly StoredGraph[]): Approvals {
+  const newest = new Map(stored.map((graph) => [graph.name, graph]));
+  const approvals: Record<string, number> = {};
+  for (const { graph } of newest.values()) {
+    for (const [action, people] of Object.entries(graph.approvals ?? {}))
+      approvals[action] = Math.max(approvals[action] ?? 1, people);
+  }
+  return approvals;
+}
+
+/** Those that were stored by a version of this package that did not describe them yet are as unknown as others. */
+function describedOf({ name, version, graph }: StoredGraph): Deployed[] {
+  return graph.about ? [{ name, version, graph, about: graph.about }] : [];
+}
+
+/** In the place of a class: its graph is all that operators need of it. */
+function standInOf({ about, name, version }: Deployed, found: readonly RunnableSaga[]): RegisteredSaga {
+  const own = found.find(({ graph }) => graph.name === name && graph.version === version)?.graph;
+  const graph: SagaGraph = own ?? graphOfDescription(about);
+  const invoke = () => {
+    throw new Error('Nothing is run here');
+  };
+  return { type: class {}, instance: {}, graph, invoke };
+}
+
+function notMigrated(schema: string, missing: readonly string[]): CannotTell {
+  return new CannotTell(
+    missing.includes('instance')
+      ? `Schema '${schema}' of this database has no sagas. Start the application once, call saga migrate, or name another --schema`
+      : `Schema '${schema}' lacks ${missing.join(', ')}: it is of an earlier version. saga migrate brings it up to date`,
+    'SAGA_CONFIGURATION',
+  );
+}
+
+/** Only what a person has to know of: that the database keeps it waiting, say. */
+function logTo(terminal: Terminal): EngineLog {
+  const tell = (message: string) => terminal.error(message);
+  return { debug: () => undefined, log: () => undefined, warn: tell, error: tell };
+}

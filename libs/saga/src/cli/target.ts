@@ -1,0 +1,20 @@
+import type { SagaTarget } from '../nest/saga.service.js';
+import { isUuid } from '../nest/start-options.js';
+import type { Operated } from './operating.js';
+import { UsageError } from './usage-error.js';
+
+export const TARGET = '<target>';
+
+/**
+ * A saga's id, or `<saga>/<correlation id>`. Both parts may have slashes of their own: a name that was deployed is
+ * taken for one, otherwise all up to the first slash.
+ */
+export function readTarget(written: string, { deployed }: Pick<Operated, 'deployed'>): SagaTarget {
+  const named = deployed.map(({ name }) => name).filter((name) => written.startsWith(`${name}/`));
+  const saga = named.sort((a, b) => b.length - a.length)[0] ?? written.split('/')[0]!;
+  const correlationId = written.slice(saga.length + 1);
+  if (saga !== '' && correlationId !== '') return { saga, correlationId };
+  const isId: boolean = isUuid(written);
+  if (isId) return written;
+  throw new UsageError(`'${written}' is no target; give a saga's id, or <saga>/<correlation id>`);
+}

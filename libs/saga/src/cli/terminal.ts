@@ -1,0 +1,56 @@
+import { createInterface } from 'node:readline/promises';
+
+/** Where a command writes and asks. */
+export interface Terminal {
+  /** A line, or several. */
+  out(text: string): void;
+  error(text: string): void;
+  /** Text as it is: redrawing moves the cursor. */
+  write(text: string): void;
+  /** The answer to a question; only where `interactive`. */
+  ask(question: string): Promise<string>;
+  /** All that is piped in. */
+  input(): Promise<string>;
+  /** A person sits in front of it: both ends are a terminal. */
+  readonly interactive: boolean;
+  readonly colors: boolean;
+  /** Characters in a line; undefined: no terminal, nothing is cut. */
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Everything that moves a cursor, rings, or retitles a window; colors are let through. What sagas were given is shown to operators. */
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const CONTROLS = /(?!\x1b\[\d{1,3}m)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+function harmless(text: string): string {
+  return text.replace(CONTROLS, '\ufffd');
+}
+
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  return {
+    out: (text) => stdout.write(`${harmless(text)}\n`),
+    error: (text) => stderr.write(`${harmless(text)}\n`),
+    write: (text) => stdout.write(text),
+    ask: async (question) => {
+      const lines = createInterface({ input: stdin, output: stdout });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+    input: async () => {
+      let text = '';
+      for await (const part of stdin.setEncoding('utf8')) text += part as string;
+      return text;
+    },
+    interactive: stdin.isTTY && stdout.isTTY,
+    colors: stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb',
+    columns: stdout.isTTY ? stdout.columns : undefined,
+    rows: stdout.isTTY ? stdout.rows : undefined,
+    environment: env,
+  };
+}

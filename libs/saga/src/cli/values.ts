@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { toMilliseconds } from '../definition/duration.js';
+import type { SagaFilter } from '../nest/saga-filter.js';
+import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
+import type { Terminal } from './terminal.js';
+import { UsageError } from './usage-error.js';
+
+/** What a value of JSON may be written as, for help. */
+export const JSON_SOURCES = 'JSON, @<file>, or - for what is piped in';
+
+/**
+ * JSON as it is written, in a file (`@file`), or piped in (`-`); undefined: none was given.
+ * @param what begins the message: `<input>`
+ */
+export async function readJson(
+  written: string | undefined,
+  what: string,
+  terminal: Terminal,
+): Promise<unknown> {
+  if (written === undefined) return undefined;
+  const text = await textOf(written, what, terminal);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const hint = /^[\w.-]+$/.test(text) ? `; a string is '"${text}"'` : '';
+    throw new UsageError(`${what} is no JSON: ${(error as Error).message}${hint}`);
+  }
+}
+
+async function textOf(written: string, what: string, terminal: Terminal): Promise<string> {
+  if (written === '-') return terminal.input();
+  if (!written.startsWith('@')) return written;
+  try {
+    return await readFile(written.slice(1), 'utf8');
+  } catch (error) {
+    throw new UsageError(`${what}: ${(error as Error).message}`);
+  }
+}
+
+export function readWhole(written: string | undefined, name: string): number | undefined {
+  if (written === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(written))
+    throw new UsageError(`--${name} '${written}' is no number; give a whole one from 0`);
+  return Number(written);
+}
+
+/** Milliseconds. */
+export function readTime(written: string | undefined, name: string): number | undefined {
+  return written === undefined
+    ? undefined
+    : toMilliseconds(/^\d+$/.test(written) ? Number(written) : written, `--${name}`);
+}
+
+/** `2026-11-21`, `2026-11-21T22:00Z`, or how long ago: `15m`. */
+export function readDate(written: string, name: string): Date {
+  if (/^[\d.]+(ms|s|m|h|d)$/.test(written)) return new Date(Date.now() - toMilliseconds(written, name));
+  const date = /^\d{4}-\d\d-\d\d/.test(written) ? new Date(written) : new Date(NaN);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw new UsageError(
+    `${name} '${written}' is no time; give one such as 2026-11-21T22:00Z, or how long ago, such as 15m`,
+  );
+}
+
+/** `name=value` */
+export function readPair(written: string, name: string): [string, string] {
+  const place = written.indexOf('=');
+  if (place > 0) return [written.slice(0, place), written.slice(place + 1)];
+  throw new UsageError(`--${name} '${written}' has no value; give <name>=<value>`);
+}
+
+export function readTags(written: readonly string[] | undefined): Record<string, string> | undefined {
+  return written && Object.fromEntries(written.map((one) => readPair(one, 'tag')));
+}
+
+export const WHERE =
+  'which: saga=<name>, status=<status>, correlation-id=<id>, tag.<name>=<value>, created-after=<time>, created-before=<time>';
+
+/** A filter of conditions, of which all have to hold; several statuses: any of them. */
+export function readWhere(conditions: readonly string[]): SagaFilter {
+  const filter: SagaFilter & { status?: SagaStatus[] } = {};
+  for (const condition of conditions) {
+    const [name, value] = readPair(condition, 'where');
+    if (name === 'saga') filter.saga = value;
+    else if (name === 'status') filter.status = [...(filter.status ?? []), ...readStatuses(value)];
+    else if (name === 'correlation-id') filter.correlationId = value;
+    else if (name.startsWith('tag.')) filter.tags = { ...filter.tags, [name.slice('tag.'.length)]: value };
+    else if (name === 'created-after') filter.createdAfter = readDate(value, name);
+    else if (name === 'created-before') filter.createdBefore = readDate(value, name);
+    else throw new UsageError(`--where has no '${name}'; give ${WHERE}`);
+  }
+  return filter;
+}
+
+/** One, or several with commas between them. */
+export function readStatuses(written: string): SagaStatus[] {
+  return written.split(',').map((one) => {
+    const status = SAGA_STATUSES.find((known) => known === one);
+    if (status) return status;
+    throw new UsageError(`'${one}' is no status; give one of ${SAGA_STATUSES.join(', ')}`);
+  });
+}
