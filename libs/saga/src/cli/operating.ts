@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { graphOfDescription } from '../definition/graph-of-description.js';
-import type { Approvals, GraphRecord } from '../definition/graph-record.js';
+import type { GraphRecord, OperatorRules } from '../definition/graph-record.js';
 import { handlerOf } from '../definition/handler-name.js';
 import type { SagaDescription } from '../definition/saga-description.js';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
@@ -17,6 +17,8 @@ import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/saga.registry.js';
 import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
+import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { missingParts } from '../store/postgres/migrate.js';
@@ -26,17 +28,26 @@ import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
-import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
+import { CODEC_OPTION, readCodec } from './codec-option.js';
+import { DATABASE_OPTIONS, type ValuesOf } from './command.js';
 import type { Terminal } from './terminal.js';
 import { CannotTell, UsageError } from './usage-error.js';
+
+/** Of every command that looks at sagas, or acts on them. */
+export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 
 /** How long (ms) PostgreSQL may take for an answer. */
 const PATIENCE = 10_000;
 
+/** As much of a runtime as runs nothing. */
+type OperatorsRunning = Pick<Running, 'engine' | 'registry' | 'options' | 'graphs' | 'upgrades'>;
+
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
 export interface Operated {
   readonly sagas: SagaService;
-  readonly running: Running;
+  readonly running: OperatorsRunning;
+  /** The applications encode what they store. */
+  readonly isCoded: boolean;
   /** What was deployed, as it was stored; in the order of the names. */
   readonly deployed: readonly Deployed[];
   /** The class that stands for one of these, as `start()` takes it. */
@@ -53,23 +64,26 @@ export interface Deployed {
 
 /** @param found those of a module file, of which more is known than what is stored: their functions */
 export async function operating<T>(
-  where: ValuesOf<typeof DATABASE_OPTIONS>,
+  where: ValuesOf<typeof SAGA_OPTIONS>,
   terminal: Terminal,
   work: (operated: Operated) => Promise<T>,
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
+  const codec = await readCodec(where);
   return onDatabase(where, terminal, async (dataSource, schema, application) => {
     const missing = await missingParts(dataSource, schema);
     if (missing.length > 0) throw notMigrated(schema, missing);
-    const { running, deployed, sagas } = await engineOn(dataSource, schema, application, terminal, found);
+    const made = await engineOn(dataSource, schema, application, terminal, found, codec);
+    const { running, deployed, sagas, isCoded } = made;
     const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
     try {
-      // All that SagaService asks of its runtime.
+      // All that SagaService asks of its runtime, for the calls that commands make.
       const runtime = { ready: async () => running } as unknown as SagaRuntime;
       const typeOf = (saga: Deployed) => types.get(sagaLabel(saga))!;
       return await work({
         sagas: new SagaService(runtime),
         running,
+        isCoded,
         deployed,
         typeOf,
       });
@@ -104,6 +118,7 @@ async function engineOn(
   application: DataSource,
   terminal: Terminal,
   found: readonly RunnableSaga[],
+  codec: PayloadCodec | undefined,
 ) {
   const pool = poolOf(application);
   answersOf(pool).within(PATIENCE);
@@ -113,11 +128,12 @@ async function engineOn(
   const deployed = stored.flatMap(describedOf);
   const sagas = deployed.map((saga) => standInOf(saga, found));
   const registry = new OperatorsRegistry(sagas, []);
-  const options = withDefaults({ schema, worker: false, approvals: approvalsOf(stored) });
+  const { approvals, coded: isCoded } = rulesOf(stored);
+  const options = withDefaults({ schema, worker: false, approvals, codec });
   const notify = (channel: string, payload: string) =>
     dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
   const engine = new OperatorsEngine(
-    new PostgresSagaStore(dataSource, schema, application),
+    new CodedSagaStore(new PostgresSagaStore(dataSource, schema, application), codec),
     new ListenWakeup(pool, wakeupChannel(schema), notify, log),
     [],
     registry,
@@ -125,14 +141,14 @@ async function engineOn(
     log,
     new SagaBindings(registry.all, (versions) => graphs.stored(versions)),
   );
-  const running: Running = {
+  const running: OperatorsRunning = {
     engine,
     registry,
     options,
     graphs,
     upgrades: new SagaUpgrades([], graphs, engine, log),
   };
-  return { running, deployed, sagas };
+  return { running, deployed, sagas, isCoded };
 }
 
 /** An operator may start any version: the highest one that was ever deployed may have been taken back. */
@@ -171,14 +187,16 @@ class OperatorsEngine extends SagaEngine {
  * Whoever calls from here is held to what the applications ask of their operators: the most that one of them does. The
  * newest version of each saga tells; what was said with others may have been taken back.
  */
-function approvalsOf(stored: readonly StoredGraph[]): Approvals {
-  const newest = new Map(stored.map((graph) => [graph.name, graph]));
+function rulesOf(
+  stored: readonly StoredGraph[],
+): Required<Omit<OperatorRules, 'coded'>> & { coded: boolean } {
+  const newest = new Map(stored.map(({ name, graph }) => [name, graph.operators ?? {}]));
   const approvals: Record<string, number> = {};
-  for (const { graph } of newest.values()) {
-    for (const [action, people] of Object.entries(graph.approvals ?? {}))
+  for (const { approvals: asked = {} } of newest.values()) {
+    for (const [action, people] of Object.entries(asked))
       approvals[action] = Math.max(approvals[action] ?? 1, people);
   }
-  return approvals;
+  return { approvals, coded: [...newest.values()].some(({ coded }) => coded) };
 }
 
 /** Those that were stored by a version of this package that did not describe them yet are as unknown as others. */

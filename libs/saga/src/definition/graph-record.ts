@@ -14,8 +14,16 @@ export interface GraphRecord {
    * classes. A change of it is no change of the graph.
    */
   readonly about?: SagaDescription;
-  /** No structure either: how many people it takes for an operator's calls, by the options of the module. */
+  /** No structure either: what the options of the module ask of operators. */
+  readonly operators?: OperatorRules;
+}
+
+/** What those have to know who operate sagas from elsewhere. */
+export interface OperatorRules {
+  /** How many people it takes for their calls. */
   readonly approvals?: Approvals;
+  /** Payloads are encoded before they are stored. */
+  readonly coded?: true;
 }
 
 /** By the name of a call; those that are not here take one person. */
@@ -49,9 +57,9 @@ export function recordOf(graph: SagaGraph): GraphRecord {
 }
 
 /** As it is stored. */
-export function describedRecordOf(graph: SagaGraph, approvals: Approvals = {}): GraphRecord {
-  const several = Object.keys(approvals).length > 0;
-  return { ...recordOf(graph), about: descriptionOf(graph), ...(several && { approvals }) };
+export function describedRecordOf(graph: SagaGraph, operators: OperatorRules = {}): GraphRecord {
+  const some = Object.keys(operators).length > 0;
+  return { ...recordOf(graph), about: descriptionOf(graph), ...(some && { operators }) };
 }
 
 /** Without what is not so: the shorter, the better to be read in the table. */

@@ -1,6 +1,11 @@
 import { bindGraph, type BoundGraph } from '../definition/bind-graph.js';
 import { diffGraphs } from '../definition/diff-graphs.js';
-import { type Approvals, describedRecordOf, type GraphRecord, recordOf } from '../definition/graph-record.js';
+import {
+  describedRecordOf,
+  type GraphRecord,
+  type OperatorRules,
+  recordOf,
+} from '../definition/graph-record.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { SagaDriftError } from '../errors/saga-errors.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
@@ -42,12 +47,12 @@ export async function agreeOnGraphs(
   store: GraphStore,
   onDrift: 'error' | 'warn',
   log: EngineLog,
-  /** How many people it takes for an operator's calls; stored beside the graphs, for those who call from elsewhere. */
-  approvals?: Approvals,
+  /** Stored beside the graphs, for those who operate sagas from elsewhere. */
+  operators?: OperatorRules,
 ): Promise<void> {
   // Nearly always all is as it was: one look, and no lock.
   const stored = await store.stored(sagas.map(({ graph }) => graph));
-  const records = new Map(sagas.map(({ graph }) => [graph, describedRecordOf(graph, approvals)]));
+  const records = new Map(sagas.map(({ graph }) => [graph, describedRecordOf(graph, operators)]));
   if (sagas.every(({ graph }) => isStored(graph, records.get(graph)!, stored))) return;
   await store.exclusively(async (graphs) => {
     const drifts: Drift[] = [];

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
+import type { OperatorRules } from '../definition/graph-record.js';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
 import type { GraphStore } from '../engine/graph-store.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
@@ -37,6 +38,11 @@ import type { SagaRegistry } from './saga.registry.js';
  */
 function answerPatience(lease: number): number {
   return Math.max(1_000, lease / 3);
+}
+
+/** What those have to know who operate sagas without these options. */
+function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules {
+  return { ...(Object.keys(approvals).length > 0 && { approvals }), ...(codec && { coded: true }) };
 }
 
 /** What runs once the application does. */
@@ -112,7 +118,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const dataSource = await createSagaDataSource(application, options.schema);
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
     const graphs = new PostgresGraphStore(dataSource, options.schema);
-    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, options.approvals);
+    await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const patience = answerPatience(options.lease);
     answersOf(poolOf(application)).within(patience);

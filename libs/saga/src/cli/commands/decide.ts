@@ -1,5 +1,6 @@
-import { type Command, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
-import { operating } from '../operating.js';
+import { type Command, command, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import { readTarget, TARGET } from '../target.js';
 import { UsageError } from '../usage-error.js';
@@ -21,7 +22,7 @@ export const decisions: readonly Command[] = CALLS.map(({ call, summary, done })
     summary,
     examples: [`saga ${call} place-order/order-1234 checkFraud --comment "looked at it"`],
     options: {
-      ...DATABASE_OPTIONS,
+      ...SAGA_OPTIONS,
       ...JSON_OPTION,
       ...BY_OPTION,
       comment: option.text('<text>', 'why; the step is given it'),
@@ -30,6 +31,7 @@ export const decisions: readonly Command[] = CALLS.map(({ call, summary, done })
       const { comment, by = userOf(terminal) } = values;
       if (by === undefined) throw new UsageError('Say who decides: --by <name>');
       return operating(values, terminal, async (operated) => {
+        checkEncoded(operated, comment && '--comment');
         const target = readTarget(written!, operated);
         await operated.sagas[call](target, step!, { by, ...(comment !== undefined && { comment }) });
         terminal.out(values.json ? JSON.stringify({ done: true }) : `${done} '${step}' of ${written}`);

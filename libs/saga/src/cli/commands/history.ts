@@ -1,7 +1,7 @@
 import { columns } from '../columns.js';
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
+import { command, EXIT, JSON_OPTION } from '../command.js';
 import { textOf } from '../history-text.js';
-import { operating } from '../operating.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { readTarget, TARGET } from '../target.js';
 
 export const history = command({
@@ -9,7 +9,7 @@ export const history = command({
   operands: [TARGET],
   summary: 'Shows what people did with a saga: who, when and why',
   examples: ['saga history place-order/order-1234'],
-  options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
+  options: { ...SAGA_OPTIONS, ...JSON_OPTION },
   run: async ({ operands: [written], values, terminal }) => {
     const entries = await operating(values, terminal, (operated) =>
       operated.sagas.history(readTarget(written!, operated)),

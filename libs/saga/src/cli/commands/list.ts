@@ -1,8 +1,8 @@
 import type { SagaFilter } from '../../nest/saga-filter.js';
 import type { SagaSummary } from '../../nest/saga-snapshot.js';
 import { columns, fitted } from '../columns.js';
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
-import { operating } from '../operating.js';
+import { command, EXIT, JSON_OPTION, option } from '../command.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { lookOf, type Paint, paintOn } from '../style.js';
 import { UsageError } from '../usage-error.js';
 import { readStatuses, readTags, readWhere, readWhole, WHERE } from '../values.js';
@@ -23,7 +23,7 @@ export const list = command({
     'saga list --where created-after=15m --limit 200',
   ],
   options: {
-    ...DATABASE_OPTIONS,
+    ...SAGA_OPTIONS,
     ...JSON_OPTION,
     status: option.several('<status>', 'of this status, or of several with commas between them'),
     tag: option.several('<name>=<value>', 'with this tag'),

@@ -1,18 +1,11 @@
 import type { BulkAction } from '../../nest/bulk-edit.js';
 import type { OperatorOptions } from '../../nest/operator-options.js';
 import type { SagaTarget } from '../../nest/saga.service.js';
-import {
-  type Command,
-  command,
-  DATABASE_OPTIONS,
-  EXIT,
-  JSON_OPTION,
-  option,
-  type ValuesOf,
-} from '../command.js';
+import { type Command, command, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
 import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
+import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { type Operated, operating } from '../operating.js';
+import { type Operated, operating, SAGA_OPTIONS } from '../operating.js';
 import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../rollback-text.js';
 import { headOf } from '../saga-page.js';
@@ -23,7 +16,7 @@ import { UsageError } from '../usage-error.js';
 import { JSON_SOURCES, readJson } from '../values.js';
 
 const OPTIONS = {
-  ...DATABASE_OPTIONS,
+  ...SAGA_OPTIONS,
   ...JSON_OPTION,
   ...OPERATOR_OPTIONS,
   ...YES_OPTION,
@@ -123,9 +116,10 @@ export const retry = command({
       throw new UsageError('--step and --input are for one saga; give <target>');
     const input = await readJson(values.input, '--input', terminal);
     const more = { ...(step !== undefined && { step }), ...(values.input !== undefined && { input }) };
-    return run(RETRY, written, values, terminal, (target, { sagas }, options) =>
-      sagas.retry(target, { ...options, ...more }),
-    );
+    return run(RETRY, written, values, terminal, (target, operated, options) => {
+      checkEncoded(operated, values.input && '--input');
+      return operated.sagas.retry(target, { ...options, ...more });
+    });
   },
 });
 
@@ -147,11 +141,12 @@ async function run(
     throw new UsageError('Give a <target>, or several by --where');
   if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
   const options = operatorOptionsOf(values, terminal);
-  return operating(values, terminal, async (operated) =>
-    where
+  return operating(values, terminal, async (operated) => {
+    checkEncoded(operated, values.reason && '--reason');
+    return where
       ? operateOnMany(operation.action, { ...values, where }, options, operated, terminal)
-      : operateOnOne(operation, written!, values, options, operated, terminal, act),
-  );
+      : operateOnOne(operation, written!, values, options, operated, terminal, act);
+  });
 }
 
 async function operateOnOne(

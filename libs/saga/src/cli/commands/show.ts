@@ -1,6 +1,6 @@
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { happeningsOf } from '../history-text.js';
-import { operating } from '../operating.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { pageOf, withoutPayloads } from '../saga-page.js';
 import { paintOn } from '../style.js';
 import { readTarget, TARGET } from '../target.js';
@@ -17,7 +17,7 @@ export const show = command({
     'saga show place-order/order-1234',
     'saga show 019aa7c4-8f3e-7a52-b1c3-5d0a4b7e9f10 --payloads --json',
   ],
-  options: { ...DATABASE_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
+  options: { ...SAGA_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
   run: async ({ operands: [written], values, terminal }) =>
     operating(values, terminal, async (operated) => {
       const { sagas, running } = operated;

@@ -1,5 +1,6 @@
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
-import { operating } from '../operating.js';
+import { command, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { readTarget, TARGET } from '../target.js';
 import { JSON_SOURCES, readJson } from '../values.js';
 
@@ -10,7 +11,7 @@ export const signal = command({
   details: `The payload is ${JSON_SOURCES}.`,
   examples: [`saga signal place-order/order-1234 payment-reply '{"paid":true}' --message-id bank-77`],
   options: {
-    ...DATABASE_OPTIONS,
+    ...SAGA_OPTIONS,
     ...JSON_OPTION,
     'message-id': option.text('<id>', 'a signal with the same one is dropped, whenever it comes'),
   },
@@ -18,6 +19,7 @@ export const signal = command({
     const given = await readJson(payload, '<payload>', terminal);
     const messageId = values['message-id'];
     return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, payload && '<payload>');
       const target = readTarget(written!, operated);
       await operated.sagas.signal(target, name!, given, messageId === undefined ? {} : { messageId });
       terminal.out(values.json ? JSON.stringify({ done: true }) : `Told ${written} '${name}'`);

@@ -1,6 +1,7 @@
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { command, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { operating } from '../operating.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
 import { readTarget, TARGET } from '../target.js';
 import { JSON_SOURCES, readJson } from '../values.js';
@@ -13,7 +14,7 @@ export const skip = command({
   details: `With its result if the saga goes forward, as undone if it turns back. --result is ${JSON_SOURCES}.`,
   examples: [`saga skip place-order/order-1234 chargeCard --result '{"payment":"by hand"}'`],
   options: {
-    ...DATABASE_OPTIONS,
+    ...SAGA_OPTIONS,
     ...JSON_OPTION,
     ...OPERATOR_OPTIONS,
     ...YES_OPTION,
@@ -24,6 +25,7 @@ export const skip = command({
     const result = await readJson(values.result, '--result', terminal);
     const given = operatorOptionsOf(values, terminal);
     return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, (values.result && '--result') || (values.reason && '--reason'));
       const target = readTarget(written!, operated);
       let options = given;
       const about = async () => {

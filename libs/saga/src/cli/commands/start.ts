@@ -4,9 +4,10 @@ import { recordOf } from '../../definition/graph-record.js';
 import { sagaLabel } from '../../definition/saga-graph.js';
 import type { RunnableSaga } from '../../engine/invoker.js';
 import type { StartOptions } from '../../nest/start-options.js';
-import { type Call, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
 import { followSaga } from '../follow-saga.js';
-import { type Deployed, operating } from '../operating.js';
+import { type Deployed, operating, SAGA_OPTIONS } from '../operating.js';
 import { sagasOfFile } from '../sagas-of-module.js';
 import { CannotTell, Refusal } from '../usage-error.js';
 import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
@@ -14,7 +15,7 @@ import { exitOf } from '../words.js';
 import { deployedAs } from './diagram.js';
 
 const OPTIONS = {
-  ...DATABASE_OPTIONS,
+  ...SAGA_OPTIONS,
   ...JSON_OPTION,
   'correlation-id': option.text('<id>', 'the same again is the same saga, started once'),
   id: option.text('<uuid>', 'the same again is the same saga, started once'),
@@ -58,6 +59,7 @@ export const start = command({
       async (operated) => {
         const saga = deployedAs(name!, operated.deployed);
         checkStartable(saga, found, values.module);
+        checkEncoded(operated, written && '<input>');
         const { id, created } = await operated.sagas.start(operated.typeOf(saga), input, options);
         if (values.json) terminal.out(JSON.stringify({ id, created }));
         else terminal.out(`${created ? 'Started' : 'Was there already:'} ${sagaLabel(saga)} ${id}`);

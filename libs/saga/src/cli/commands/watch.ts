@@ -1,6 +1,6 @@
-import { command, DATABASE_OPTIONS, JSON_OPTION, option } from '../command.js';
+import { command, JSON_OPTION, option } from '../command.js';
 import { followSaga } from '../follow-saga.js';
-import { operating } from '../operating.js';
+import { operating, SAGA_OPTIONS } from '../operating.js';
 import { readTarget, TARGET } from '../target.js';
 import { readTime } from '../values.js';
 import { exitOf } from '../words.js';
@@ -14,7 +14,7 @@ export const watch = command({
     '--json prints a line for each change.',
   examples: ['saga watch place-order/order-1234 --timeout 10m'],
   options: {
-    ...DATABASE_OPTIONS,
+    ...SAGA_OPTIONS,
     ...JSON_OPTION,
     timeout: option.text('<duration>', 'for so long: 30s, 10m; default: as long as it takes'),
     interval: option.text('<duration>', 'between two looks; default: 500ms'),

@@ -1,0 +1,46 @@
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { codecFlaw } from '../nest/codec-flaw.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { option, type ValuesOf } from './command.js';
+import type { Operated } from './operating.js';
+import { CannotTell, UsageError } from './usage-error.js';
+
+export const CODEC_OPTION = {
+  codec: option.text(
+    '<file>',
+    "the compiled file whose default export is the applications' codec, or a function that gives it",
+  ),
+} as const;
+
+/** @throws UsageError when the file is not there, or has no codec */
+export async function readCodec({
+  codec: file,
+}: ValuesOf<typeof CODEC_OPTION>): Promise<PayloadCodec | undefined> {
+  if (file === undefined) return undefined;
+  const path = resolve(file);
+  await access(path).catch(() => {
+    throw new UsageError(`There is no file ${path}`);
+  });
+  const { default: exported } = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  // Of CommonJS that was compiled from a module, the default export has one of its own.
+  const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
+  const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
+  if (codec === undefined) throw new UsageError(`${path} has no default export`);
+  const flaw = codecFlaw(codec);
+  if (flaw) throw new UsageError(`${path}: ${flaw.join('; ')}`);
+  return codec as PayloadCodec;
+}
+
+/**
+ * What the applications would have encoded is not stored as it is.
+ * @param what was given: `<input>`; undefined: nothing
+ */
+export function checkEncoded({ isCoded, running }: Operated, what: string | undefined): void {
+  if (what === undefined || !isCoded || running.options.codec) return;
+  throw new CannotTell(
+    `${what} would be stored as it is, and the applications encode what they store: give their codec as --codec <file>`,
+    'SAGA_CODEC',
+  );
+}

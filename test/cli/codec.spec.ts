@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AesGcmCodec, Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { TestApps } from '../support/test-app.js';
+import { sagaOn } from './support/saga-bin.js';
+
+const apps = TestApps.onOwnDatabase();
+const run = sagaOn(apps);
+const KEY = randomBytes(32);
+const DIST = fileURLToPath(new URL('dist', import.meta.url));
+
+@Saga({ name: 'pay' })
+class Pay {
+  @Step() charge({ input }: StepContext<{ card: string }>) {
+    return `charged ${input.card}`;
+  }
+}
+
+let folder: string;
+let file: string;
+beforeAll(async () => {
+  await mkdir(DIST, { recursive: true });
+  folder = await mkdtemp(join(DIST, 'cli-'));
+  file = join(folder, 'codec.mjs');
+  await writeFile(
+    file,
+    `import { AesGcmCodec } from 'nestjs-durable-saga';
+     export default async () =>
+       new AesGcmCodec({ keys: { k: Buffer.from('${KEY.toString('base64')}', 'base64') }, current: 'k' });`,
+  );
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const app = () =>
+  apps.start({
+    sagas: [Pay],
+    options: {
+      codec: new AesGcmCodec({ keys: { k: KEY }, current: 'k' }),
+      worker: { pollInterval: '50ms' },
+    },
+  });
+
+describe('sagas whose payloads are encoded', () => {
+  test('are shown as they are stored, and decoded to those who have the codec', async () => {
+    const { sagas } = await app();
+    const { id, outcome } = await sagas.start(Pay, { card: '4711' });
+    await outcome();
+    const without = await run('show', id, '--payloads');
+    expect(without.code).toBe(0);
+    expect(without.out).not.toContain('4711');
+    expect(without.out).toContain('saga:coded:');
+    const decoded = await run('show', id, '--payloads', '--codec', file);
+    expect(decoded.out).toContain('charged 4711');
+  });
+
+  test('are given nothing that is not encoded', async () => {
+    const { sagas } = await app();
+    const refused = await run('start pay', '{"card":"4711"}');
+    expect([refused.code, refused.error]).toEqual([
+      2,
+      expect.stringMatching(/SAGA_CODEC: <input> .*--codec <file>/),
+    ]);
+    expect(await apps.sql('SELECT FROM saga.instance')).toEqual([]);
+    const { out, code } = await run('start pay', '{"card":"4711"}', '--codec', file, '--json');
+    expect(code).toBe(0);
+    const { id } = JSON.parse(out) as { id: string };
+    expect((await sagas.wait(id)).results).toEqual({ charge: 'charged 4711' });
+    const [row] = await apps.sql('SELECT input FROM saga.instance');
+    expect(row!.input).toMatch(/^saga:coded:/);
+  });
+
+  test.each([
+    ['cancel', ['--yes', '--reason', 'of the customer'], '--reason'],
+    ['retry', ['--input', '{}'], '--input'],
+  ])('are not acted on by %s with what would be seen', async (command, args, what) => {
+    const { sagas } = await app();
+    const { id } = await sagas.start(Pay, { card: '4711' }, { delay: '1h' });
+    const { code, error } = await run(command, id, ...args);
+    expect([code, error]).toEqual([2, expect.stringContaining(`${what} would be stored as it is`)]);
+  });
+
+  test('want a file that has a codec', async () => {
+    const other = join(folder, 'none.mjs');
+    await writeFile(other, 'export default { encode: 1 };');
+    const { code, error } = await run('list', '--codec', other);
+    expect([code, error]).toEqual([
+      2,
+      expect.stringMatching(/none\.mjs: codec is .*give an object with encode\(\)/),
+    ]);
+  });
+});
