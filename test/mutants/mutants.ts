@@ -5,6 +5,7 @@ import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import type { Mutant } from './mutant.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -15,4 +16,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...POSTGRES_MUTANTS,
   ...WAIT_MUTANTS,
   ...CODEC_MUTANTS,
+  ...RETENTION_MUTANTS,
 ];

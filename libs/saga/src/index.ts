@@ -51,6 +51,7 @@ export * from './errors/saga-errors.js';
 export type { SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
+export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
 export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
 export type { OperatorOptions } from './nest/operator-options.js';

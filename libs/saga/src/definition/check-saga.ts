@@ -18,6 +18,7 @@ const SAGA_OPTIONS = [
   'onFailure',
   'lockKey',
   'concurrency',
+  'retention',
 ] satisfies (keyof SagaOptions)[];
 
 /** What a graph has of its saga's own options; its steps' policies are read with them. */
@@ -64,7 +65,13 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     lockKey: read.function(options.lockKey, 'lockKey'),
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    retention: readRetention(options.retention, read),
   };
+}
+
+function readRetention(given: SagaOptions['retention'], read: OptionReader): number | false | undefined {
+  if (given === undefined || given === false) return given;
+  return read.durationAboveZero(given, 'retention', 'would delete every saga as soon as it has ended');
 }
 
 function readUpgradeFrom(given: unknown, version: unknown, report: Report): readonly number[] | undefined {

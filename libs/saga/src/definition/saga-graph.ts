@@ -67,6 +67,8 @@ export interface SagaGraph {
   readonly lockKey?: (input: unknown) => string;
   /** Sagas of this name that are advanced at once, across all processes. */
   readonly concurrency?: number;
+  /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
+  readonly retention?: number | false;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: ReadonlyMap<string, StepNode>;
 }

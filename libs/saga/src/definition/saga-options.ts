@@ -36,4 +36,10 @@ export interface SagaOptions {
    * Of several versions in a process, the highest one's counts.
    */
   concurrency?: number;
+  /**
+   * How long a saga is kept once it has ended; then it is deleted, with those that it started. `false`: for ever.
+   * Default: the module's. Of several versions in a process, the highest one's counts, and for one that another saga
+   * started, that one's.
+   */
+  retention?: Duration | false;
 }

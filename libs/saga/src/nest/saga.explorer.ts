@@ -27,7 +27,7 @@ export class SagaExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
   /** @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once */
-  explore(defaults: DefaultPolicies): SagaRegistry {
+  explore(defaults: DefaultPolicies & { readonly retention?: number }): SagaRegistry {
     const problems: string[] = [];
     const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
       provided.flatMap((one) => {
@@ -46,7 +46,7 @@ export class SagaExplorer {
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
     if (problems.length === 0) problems.push(...linkSubSagas(sagas));
     if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
-    return new SagaRegistry(sagas, handlers);
+    return new SagaRegistry(sagas, handlers, defaults.retention);
   }
 }
 

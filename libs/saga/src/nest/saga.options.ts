@@ -42,6 +42,11 @@ export interface SagaModuleOptions {
    * all processes over the database: see docs/encryption.md, and AesGcmCodec.
    */
   codec?: PayloadCodec;
+  /**
+   * How long sagas are kept once they have ended, unless `@Saga({ retention })` says otherwise; then the workers delete
+   * them, in small batches. Default: for ever.
+   */
+  retention?: Duration;
 }
 
 export interface SagaWorkerOptions {
@@ -78,6 +83,7 @@ export interface ResolvedSagaOptions {
   readonly approvals: { readonly [Action in OperatorAction]?: number };
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
+  readonly retention?: number;
 }
 
 const OPTIONS: readonly string[] = [
@@ -91,6 +97,7 @@ const OPTIONS: readonly string[] = [
   'approvals',
   'maxPayloadBytes',
   'codec',
+  'retention',
 ] satisfies (keyof SagaModuleOptions)[];
 const WORKER_OPTIONS: readonly string[] = [
   'concurrency',
@@ -131,6 +138,14 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
     if (!Number.isInteger(value) || value < 1)
       problems.push(`${name} is ${shown(value)}; give a whole number from 1`);
     return value;
+  };
+  const retention = (value: Duration): number | undefined => {
+    const ms = attempt(() => toMilliseconds(value, 'retention'));
+    if (ms === 0)
+      problems.push(
+        'retention is 0, by which no saga could be looked at; leave it out to keep them for ever',
+      );
+    return ms;
   };
   const attempt = <T>(read: () => T): T | undefined => {
     try {
@@ -196,6 +211,7 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
     approvals: readApprovals(options.approvals ?? {}, whole, problems),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
     codec: options.codec,
+    retention: options.retention === undefined ? undefined : retention(options.retention),
   };
   return problems.length > 0 ? problems : resolved;
 }

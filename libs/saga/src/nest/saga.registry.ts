@@ -24,6 +24,8 @@ export interface RegisteredHandler extends RunnableSaga {
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
   private readonly limits: ReadonlyMap<string, number>;
+  /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
+  readonly retentions: ReadonlyMap<string, number>;
 
   /** All that this application can run. */
   readonly all: readonly RunnableSaga[];
@@ -31,10 +33,13 @@ export class SagaRegistry implements SagaDefinitions {
   constructor(
     private readonly sagas: readonly RegisteredSaga[],
     private readonly handlers: readonly RegisteredHandler[],
+    /** Of sagas that do not say, in milliseconds. */
+    retention?: number,
   ) {
     this.all = [...sagas, ...handlers];
     this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
     this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
+    this.retentions = retentionsOf(sagas, retention);
   }
 
   /** What a worker runs for which these classes are given: those that are sagas, and the step handlers that they have. */
@@ -95,4 +100,11 @@ export class SagaRegistry implements SagaDefinitions {
       `${name} is not a saga of this application. Decorate it with @Saga() and add it to the providers of a module.`,
     );
   }
+}
+
+/** Those of handlers are not among them: each goes with the saga that asked for it. */
+function retentionsOf(sagas: readonly RegisteredSaga[], byDefault: number | undefined): Map<string, number> {
+  const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);
+  const latest = new Map(ascending.map(({ name, retention = byDefault }) => [name, retention]));
+  return new Map([...latest].flatMap(([name, age]) => (typeof age === 'number' ? [[name, age]] : [])));
 }

@@ -19,12 +19,14 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
+import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { applicationDataSource } from './application-data-source.js';
 import { ObserverExplorer } from './observer.explorer.js';
+import { SagaCleanup } from './saga.cleanup.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
@@ -53,6 +55,7 @@ export interface Running {
   /** Those of sagas that other applications have, too. */
   readonly graphs: Pick<GraphStore, 'stored'>;
   readonly upgrades: SagaUpgrades;
+  readonly cleanup: SagaCleanup;
 }
 
 /**
@@ -82,7 +85,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { engine, options, upgrades } = await this.ready();
+    const { engine, options, upgrades, cleanup } = await this.ready();
     this.started = engine.start();
     await this.started;
     upgrades.tick();
@@ -90,14 +93,15 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       engine.tick();
       upgrades.tick();
     });
+    if (options.worker) cleanup.start();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
     if (!this.running) return;
-    const { engine, upgrades } = await this.running;
+    const { engine, upgrades, cleanup } = await this.running;
     await this.started;
-    await upgrades.stop();
+    await Promise.all([cleanup.stop(), upgrades.stop()]);
     await engine.stop();
   }
 
@@ -136,6 +140,15 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
-    return { engine, registry, options, graphs, upgrades: new SagaUpgrades(runs, graphs, engine, this.log) };
+    return {
+      ...{ engine, registry, options, graphs },
+      upgrades: new SagaUpgrades(runs, graphs, engine, this.log),
+      cleanup: new SagaCleanup(
+        new PostgresCleanup(dataSource, options.schema),
+        registry,
+        this.poller,
+        this.log,
+      ),
+    };
   }
 }

@@ -45,6 +45,7 @@ import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
 import { handlerGraphOf, remoteOf } from './handlers-elsewhere.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { isKey } from '../engine/storable-key.js';
+import type { CleanupOptions, CleanupResult } from './saga.cleanup.js';
 import { readOptions } from './call-options.js';
 import { type Decision, readDecision, readSignal, type SignalOptions } from './signals.js';
 import { isUuid, type StartOptions, toStartFields } from './start-options.js';
@@ -349,6 +350,16 @@ export class SagaService {
       `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
         `here. Ask a process that has it.`,
     );
+  }
+
+  /**
+   * Deletes sagas that have ended, oldest first, with those that they started and all that belongs to them: what their
+   * `retention` lets go, or what ended before `olderThan`. One of which a sub-saga has not ended yet stays. Small
+   * transactions, which hold up nobody. The correlation ids of what is deleted may be used again.
+   * @throws SagaValidationError for wrong options, or when nothing says how old is old
+   */
+  async cleanup(options?: CleanupOptions): Promise<CleanupResult> {
+    return (await this.runtime.ready()).cleanup.cleanup(options);
   }
 
   private handle<S>(id: string, created: boolean, { engine }: Running): SagaHandle<S> {

@@ -2,6 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
 import { checkpointPublishFunction } from '../functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
+import { cleanupFunction } from '../functions/cleanup.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
 import { familyFunctions } from '../functions/family.function.js';
@@ -22,6 +23,7 @@ const FUNCTIONS = [
     'reserve_1',
     'claim_limited_1',
     'slots_taken_1',
+    'cleanup_1',
   ],
 ];
 
@@ -183,12 +185,24 @@ export abstract class CreateSagaTables implements MigrationInterface {
         WHERE status IN ('stuck', 'suspended', 'paused')`);
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`);
+    // For deletion by age, oldest first, of each name: those that have ended, without those that others started. It costs
+    // a saga of three empty steps 4 % of the server's CPU and of the log, and nothing before its last checkpoint, which
+    // writes the row's other indexes anew anyway. To walk the primary key by the time in its ids costs nothing then, but
+    // reads whatever is kept there (long-running ones, names with a longer retention) again each time, and misses ids that
+    // users gave; BRIN degenerates once deleted rows' places are used again.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_finished ON ${schema}.instance (name, finished_at)
+        WHERE finished_at IS NOT NULL AND parent_id IS NULL`);
+    // Who goes with a saga that is deleted. Costs sub-sagas and remote calls only.
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_parent ON ${schema}.instance (parent_id) WHERE parent_id IS NOT NULL`);
     await queryRunner.query(startFunction(schema));
     await queryRunner.query(startOneFunction(schema));
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointPublishFunction(schema));
     await queryRunner.query(reserveFunction(schema));
+    await queryRunner.query(cleanupFunction(schema));
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
     for (const functions of [lockLineFunctions, familyFunctions, claimLimitedFunctions])
       for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);

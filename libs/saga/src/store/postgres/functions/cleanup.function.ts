@@ -1,0 +1,81 @@
+import { PINNED } from './pinned-plan.js';
+
+/** "gone" in ASCII; the second key of the lock is the schema's. */
+const CLEANUP_LOCK = 0x676f6e65;
+
+/** What is stored of a saga beside its own row, by its id in `saga_id`. */
+const BELONGINGS = ['step', 'signal', 'operation'];
+
+/**
+ * cleanup_1: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.
+ *
+ * A saga goes with those that it started, and they with theirs: a completed one can still be undone, and needs them for
+ * it. So only those that nobody started are looked for, and one of which a descendant has not ended is left for later.
+ * Nothing waits here, and nobody waits for this but who wants one of the very sagas that are being deleted: rows that
+ * somebody has locked are left for later, too. What is locked is looked at again by PostgreSQL, so that one that is
+ * being undone at this moment stays.
+ *
+ * Plan: the oldest by instance_finished, descendants by instance_parent, the rest by primary keys, pinned as in
+ * checkpoint.function.ts. Who calls goes on behind the last one looked at ($3, $4), so that what stays is not read
+ * again with each batch.
+ * $1 name, $2 age in ms, $3 and $4 time and id to begin behind, $5 how many at most, without descendants, $6 only count,
+ * $7 only if no other process is at it: otherwise there is no row.
+ */
+export const cleanupFunction = (schema: string): string => {
+  const old = `
+      SELECT i.id, i.finished_at FROM ${schema}.instance i
+      WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
+        AND (i.finished_at, i.id) > ($3, $4)
+      ORDER BY i.finished_at, i.id LIMIT $5`;
+  const ended = `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL`;
+  return `
+CREATE OR REPLACE FUNCTION ${schema}.cleanup_1(text, float8, timestamptz, uuid, int, boolean, boolean)
+RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  roots uuid[];
+  times timestamptz[];
+  family uuid[];
+  tops uuid[];
+  free uuid[];
+  kept uuid[];
+BEGIN
+  IF $7 AND NOT pg_try_advisory_xact_lock(${CLEANUP_LOCK}, hashtext($q$${schema}$q$)) THEN
+    RETURN;
+  END IF;
+  IF $6 THEN
+    SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
+    INTO roots, times FROM (${old}) o;
+  ELSE
+    SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
+    INTO roots, times FROM (${old} FOR UPDATE SKIP LOCKED) o;
+  END IF;
+  looked := coalesce(cardinality(roots), 0);
+  gone := 0;
+  IF looked > 0 THEN
+    place := times[looked]::text;
+    place_id := roots[looked];
+    WITH RECURSIVE f AS (
+      SELECT r.id, r.id AS top FROM unnest(roots) AS r(id)
+      UNION ALL
+      SELECT c.id, f.top FROM f JOIN ${schema}.instance c ON c.parent_id = f.id
+    )
+    SELECT array_agg(f.id), array_agg(f.top) INTO family, tops FROM f;
+    IF $6 THEN
+      SELECT array_agg(e.id) INTO free FROM (${ended}) e;
+    ELSE
+      SELECT array_agg(e.id) INTO free FROM (${ended} FOR UPDATE SKIP LOCKED) e;
+    END IF;
+    IF cardinality(free) < cardinality(family) THEN
+      SELECT array_agg(w.top) INTO kept FROM unnest(family, tops) AS w(id, top) WHERE w.id <> ALL(free);
+      SELECT array_agg(w.id) INTO family FROM unnest(family, tops) AS w(id, top) WHERE w.top <> ALL(kept);
+    END IF;
+    gone := coalesce(cardinality(family), 0);
+    IF NOT $6 AND gone > 0 THEN
+      ${BELONGINGS.map((table) => `DELETE FROM ${schema}.${table} b WHERE b.saga_id = ANY(family);`).join('\n      ')}
+      DELETE FROM ${schema}.instance i WHERE i.id = ANY(family);
+    END IF;
+  END IF;
+  RETURN NEXT;
+END $function$`;
+};

@@ -1,0 +1,73 @@
+interface Sql {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+}
+
+export interface CleanupBatch {
+  /** Of the sagas. */
+  readonly name: string;
+  /** Milliseconds since they ended, at least. */
+  readonly age: number;
+  /** How many at most, not counting those that others started. */
+  readonly most: number;
+  /** Where the batch before ended; undefined: from the oldest on. */
+  readonly after?: CleanupPlace;
+  /** Counts, and deletes nothing. */
+  readonly dryRun: boolean;
+  /** Only if no other process is at it. */
+  readonly alone: boolean;
+}
+
+export interface CleanupPlace {
+  readonly at: string;
+  readonly id: string;
+}
+
+export interface CleanedBatch {
+  /** Deleted, or counted: sagas with those that they started. */
+  readonly gone: number;
+  /** Where the next batch begins; undefined: there is none, as far as is known now. */
+  readonly next?: CleanupPlace;
+}
+
+interface CleanedRow {
+  readonly looked: number;
+  readonly gone: number;
+  readonly place: string | null;
+  readonly place_id: string | null;
+}
+
+const FIRST: CleanupPlace = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+
+/** The deletion of sagas that have ended: see functions/cleanup.function.ts. */
+export class PostgresCleanup {
+  constructor(
+    private readonly sql: Sql,
+    private readonly schema: string,
+  ) {}
+
+  /** A transaction of its own. Undefined: another process is at it. */
+  async batch({
+    name,
+    age,
+    most,
+    after = FIRST,
+    dryRun,
+    alone,
+  }: CleanupBatch): Promise<CleanedBatch | undefined> {
+    const [row] = (await this.sql.query(
+      `SELECT looked, gone, place, place_id FROM "${this.schema}".cleanup_1($1, $2, $3, $4, $5, $6, $7)`,
+      [name, age, after.at, after.id, most, dryRun, alone],
+    )) as CleanedRow[];
+    if (!row) return undefined;
+    const isLast = row.looked < most;
+    return { gone: row.gone, next: isLast ? undefined : { at: row.place!, id: row.place_id! } };
+  }
+
+  /** Of all sagas that were ever deployed over this schema; a row or a few for each. */
+  async names(): Promise<string[]> {
+    const rows = (await this.sql.query(`SELECT DISTINCT name FROM "${this.schema}".graph ORDER BY name`)) as {
+      name: string;
+    }[];
+    return rows.map(({ name }) => name);
+  }
+}
