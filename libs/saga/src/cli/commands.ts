@@ -1,4 +1,5 @@
 import type { Command } from './command.js';
+import { cleanup } from './commands/cleanup.js';
 import { decisions } from './commands/decide.js';
 import { diagram } from './commands/diagram.js';
 import { graphDiff } from './commands/graph-diff.js';
@@ -18,5 +19,5 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
-  ...[diagram, graphDiff, migrate],
+  ...[diagram, graphDiff, cleanup, migrate],
 ];

@@ -13,6 +13,7 @@ import type { RunnableSaga } from '../engine/invoker.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
+import { SagaCleanup } from '../nest/saga.cleanup.js';
 import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/saga.registry.js';
 import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
@@ -21,6 +22,7 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { missingParts } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
@@ -40,7 +42,7 @@ export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 const PATIENCE = 10_000;
 
 /** As much of a runtime as runs nothing. */
-type OperatorsRunning = Pick<Running, 'engine' | 'registry' | 'options' | 'graphs' | 'upgrades'>;
+type OperatorsRunning = Running;
 
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
 export interface Operated {
@@ -147,9 +149,13 @@ async function engineOn(
     options,
     graphs,
     upgrades: new SagaUpgrades([], graphs, engine, log),
+    cleanup: new SagaCleanup(new PostgresCleanup(dataSource, schema), registry, NO_POLLER, log),
   };
   return { running, deployed, sagas, isCoded };
 }
+
+/** Nothing is done by the clock here. */
+const NO_POLLER = { start: () => undefined, stop: () => undefined };
 
 /** An operator may start any version: the highest one that was ever deployed may have been taken back. */
 class OperatorsRegistry extends SagaRegistry {

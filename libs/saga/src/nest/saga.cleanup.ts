@@ -39,7 +39,8 @@ const AT_LEAST = 1_000;
 const AT_ONCE = 1_000;
 /** The pause after each transaction of the schedule, in times of what that took. */
 const PAUSES = 3;
-const LIMIT = 10_000;
+/** Sagas that a call deletes, unless it says otherwise. */
+export const LIMIT = 10_000;
 const HIGHEST_LIMIT = 10_000_000;
 
 /** What is to be deleted, or looked at, yet. */
@@ -67,7 +68,7 @@ export class SagaCleanup {
   constructor(
     private readonly store: PostgresCleanup,
     private readonly registry: SagaRegistry,
-    private readonly poller: SagaPoller,
+    private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
   ) {}
 
