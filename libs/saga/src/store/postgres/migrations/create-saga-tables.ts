@@ -3,6 +3,7 @@ import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoi
 import { checkpointPublishFunction } from '../functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
 import { cleanupFunction } from '../functions/cleanup.function.js';
+import { dueFunctions } from '../functions/due.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
 import { familyFunctions } from '../functions/family.function.js';
@@ -22,6 +23,8 @@ const FUNCTIONS = [
     'lock_holder_1',
     'reserve_1',
     'claim_limited_1',
+    'due_1',
+    'upcoming_1',
     'slots_taken_1',
     'cleanup_1',
   ],
@@ -204,7 +207,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(reserveFunction(schema));
     await queryRunner.query(cleanupFunction(schema));
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
-    for (const functions of [lockLineFunctions, familyFunctions, claimLimitedFunctions])
+    for (const functions of [lockLineFunctions, familyFunctions, dueFunctions, claimLimitedFunctions])
       for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);
   }
 

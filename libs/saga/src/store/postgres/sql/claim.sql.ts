@@ -6,9 +6,8 @@ export const LOOK_AHEAD = 50;
 /**
  * Takes due sagas, most urgent first, with their steps.
  *
- * Plan: for each name and version an index scan of instance_due from its start, which holds unfinished work only,
- * stopped by LIMIT; locked rows are skipped, so that workers never wait for each other. The update and the steps
- * go by primary key. LATERAL with LIMIT and FOR UPDATE cannot be planned as any other join.
+ * Plan: what is due comes from due_1 (see due.function.ts), which skips what is locked, so that workers never wait for
+ * each other. The update and the steps go by primary key.
  * The order comes by place, not by a join with what was due: the planner, which expects a row or two, would make it a
  * nested loop, and look the steps of each saga up once for each of the others (0.6 s for 340 sagas instead of 15 ms).
  * torn: what the update found is newer than what the rest of the statement sees (READ COMMITTED looks again at a row
@@ -19,14 +18,8 @@ export const LOOK_AHEAD = 50;
  * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms.
  */
 export const claimSql = (schema: string): string => `
-WITH sagas AS (
-  SELECT * FROM unnest($1::text[], $2::int[]) AS d(name, version)
-), due AS (
-  SELECT c.id, c.rank_at FROM sagas d CROSS JOIN LATERAL (
-    SELECT i.id, i.rank_at FROM ${schema}.instance i
-    WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
-    ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
-  ORDER BY c.rank_at LIMIT $3
+WITH due AS MATERIALIZED (
+  SELECT ${schema}.due_1($1::text[], $2::int[], $3::int) AS ids
 ), taken AS (
   UPDATE ${schema}.instance i SET
     epoch = i.epoch + 1,
@@ -36,20 +29,17 @@ WITH sagas AS (
     woken = false,
     due_at = now() + $5::float8 * interval '1 millisecond',
     rank_at = now() + $5::float8 * interval '1 millisecond'
-  WHERE i.id = ANY(ARRAY(SELECT id FROM due))
+  WHERE i.id = ANY((SELECT ids FROM due)::uuid[])
   RETURNING i.*
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
-  (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM sagas d CROSS JOIN LATERAL (
-    SELECT i.id, i.due_at FROM ${schema}.instance i
-    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
-    ORDER BY i.rank_at LIMIT $3 + ${LOOK_AHEAD}) n
-   WHERE n.id <> ALL(ARRAY(SELECT id FROM due))) AS next_due_at,
+  (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM ${schema}.upcoming_1($1::text[], $2::int[], $3::int + ${LOOK_AHEAD}) n
+   WHERE n.id <> ALL((SELECT ids FROM due)::uuid[])) AS next_due_at,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
   SELECT ${storedSagaColumns(schema, 'taken')},
     NOT EXISTS (SELECT FROM ${schema}.instance s WHERE s.id = taken.id
       AND s.checkpoints = taken.checkpoints AND s.signals = taken.signals) AS torn,
-    array_position(ARRAY(SELECT id FROM due), taken.id) AS place
+    array_position((SELECT ids FROM due), taken.id) AS place
   FROM taken) t ON true
 ORDER BY t.place`;

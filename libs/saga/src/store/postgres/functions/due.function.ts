@@ -1,0 +1,36 @@
+import { PINNED } from './pinned-plan.js';
+
+/**
+ * What is due, and what will be, of some names and versions ($1, $2), each up to $3: by the order of instance_due, and
+ * stopped by LIMIT. Functions, so that this is the plan whatever the statistics say: with few sagas of a name in them,
+ * the planner expects next to nothing to be due, reads the whole backlog by a bitmap, and sorts it for each claim.
+ */
+export const dueFunctions = (schema: string): string[] => [due(schema), upcoming(schema)];
+
+/**
+ * due_1: the ids of due sagas that nobody has locked, locked, most urgent first. One that is newer than the claim that
+ * asks is not taken by it, and its commit tells of it.
+ */
+const due = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int) RETURNS uuid[] LANGUAGE plpgsql
+${PINNED} AS $function$
+BEGIN
+  RETURN ARRAY(
+    SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
+      SELECT i.id, i.rank_at FROM ${schema}.instance i
+      WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
+      ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
+    ORDER BY c.rank_at LIMIT $3);
+END $function$`;
+
+/** upcoming_1: the first by rank of each name and version, as the statement that asks sees them. */
+const upcoming = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.upcoming_1(text[], int[], int)
+RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
+${PINNED} AS $function$
+BEGIN
+  RETURN QUERY SELECT n.id, n.due_at FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
+    SELECT i.id, i.due_at FROM ${schema}.instance i
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    ORDER BY i.rank_at LIMIT $3) n;
+END $function$`;
