@@ -1,0 +1,206 @@
+import { Saga, Step, WaitFor, Approval, type StepContext } from '../../libs/saga/src/index.js';
+import { OrderScene } from '../support/order-scene.js';
+import { AdminApps } from './support/admin-apps.js';
+
+const apps = AdminApps.onOwnDatabase();
+const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
+const ONCE = { attempts: 1 };
+
+@Saga({ name: 'waiting', retry: ONCE })
+class Waiting {
+  @WaitFor({ signal: 'go' }) go(_: StepContext, payload: { word: string }) {
+    return payload;
+  }
+  @Approval() allow() {}
+}
+
+@Saga({ name: 'greet' })
+class Greet {
+  @Step() greet(ctx: StepContext<{ name: string }>) {
+    return `hello ${ctx.input.name}`;
+  }
+}
+
+describe('what operators look at', () => {
+  test('a list, newest first, is told page by page, by saga, status, tags and time', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet, Waiting] });
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      const handle = await sagas.start(Greet, { name }, { tags: { tenant: name } });
+      await handle.outcome();
+      ids.unshift(handle.id);
+    }
+    const waiting = await sagas.start(Waiting, {});
+    const first = await client.get('/api/sagas?saga=greet&limit=2');
+    expect(first.status).toBe(200);
+    expect(first.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
+    const second = await client.get(`/api/sagas?saga=greet&limit=2&cursor=${first.body.next}`);
+    expect(second.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2));
+    expect(second.body.next).toBeUndefined();
+    const found = async (query: string) =>
+      (await client.get(`/api/sagas?${query}`)).body.items.map(({ id }: { id: string }) => id);
+    expect(await found('status=running,stuck')).toEqual([waiting.id]);
+    expect(await found('tag=tenant:b')).toEqual([ids[1]]);
+    expect(await found('createdAfter=2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await found('createdBefore=2999-01-01T00:00:00Z&saga=greet')).toEqual(ids);
+  });
+
+  test('a saga is found by its whole id, and by its whole correlation id', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet] });
+    const { id } = await sagas.start(Greet, { name: 'a' }, { correlationId: 'order 4711' });
+    for (const search of [id, id.toUpperCase(), 'order 4711', ' order 4711 ']) {
+      const { body } = await client.get(`/api/sagas?search=${encodeURIComponent(search)}`);
+      expect(body.items).toMatchObject([{ id, correlationId: 'order 4711' }]);
+    }
+    for (const search of [UNKNOWN_ID, 'order'])
+      expect((await client.get(`/api/sagas?search=${search}`)).body.items).toEqual([]);
+  });
+
+  test('one saga comes with its steps, what it waits for, and what may be done to it', async () => {
+    const scene = new OrderScene();
+    scene.failing = ['refund'];
+    const { sagas, client } = await apps.start({ sagas: [scene.saga] });
+    scene.charge.open('charged');
+    scene.failing = ['ship', 'refund'];
+    const order = await sagas.start(scene.saga, { sku: 'desk' });
+    await order.outcome();
+    const { body } = await client.get(`/api/sagas/${order.id}`);
+    expect(body).toMatchObject({
+      id: order.id,
+      status: 'stuck',
+      input: { sku: 'desk' },
+      payloads: { shown: true },
+      failure: { kind: 'error', step: 'ship' },
+      waitingFor: { kind: 'person', steps: ['charge'] },
+    });
+    expect(body.steps.map(({ name }: { name: string }) => name)).toEqual(['reserve', 'charge', 'ship']);
+    expect(body.actions).toEqual([
+      { kind: 'retry', steps: ['charge'] },
+      { kind: 'skip', steps: ['charge'] },
+      { kind: 'abort' },
+    ]);
+    const graph = await client.get(`/api/sagas/${order.id}/graph`);
+    expect(graph.body).toMatchObject({ known: true, edges: [{ from: 'reserve', to: 'charge' }, {}] });
+    expect(graph.body.layout.nodes).toHaveLength(3);
+    const plan = await client.get(`/api/sagas/${order.id}/rollback`);
+    expect(plan.body.compensations).toMatchObject([{ step: 'charge', compensate: 'refund' }, {}]);
+  });
+
+  test('definitions come with their diagrams, and figures by saga and status', async () => {
+    const { client } = await apps.start({ sagas: [Greet, Waiting] });
+    const { body } = await client.get('/api/definitions');
+    expect(body).toMatchObject([
+      { name: 'greet', version: 1, steps: [{ name: 'greet' }] },
+      { name: 'waiting', version: 1, layout: { nodes: [{ name: 'go' }, { name: 'allow' }] } },
+    ]);
+    expect(body[0].mermaid).toContain('flowchart TD');
+    const context = await client.get('/api/context');
+    expect(context.body).toEqual({ sagas: ['greet', 'waiting'], bulk: true });
+  });
+
+  test('a saga of another process is shown with its graph as stored', async () => {
+    const other = await apps.start({ sagas: [Waiting] });
+    const { id } = await other.sagas.start(Waiting, {});
+    const { client } = await apps.start({ sagas: [Greet] });
+    expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({ id, saga: 'waiting' });
+    const { body } = await client.get(`/api/sagas/${id}/graph`);
+    expect(body).toMatchObject({ known: false, steps: [{ name: 'go', kind: 'signal' }, { name: 'allow' }] });
+    const plan = await client.get(`/api/sagas/${id}/rollback`);
+    expect([plan.status, plan.body.code]).toEqual([409, 'SAGA_DEFINITION']);
+  });
+});
+
+describe('what operators do', () => {
+  test('retry and skip free a stuck saga', async () => {
+    const scene = new OrderScene();
+    scene.failing = ['ship', 'refund'];
+    const { sagas, client } = await apps.start({ sagas: [scene.saga] });
+    scene.charge.open('charged');
+    const order = await sagas.start(scene.saga, {});
+    await order.outcome();
+    expect((await client.post(`/api/sagas/${order.id}/retry`)).body).toEqual({ done: true });
+    await order.outcome();
+    const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'by hand' });
+    expect([skipped.status, skipped.body]).toEqual([200, { done: true }]);
+    expect((await order.outcome()).status).toBe('compensated');
+  });
+
+  test('cancel and abort say why, in the saga’s failure', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    for (const action of ['cancel', 'abort']) {
+      const { id } = await sagas.start(Waiting, {});
+      expect((await client.post(`/api/sagas/${id}/${action}`, { reason: 'called' })).status).toBe(200);
+      const outcome = await sagas.wait(id);
+      expect(outcome.status).toBe(action === 'cancel' ? 'compensated' : 'aborted');
+      expect(outcome.failure).toMatchObject({ kind: 'cancelled', reason: 'called' });
+    }
+  });
+
+  test('undo turns a completed saga back', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet] });
+    const greeting = await sagas.start(Greet, { name: 'a' });
+    await greeting.outcome();
+    expect((await client.post(`/api/sagas/${greeting.id}/undo`)).body).toEqual({ done: true });
+    expect((await sagas.wait(greeting.id)).status).toBe('compensated');
+  });
+
+  test('signals and decisions reach the steps that wait for them', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada' } });
+    const handle = await sagas.start(Waiting, {});
+    const path = `/api/sagas/${handle.id}`;
+    expect((await client.post(`${path}/signal`, { signal: 'go', payload: { word: 'x' } })).status).toBe(200);
+    const approved = await client.post(`${path}/approve`, { step: 'allow', by: 'somebody else' });
+    expect([approved.status, approved.body]).toEqual([200, { done: true }]);
+    expect((await handle.outcome()).status).toBe('completed');
+  });
+});
+
+describe('refusals say what is wrong, by status and by a stable code', () => {
+  test.each<[string, string, number, string]>([
+    ['an id that no saga has', `/api/sagas/${UNKNOWN_ID}`, 404, 'SAGA_NOT_FOUND'],
+    ['what is no id', '/api/sagas/none', 404, 'SAGA_NOT_FOUND'],
+    ['a status that there is not', '/api/sagas?status=lost', 400, 'SAGA_VALIDATION'],
+    ['a filter that there is not', '/api/sagas?name=x', 400, 'SAGA_VALIDATION'],
+    ['a longer page than there may be', '/api/sagas?limit=201', 400, 'SAGA_VALIDATION'],
+    ['a page of nothing', '/api/sagas?limit=0', 400, 'SAGA_VALIDATION'],
+    ['a limit that is given twice', '/api/sagas?limit=1&limit=1000', 400, 'SAGA_VALIDATION'],
+    ['a tag without a value', '/api/sagas?tag=tenant', 400, 'SAGA_VALIDATION'],
+    ['a time that is none', '/api/sagas?createdAfter=soon', 400, 'SAGA_VALIDATION'],
+    ['a cursor that is none', '/api/sagas?cursor=x', 400, 'SAGA_VALIDATION'],
+    ['rates over years', '/api/rates?hours=99999', 400, 'SAGA_VALIDATION'],
+    ['rates in more pieces than there may be', '/api/rates?buckets=61', 400, 'SAGA_VALIDATION'],
+  ])('looking: %s', async (_, path, status, code) => {
+    const { client } = await apps.start();
+    const answer = await client.get(path);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    expect(answer.body.message).toEqual(expect.any(String));
+  });
+
+  test.each<[string, string, unknown, number, string]>([
+    ['what the state does not allow', 'undo', {}, 409, 'SAGA_STATE'],
+    ['a step that does not stand', 'skip', { step: 'allow' }, 409, 'SAGA_STATE'],
+    ['no step', 'skip', {}, 400, 'SAGA_VALIDATION'],
+    ['a signal that nobody waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
+    ['a decision of nobody', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],
+    ['a field that there is not', 'cancel', { why: 'typo' }, 400, 'SAGA_VALIDATION'],
+    ['a body that is no object', 'cancel', [1], 400, 'SAGA_VALIDATION'],
+    ['a reason that is no text', 'cancel', { reason: 5 }, 400, 'SAGA_VALIDATION'],
+    ['a payload that cannot be stored', 'signal', { signal: 'go', payload: 'a\0b' }, 400, 'SAGA_PAYLOAD'],
+  ])('acting: %s', async (_, action, body, status, code) => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    const answer = await client.post(`/api/sagas/${id}/${action}`, body);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    expect((await sagas.get(id)).status).toBe('running');
+  });
+
+  test('a database that does not answer in time is told as 503', async () => {
+    const { client } = await apps.start({ dataSource: { extra: { options: '-c lock_timeout=50' } } });
+    await apps.sql('BEGIN');
+    await apps.sql('LOCK TABLE saga.instance');
+    const answer = await client.get('/api/rates');
+    await apps.sql('ROLLBACK');
+    expect([answer.status, answer.body.code]).toEqual([503, 'SAGA_UNAVAILABLE']);
+    expect((await client.get('/api/rates')).status).toBe(200);
+  });
+});
