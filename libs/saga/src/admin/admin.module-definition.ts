@@ -17,15 +17,10 @@ const built = new ConfigurableModuleBuilder<SagaAdminModuleOptions>({
 })
   .setExtras(ROUTES, (definition, { path, guards, dashboard, imports }) => {
     const routes: Partial<SagaAdminRoutes> = { path, guards, dashboard };
-    const mayBeWrong: unknown = guards;
     return {
       ...definition,
       imports: [...new Set([...(definition.imports ?? []), ...(imports ?? [])])],
-      controllers: adminControllers(
-        pathOf(routes),
-        Array.isArray(mayBeWrong) ? guards! : [],
-        dashboard !== false,
-      ),
+      controllers: adminControllers(pathOf(routes), guardsOf(routes), dashboard !== false),
       providers: [...(definition.providers ?? []), { provide: ADMIN_ROUTES, useValue: routes }],
     };
   })

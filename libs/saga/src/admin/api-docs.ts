@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type * as SwaggerPackage from '@nestjs/swagger';
 import { applyDecorators, type Type } from '@nestjs/common';
 
 /** Of a field, or of what a route takes: what @nestjs/swagger says of it. */
@@ -28,7 +29,7 @@ export interface RouteDoc {
   readonly errors?: readonly number[];
 }
 
-type Swagger = typeof import('@nestjs/swagger');
+type Swagger = typeof SwaggerPackage;
 
 /** An optional peer: where it is not installed, nothing is described, and everything else works. */
 const swagger = load();

@@ -19,5 +19,5 @@ export function readBody<const Name extends string>(
     throw new SagaValidationError(
       `The body has ${unknown.map((name) => shown(name)).join(', ')}; it may have: ${names.join(', ')}.`,
     );
-  return body as Partial<Record<Name, unknown>>;
+  return body;
 }

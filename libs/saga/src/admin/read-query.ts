@@ -76,7 +76,9 @@ function textsOf(given: unknown): string[] | undefined {
 
 function readStatuses(given: unknown, refuse: Refuse): SagaStatus[] | undefined {
   const words = textsOf(given)?.flatMap((text) => text.split(','));
-  const statuses = words?.flatMap((word) => (word === 'needs-person' ? NEED_A_PERSON : [word as SagaStatus]));
+  const statuses = words?.flatMap((word): SagaStatus[] =>
+    word === 'needs-person' ? [...NEED_A_PERSON] : [word as SagaStatus],
+  );
   if (statuses?.every((status) => SAGA_STATUSES.includes(status)))
     return statuses.length === 0 ? undefined : [...new Set(statuses)];
   return refuse(`status is ${shown(given)}; give needs-person, or some of ${SAGA_STATUSES.join(', ')}`);

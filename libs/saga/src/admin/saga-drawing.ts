@@ -23,8 +23,13 @@ export interface AdminDefinition extends SagaDescription {
   readonly mermaid: string;
 }
 
-/** Boxes with room for a second line below the name. */
-const BOX = { height: 44, rowGap: 40, columnGap: 24 };
+/** Boxes with room for a second line below the name, in which its state stands. */
+const BOX = {
+  height: 44,
+  rowGap: 40,
+  columnGap: 24,
+  widthOf: (name: string): number => Math.min(320, Math.max(150, 32 + 8 * [...name].length)),
+};
 
 export function definitionOf(graph: SagaGraph): AdminDefinition {
   const description = descriptionOf(graph);

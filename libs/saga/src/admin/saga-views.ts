@@ -136,5 +136,5 @@ function summaryOf({ id, saga, version, status, correlationId, step, ...rest }: 
     finishedAt,
   };
   const { revision } = rest as { revision?: number };
-  return { ...summary, ...(revision !== undefined && { revision }) } as SagaSummary;
+  return { ...summary, ...(revision !== undefined && { revision }) };
 }

@@ -160,7 +160,7 @@ export class AdminActionsController {
     // Whatever was sent is checked by the call.
     const options = { reason, by: operator, expects };
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    const answer = await call(sagas as OperatedSagas, Object.fromEntries(given) as OperatorCall);
+    const answer = await call(sagas as OperatedSagas, Object.fromEntries(given));
     return answer ?? { done: true };
   }
 }

@@ -22,7 +22,7 @@ export function actionDialog(saga, action, context, done) {
   const submit = h(
     'button',
     { type: 'submit', class: what.look === 'danger' ? 'danger solid' : 'primary', 'data-submit': kind },
-    what.label.replace('…', ''),
+    what.submit ?? what.label.replace('…', ''),
   );
   const form = h(
     'form',

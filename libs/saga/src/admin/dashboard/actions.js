@@ -50,6 +50,7 @@ export const ACTIONS = {
   },
   cancel: {
     label: 'Cancel…',
+    submit: 'Cancel the saga',
     look: 'danger',
     title: 'Stop it, and undo what was done?',
     text: 'What is under way settles first. This is what would be undone:',
@@ -58,6 +59,7 @@ export const ACTIONS = {
   },
   undo: {
     label: 'Undo…',
+    submit: 'Undo the saga',
     look: 'danger',
     title: 'Undo this completed saga?',
     text: 'Its compensations run, in this order:',
@@ -66,6 +68,7 @@ export const ACTIONS = {
   },
   abort: {
     label: 'Abort…',
+    submit: 'Abort the saga',
     look: 'danger',
     title: 'Stop it, and undo nothing?',
     text: 'What was done stays done; the rest is up to you. This cannot be taken back.',

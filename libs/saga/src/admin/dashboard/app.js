@@ -37,6 +37,10 @@ function show() {
     if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   main.replaceChildren();
+  // Pages that look again and again say so themselves.
+  const sign = document.getElementById('live');
+  sign.textContent = '';
+  delete sign.dataset.state;
   void page(main, { params, query: new URLSearchParams(search), context, signal, go });
 }
 

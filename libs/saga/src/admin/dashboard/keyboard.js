@@ -29,9 +29,10 @@ export function listenToKeys(go) {
 }
 
 function find(go) {
-  if (!document.getElementById('search')) go('#/');
-  // The page comes with the next turn of the event loop.
-  setTimeout(() => document.getElementById('search')?.select());
+  const search = document.getElementById('search');
+  if (search) return search.select();
+  go('#/');
+  window.addEventListener('hashchange', () => document.getElementById('search')?.select(), { once: true });
 }
 
 function move(by) {

@@ -132,8 +132,12 @@ function charts({ buckets }, saga) {
         { class: 'notice' },
         'More sagas were started than are looked at: counts are of the first 1,000 of each bar.',
       ),
-    bars('Sagas by when they were started', started, PARTS),
-    lines('From start to end', times, DURATIONS),
+    h(
+      'div',
+      { class: 'charts' },
+      bars('Sagas by when they were started', started, PARTS),
+      lines('How long they took', times, DURATIONS),
+    ),
     sagaTable(buckets),
     saga && stepTable(buckets),
   ];

@@ -78,24 +78,34 @@ function head(saga, act) {
 /** Why it does not move, and what went wrong. */
 function standing(saga) {
   const { status, failure, payloads } = saga;
+  const last = lastError(saga);
   return [
     h(
       'section',
       { class: 'standing', 'data-status': status, 'aria-label': 'Where it stands' },
       h('p', { class: 'sentence' }, waitingSentence(saga)),
-      failure && failureView(failure),
+      last && h('div', { class: 'failure' }, errorView('last', last)),
+      failure && failureView(failure, failure.error?.message !== last?.message),
     ),
     !payloads.shown && h('p', { class: 'notice' }, payloads.why),
   ];
 }
 
-function failureView({ kind, step, error, reason }) {
+/** Of what gave up: the error that it gave up with. */
+function lastError({ waitingFor, steps }) {
+  if (waitingFor?.kind !== 'person') return undefined;
+  const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);
+  return all.find(({ name }) => waitingFor.steps.includes(name))?.errors.at(-1);
+}
+
+/** @param full with the error itself, which may have been shown already */
+function failureView({ kind, step, error, reason }, full) {
   const what = {
-    error: 'Failed',
-    rejected: 'Was refused',
-    timeout: 'Ran out of time',
-    cancelled: 'Was cancelled',
-    undone: 'Was undone',
+    error: 'It turned back because of a failure',
+    rejected: 'It was refused',
+    timeout: 'It ran out of time',
+    cancelled: 'It was cancelled',
+    undone: 'It was undone',
   };
   return h(
     'div',
@@ -107,7 +117,7 @@ function failureView({ kind, step, error, reason }) {
       step && [' at ', h('b', {}, step)],
       reason && `: ${reason}`,
     ),
-    error && errorView('failure', error),
+    full && error && errorView('failure', error),
   );
 }
 

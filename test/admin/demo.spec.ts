@@ -1,0 +1,54 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { DemoProcess, HttpClient } from 'demo-stage';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { inBrowser, TestBrowser } from './support/browser.js';
+
+const PROGRAM = pathToFileURL(fileURLToPath(new URL('../../apps/order-demo/dist/main.js', import.meta.url)));
+const MINUTE = 60_000;
+
+inBrowser('the order demo, as `npm start` serves it', () => {
+  const browser = TestBrowser.open();
+  let database: TestDatabase;
+  let demo: DemoProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    demo = DemoProcess.start('demo', PROGRAM, {
+      DATABASE_URL: database.url,
+      PORT: '0',
+      SAGA_COMPENSATION_ATTEMPTS: '2',
+    });
+    url = (await demo.ready()).url!;
+  });
+
+  afterAll(async () => {
+    await demo.stop();
+    await database.drop();
+  });
+
+  test('a stuck order is found and freed in the dashboard alone, in under a minute', async () => {
+    const http = new HttpClient(url);
+    await http.send('PUT', '/faults/payment', { mode: 'failing', operation: 'refund' });
+    const order = {
+      ...{ sku: 'walnut-desk', quantity: 2, paymentToken: 'tok_visa' },
+      address: { name: 'Ada', street: '1 Ice', city: 'McMurdo', country: 'AQ' },
+    };
+    const { id } = await http.send<{ id: string }>('POST', '/orders', order);
+    await http.send('GET', `/orders/${id}/saga?wait=25s`);
+    await http.send('DELETE', '/faults/payment');
+
+    const begun = Date.now();
+    const { page, wrongs } = await browser.visit(`${url}/admin/sagas`);
+    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    await page.getByRole('link', { name: id }).click();
+    await page.getByText('payment is down').first().waitFor();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('dialog').getByLabel('Why').fill('the bank is well again');
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('It turned back, and all was undone').waitFor();
+    expect(Date.now() - begun).toBeLessThan(MINUTE);
+    expect((await http.send<{ status: string }>('GET', `/orders/${id}`)).status).toBe('cancelled');
+    expect(wrongs).toEqual([]);
+  });
+});
