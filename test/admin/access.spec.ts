@@ -106,8 +106,7 @@ describe('authorize', () => {
     await greeting.outcome();
     const admin = client.as({ 'x-role': 'admin' });
 
-    const seen = async (by: typeof client) =>
-      (await by.get('/api/sagas')).body.items.map(({ saga }: { saga: string }) => saga);
+    const seen = async (by: typeof client) => (await by.list()).items.map(({ saga }) => saga);
     expect(await seen(admin)).toEqual(['greeting', 'payment']);
     expect(await seen(client)).toEqual(['greeting']);
     expect((await client.get('/api/sagas?saga=payment')).status).toBe(403);
@@ -119,9 +118,8 @@ describe('authorize', () => {
     expect((await client.get('/api/context')).body).toEqual({ sagas: ['greeting'], bulk: false });
     expect((await client.get('/api/definitions')).body).toHaveLength(1);
     expect((await client.get('/api/rates?saga=payment')).status).toBe(403);
-    const rated = (await client.get('/api/rates')).body.buckets.flatMap(
-      (bucket: { sagas: object[] }) => bucket.sagas,
-    );
+    const { buckets } = (await client.get('/api/rates')).body as { buckets: { sagas: object[] }[] };
+    const rated = buckets.flatMap((bucket) => bucket.sagas);
     expect(rated).toMatchObject([{ saga: 'greeting' }]);
 
     expect((await client.get(`/api/sagas/${greeting.id}`)).body.actions).toEqual([]);

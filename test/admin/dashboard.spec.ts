@@ -26,12 +26,10 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByRole('link', { name: 'order-1234' }).click();
     await page.getByText('Undoing reserveStock gave up after 3 attempts').waitFor();
     await page.locator('.timeline').getByText('inventory: 503 Service Unavailable').first().waitFor();
-    const colours = await page
-      .locator('.graph .node')
-      .evaluateAll((nodes) =>
-        nodes.map((node) => [node.getAttribute('data-step'), node.getAttribute('data-status')]),
-      );
-    expect(Object.fromEntries(colours)).toEqual({
+    const colours = await page.evaluate<Record<string, string>>(
+      `Object.fromEntries([...document.querySelectorAll('.graph .node')].map((n) => [n.dataset.step, n.dataset.status]))`,
+    );
+    expect(colours).toEqual({
       reserveStock: 'compensation_failed',
       chargeCard: 'compensated',
       printLabel: 'compensated',
@@ -187,7 +185,10 @@ inBrowser('an operator who has only the dashboard', () => {
       await page.goto(`${url}/sagas${hash}`);
       await page.locator('main h1').waitFor({ state: 'attached' });
       await page.locator('main .panel, main .sagas, main .chart').first().waitFor();
-      expect([hash, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([hash, 390]);
+      expect([hash, await page.evaluate<number>('document.documentElement.scrollWidth')]).toEqual([
+        hash,
+        390,
+      ]);
     }
   });
 });
@@ -225,7 +226,7 @@ inBrowser('what sagas hold can do no harm', () => {
       await page.getByText('<img src=x').first().waitFor();
       expect(await page.locator('main img, main script').count()).toBe(0);
     }
-    expect(await page.evaluate(() => (globalThis as { hurt?: number }).hurt)).toBeUndefined();
+    expect(await page.evaluate<unknown>('window.hurt')).toBeUndefined();
     expect(wrongs).toEqual([]);
   });
 
@@ -242,5 +243,5 @@ inBrowser('what sagas hold can do no harm', () => {
 });
 
 function focused(page: Page): Promise<string | null> {
-  return page.evaluate(() => document.activeElement?.textContent ?? null);
+  return page.evaluate<string | null>('document.activeElement?.textContent');
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { DemoProcess, HttpClient } from 'demo-stage';
+import { DemoProcess } from 'demo-stage';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { inBrowser, TestBrowser } from './support/browser.js';
 
@@ -28,15 +28,14 @@ inBrowser('the order demo, as `npm start` serves it', () => {
   });
 
   test('a stuck order is found and freed in the dashboard alone, in under a minute', async () => {
-    const http = new HttpClient(url);
-    await http.send('PUT', '/faults/payment', { mode: 'failing', operation: 'refund' });
+    await send(url, 'PUT', '/faults/payment', { mode: 'failing', operation: 'refund' });
     const order = {
       ...{ sku: 'walnut-desk', quantity: 2, paymentToken: 'tok_visa' },
       address: { name: 'Ada', street: '1 Ice', city: 'McMurdo', country: 'AQ' },
     };
-    const { id } = await http.send<{ id: string }>('POST', '/orders', order);
-    await http.send('GET', `/orders/${id}/saga?wait=25s`);
-    await http.send('DELETE', '/faults/payment');
+    const { id } = await send<{ id: string }>(url, 'POST', '/orders', order);
+    await send(url, 'GET', `/orders/${id}/saga?wait=25s`);
+    await send(url, 'DELETE', '/faults/payment');
 
     const begun = Date.now();
     const { page, wrongs } = await browser.visit(`${url}/admin/sagas`);
@@ -48,7 +47,15 @@ inBrowser('the order demo, as `npm start` serves it', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await page.getByText('It turned back, and all was undone').waitFor();
     expect(Date.now() - begun).toBeLessThan(MINUTE);
-    expect((await http.send<{ status: string }>('GET', `/orders/${id}`)).status).toBe('cancelled');
+    expect((await send<{ status: string }>(url, 'GET', `/orders/${id}`)).status).toBe('cancelled');
     expect(wrongs).toEqual([]);
   });
 });
+
+async function send<T>(url: string, method: string, path: string, body?: object): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(url + path, { method, headers, body: body && JSON.stringify(body) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}

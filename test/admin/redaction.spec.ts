@@ -7,6 +7,7 @@ import {
   SubSaga,
   type CompensationContext,
 } from '../../libs/saga/src/index.js';
+import type { Shown } from './support/admin-client.js';
 import { AdminApps } from './support/admin-apps.js';
 
 const apps = AdminApps.onOwnDatabase();
@@ -94,11 +95,11 @@ test('what a child or a handler hides is hidden in the saga that started it, too
   const { sagas, client } = await apps.start({ sagas: [Order, Payment], providers: [Vault] });
   const order = await sagas.start(Order, {});
   expect((await order.outcome()).status).toBe('completed');
-  const { body } = await client.get('/api/sagas');
-  expect(body.items).toHaveLength(3);
-  for (const { id } of body.items) await expectHidden(client, id);
-  const { steps } = (await client.get(`/api/sagas/${order.id}`)).body;
-  expect(steps.map(({ result }: { result: unknown }) => result)).toEqual([
+  const { items } = await client.list();
+  expect(items).toHaveLength(3);
+  for (const { id } of items) await expectHidden(client, id);
+  const { steps } = await client.one(order.id);
+  expect(steps.map(({ result }) => result)).toEqual([
     { take: { token: '[redacted]', paid: true } },
     { receipt: '[redacted]', stored: true },
   ]);
@@ -116,5 +117,5 @@ test('of a saga that this process does not have no payload is shown, and why is 
     why: expect.stringMatching(/does not have charge@1, and so does not know which fields/),
   });
   expect(body).not.toHaveProperty('input');
-  expect(body.steps.every((step: object) => !('result' in step))).toBe(true);
+  expect((body as Shown).steps.every((step) => !('result' in step))).toBe(true);
 });

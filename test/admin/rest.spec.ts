@@ -1,5 +1,6 @@
 import { Saga, Step, WaitFor, Approval, type StepContext } from '../../libs/saga/src/index.js';
 import { OrderScene } from '../support/order-scene.js';
+import type { Shown } from './support/admin-client.js';
 import { AdminApps } from './support/admin-apps.js';
 
 const apps = AdminApps.onOwnDatabase();
@@ -31,14 +32,12 @@ describe('what operators look at', () => {
       ids.unshift(handle.id);
     }
     const waiting = await sagas.start(Waiting, {});
-    const first = await client.get('/api/sagas?saga=greet&limit=2');
-    expect(first.status).toBe(200);
-    expect(first.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
-    const second = await client.get(`/api/sagas?saga=greet&limit=2&cursor=${first.body.next}`);
-    expect(second.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2));
-    expect(second.body.next).toBeUndefined();
-    const found = async (query: string) =>
-      (await client.get(`/api/sagas?${query}`)).body.items.map(({ id }: { id: string }) => id);
+    const first = await client.list('saga=greet&limit=2');
+    expect(first.items.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    const second = await client.list(`saga=greet&limit=2&cursor=${first.next}`);
+    expect(second.items.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(second.next).toBeUndefined();
+    const found = async (query: string) => (await client.list(query)).items.map(({ id }) => id);
     expect(await found('status=running,stuck')).toEqual([waiting.id]);
     expect(await found('tag=tenant:b')).toEqual([ids[1]]);
     expect(await found('createdAfter=2999-01-01T00:00:00Z')).toEqual([]);
@@ -73,7 +72,7 @@ describe('what operators look at', () => {
       failure: { kind: 'error', step: 'ship' },
       waitingFor: { kind: 'person', steps: ['charge'] },
     });
-    expect(body.steps.map(({ name }: { name: string }) => name)).toEqual(['reserve', 'charge', 'ship']);
+    expect((body as Shown).steps.map(({ name }) => name)).toEqual(['reserve', 'charge', 'ship']);
     expect(body.actions).toEqual([
       { kind: 'retry', steps: ['charge'] },
       { kind: 'skip', steps: ['charge'] },

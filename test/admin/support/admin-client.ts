@@ -6,6 +6,17 @@ export interface Answer {
   readonly body: any;
 }
 
+/** A page of sagas. */
+export interface Listed {
+  readonly items: readonly { readonly id: string; readonly saga: string; readonly correlationId: string }[];
+  readonly next?: string;
+}
+
+/** One saga. */
+export interface Shown {
+  readonly steps: readonly { readonly name: string; readonly result?: unknown; readonly items?: object[] }[];
+}
+
 /** The admin as a program uses it: over HTTP. */
 export class AdminClient {
   constructor(
@@ -19,6 +30,15 @@ export class AdminClient {
 
   get(path: string): Promise<Answer> {
     return this.send(path, { headers: this.headers });
+  }
+
+  /** @param query of the list, without the question mark */
+  async list(query = ''): Promise<Listed> {
+    return (await this.get(`/api/sagas?${query}`)).body as Listed;
+  }
+
+  async one(id: string): Promise<Shown> {
+    return (await this.get(`/api/sagas/${id}`)).body as Shown;
   }
 
   /** As the dashboard does. */

@@ -13,7 +13,7 @@ export const inBrowser: typeof describe = findBrowser()
         describe.skip(`${name}: SKIPPED, no Chromium was found. Give its path in CHROMIUM_PATH`, () =>
           test('opens', () => undefined)),
       describe,
-    ) as typeof describe);
+    ));
 
 /** A page of the dashboard, with all that went wrong in it. */
 export interface OpenPage {
