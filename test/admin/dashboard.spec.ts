@@ -45,6 +45,8 @@ inBrowser('an operator who has only the dashboard', () => {
     await dialog.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('It turned back, and all was undone').waitFor();
     expect((await sagas.get(id)).status).toBe('compensated');
+    await page.getByText('Ada retried while it was stuck').waitFor();
+    await page.getByText('inventory is back').waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -94,6 +96,28 @@ inBrowser('an operator who has only the dashboard', () => {
     expect((await sagas.get(id)).status).toBe('aborted');
     await page.getByRole('button', { name: 'Look at it again' }).click();
     await page.getByText('It was stopped').waitFor();
+  });
+
+  test('is told when a second person has to agree, and that person sees the proposal', async () => {
+    const options = { approvals: { abort: 2 } };
+    const { sagas, url } = await apps.start({ ...SHOP, options });
+    const { id } = await sagas.start(GrantCreditSaga, {});
+    const abort = async (page: Page, name: string) => {
+      await page.getByRole('button', { name: 'Abort…' }).click();
+      await page.getByRole('dialog').getByLabel('Why').fill('fraud');
+      await page.getByRole('dialog').getByLabel('Who you are').fill(name);
+      await page.getByRole('dialog').getByRole('button', { name: 'Abort the saga' }).click();
+    };
+    const [ada, bob] = [
+      await browser.visit(`${url}/sagas#/saga/${id}`),
+      await browser.visit(`${url}/sagas#/saga/${id}`),
+    ];
+    await abort(ada.page, 'Ada');
+    await ada.page.getByText('Proposed: 1 more person has to do the same.').waitFor();
+    await bob.page.getByText('Ada proposed to abort it while it was running').waitFor();
+    await abort(bob.page, 'Bob');
+    await ada.page.getByText('It was stopped').waitFor();
+    expect([...ada.wrongs, ...bob.wrongs]).toEqual([]);
   });
 
   test('sees the list change without doing anything, and searches by correlation id', async () => {

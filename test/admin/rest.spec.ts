@@ -1,4 +1,5 @@
 import { Saga, Step, WaitFor, Approval, type StepContext } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
 import type { Shown } from './support/admin-client.js';
 import { AdminApps } from './support/admin-apps.js';
@@ -132,6 +133,7 @@ describe('what operators do', () => {
       const outcome = await sagas.wait(id);
       expect(outcome.status).toBe(action === 'cancel' ? 'compensated' : 'aborted');
       expect(outcome.failure).toMatchObject({ kind: 'cancelled', reason: 'called' });
+      expect((await sagas.get(id)).waitingFor).toBeUndefined();
     }
   });
 
@@ -151,6 +153,87 @@ describe('what operators do', () => {
     const approved = await client.post(`${path}/approve`, { step: 'allow', by: 'somebody else' });
     expect([approved.status, approved.body]).toEqual([200, { done: true }]);
     expect((await handle.outcome()).status).toBe('completed');
+  });
+});
+
+describe('what operators do is kept, and nobody acts on what is gone', () => {
+  test('who did what, when and why is the saga’s history', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada@shop' } });
+    const { id } = await sagas.start(Waiting, {});
+    await client.post(`/api/sagas/${id}/pause`, { reason: 'stocktaking', by: 'somebody else' });
+    expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({
+      status: 'paused',
+      waitingFor: { kind: 'paused', by: 'ada@shop', reason: 'stocktaking' },
+      actions: expect.arrayContaining([{ kind: 'resume' }]),
+    });
+    await client.post(`/api/sagas/${id}/resume`);
+    await client.post(`/api/sagas/${id}/abort`, { reason: 'enough' });
+    expect((await client.get(`/api/sagas/${id}/history`)).body).toMatchObject([
+      { action: 'pause', by: 'ada@shop', reason: 'stocktaking', from: 'running', at: expect.any(String) },
+      { action: 'resume', by: 'ada@shop', from: 'paused' },
+      { action: 'abort', by: 'ada@shop', reason: 'enough', from: 'running' },
+    ]);
+  });
+
+  test('without an operator of the application’s, whoever acts says who they are', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    await client.post(`/api/sagas/${id}/pause`, { by: 'Ada' });
+    expect((await client.get(`/api/sagas/${id}/history`)).body).toMatchObject([{ by: 'Ada' }]);
+  });
+
+  test('an action that expects another state, or another revision, does nothing', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'signal');
+    const { revision } = (await client.get(`/api/sagas/${id}`)).body as { revision: number };
+    for (const expects of [
+      { status: 'stuck' },
+      { revision: revision - 1 },
+      { status: 'running', revision: revision + 1 },
+    ]) {
+      const answer = await client.post(`/api/sagas/${id}/abort`, { expects });
+      expect([answer.status, answer.body.code]).toEqual([409, 'SAGA_STATE']);
+    }
+    const answer = await client.post(`/api/sagas/${id}/abort`, { expects: { status: 'running', revision } });
+    expect(answer.status).toBe(200);
+  });
+
+  test('what needs a second person waits for one', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], options: { approvals: { abort: 2 } } });
+    const { id } = await sagas.start(Waiting, {});
+    const first = await client.post(`/api/sagas/${id}/abort`, { by: 'ada' });
+    expect([first.status, first.body]).toEqual([200, { done: false, approvals: 1, needed: 2 }]);
+    const second = await client.post(`/api/sagas/${id}/abort`, { by: 'bob' });
+    expect(second.body).toEqual({ done: true });
+    expect((await sagas.get(id)).status).toBe('aborted');
+  });
+
+  test('many at once are counted first, and touched only when asked for in so many words', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting, Greet] });
+    for (let n = 0; n < 3; n++) await sagas.start(Waiting, {}, { tags: { n: String(n) } });
+    const all = { action: 'abort', filter: { saga: 'waiting', status: ['running'] }, reason: 'over' };
+    const counted = await client.post('/api/bulk', all);
+    expect([counted.status, counted.body]).toMatchObject([200, { matched: 3, done: 0, more: false }]);
+    const one = { ...all, filter: { ...all.filter, tags: { n: '1' } }, dryRun: false };
+    expect((await client.post('/api/bulk', one)).body).toMatchObject({ matched: 1, done: 1, failed: [] });
+    const some = { ...all, dryRun: false, limit: 1 };
+    expect((await client.post('/api/bulk', some)).body).toMatchObject({ matched: 1, done: 1, more: true });
+    for (const wrong of [
+      { ...all, action: 'skip' },
+      { ...all, filter: {} },
+      { ...all, limit: 1_001 },
+      { ...all, filter: { saga: 'waiting', id: 'x' } },
+    ]) {
+      const answer = await client.post('/api/bulk', wrong);
+      expect([answer.status, answer.body.code]).toEqual([400, 'SAGA_VALIDATION']);
+    }
+    expect((await client.get('/api/stats')).body).toMatchObject({
+      sagas: [{ saga: 'waiting', version: 1, status: 'running', count: 1 }],
+      due: expect.any(Number),
+      overdue: 0,
+      outbox: { waiting: 0, dead: 0 },
+    });
   });
 });
 

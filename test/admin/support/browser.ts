@@ -8,12 +8,12 @@ export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, ha
 /** Tests in a real browser, or one line that says that there are none. */
 export const inBrowser: typeof describe = findBrowser()
   ? describe
-  : (Object.assign(
+  : Object.assign(
       (name: string) =>
         describe.skip(`${name}: SKIPPED, no Chromium was found. Give its path in CHROMIUM_PATH`, () =>
           test('opens', () => undefined)),
       describe,
-    ));
+    );
 
 /** A page of the dashboard, with all that went wrong in it. */
 export interface OpenPage {

@@ -4,7 +4,6 @@ import { ConfigurableModuleClass, type SagaAdminModuleAsyncOptions } from './adm
 import type { SagaAdminModuleOptions, SagaAdminRoutes } from './admin.options.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { DashboardFiles } from './dashboard-files.js';
-import { SagaHistory } from './saga-history.js';
 import { SagaRates } from './saga-rates.js';
 import { SagaViews } from './saga-views.js';
 
@@ -12,7 +11,7 @@ import { SagaViews } from './saga-views.js';
  * A dashboard for operators, and the REST routes that it is made of. Import it beside SagaModule, in the processes that
  * serve HTTP. Nothing is served that is not registered, and nothing starts without guards.
  */
-@Module({ providers: [AdminRuntime, AdminAccess, SagaViews, SagaHistory, SagaRates, DashboardFiles] })
+@Module({ providers: [AdminRuntime, AdminAccess, SagaViews, SagaRates, DashboardFiles] })
 export class SagaAdminModule extends ConfigurableModuleClass {
   /** The application does not start with options that are wrong, or without `guards`. */
   static override register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule {

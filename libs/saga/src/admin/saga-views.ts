@@ -3,6 +3,7 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaNotFoundError } from '../errors/saga-errors.js';
 import type { RollbackPlan } from '../nest/rollback-plan.js';
 import type { SagaSnapshot, SagaSummary } from '../nest/saga-snapshot.js';
+import type { HistoryEntry } from '../nest/saga-history.js';
 import { isUuid } from '../nest/start-options.js';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
@@ -44,9 +45,8 @@ export class SagaViews {
    * @throws ForbiddenException
    */
   async saga(id: string, request: unknown): Promise<AdminSaga> {
-    const snapshot = await this.admin.sagas.get(id);
+    const snapshot = await this.look(id, request);
     const { saga, version } = snapshot;
-    await this.access.demand({ kind: 'look', saga, id: snapshot.id }, request);
     const { graph, find } = await this.graphs(saga, version);
     const actions: AllowedAction[] = [];
     for (const action of allowedActions(snapshot, graph)) {
@@ -61,15 +61,21 @@ export class SagaViews {
 
   /** What cancelling it, or undoing it, would do. */
   async rollback(id: string, request: unknown): Promise<RollbackPlan> {
-    const { saga, version } = await this.saga(id, request);
+    const { saga, version } = await this.look(id, request);
     const plan = await this.admin.sagas.previewRollback(id);
     const { graph, find } = await this.graphs(saga, version);
     return redactedPlan(plan, graph, find);
   }
 
+  /** What operators did to it, oldest first. */
+  async history(id: string, request: unknown): Promise<HistoryEntry[]> {
+    await this.look(id, request);
+    return this.admin.sagas.history(id);
+  }
+
   /** The graph that it goes by, which may be an older one than its class has. */
   async drawing(id: string, request: unknown): Promise<SagaDrawing> {
-    await this.saga(id, request);
+    await this.look(id, request);
     const { engine, graphs } = await this.admin.ready();
     const saga = await engine.load({ id: id.toLowerCase() });
     const graph = saga && (await engine.graphOf(saga));
@@ -100,10 +106,11 @@ export class SagaViews {
       .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : b.version - a.version));
   }
 
-  /** What of a saga is not to be seen; undefined: this process does not know it. */
-  async redactionOf(name: string, version: number): Promise<readonly string[] | undefined> {
-    const { graph } = await this.graphs(name, version);
-    return graph && (graph.redact ?? []);
+  /** Not to be shown as it is. */
+  private async look(id: string, request: unknown): Promise<SagaSnapshot> {
+    const snapshot = await this.admin.sagas.get(id);
+    await this.access.demand({ kind: 'look', saga: snapshot.saga, id: snapshot.id }, request);
+    return snapshot;
   }
 
   private async graphs(
@@ -119,22 +126,11 @@ export class SagaViews {
   }
 }
 
-function summaryOf({ id, saga, version, status, correlationId, step, ...rest }: SagaSnapshot): SagaSummary {
-  const { failure, tags, createdAt, updatedAt, finishedAt } = rest;
-  const error = failure?.error?.message;
-  const summary = {
-    id,
-    saga,
-    version,
-    status,
-    correlationId,
-    step,
-    error,
-    tags,
-    createdAt,
-    updatedAt,
-    finishedAt,
+function summaryOf(saga: SagaSnapshot): SagaSummary {
+  const { id, version, status, revision, correlationId, step, failure, tags } = saga;
+  const { createdAt, updatedAt, finishedAt } = saga;
+  return {
+    ...{ id, saga: saga.saga, version, status, revision, correlationId, step, tags },
+    ...{ error: failure?.error?.message, createdAt, updatedAt, finishedAt },
   };
-  const { revision } = rest as { revision?: number };
-  return { ...summary, ...(revision !== undefined && { revision }) };
 }

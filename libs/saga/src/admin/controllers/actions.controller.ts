@@ -1,4 +1,6 @@
 import { Body, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { SagaApprovalPendingError } from '../../errors/saga-errors.js';
+import type { OperatorOptions } from '../../nest/operator-options.js';
 import type { SagaService } from '../../nest/saga.service.js';
 import { AdminAccess } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';
@@ -13,11 +15,16 @@ import {
   SkipDto,
 } from '../dto/action.dto.js';
 import { Route } from '../dto/error.dto.js';
-import type { OperatorAnswer, OperatorCall } from '../operator-calls.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
 const OPERATOR = ['reason', 'by', 'expects'] as const;
+
+/** Done, or waiting for so many other people to say the same. */
+export type OperatorAnswer =
+  { readonly done: true } | { readonly done: false; readonly approvals: number; readonly needed: number };
+
+type Call = (sagas: SagaService, options: OperatorOptions) => Promise<void>;
 
 function Action(summary: string, body: new () => object): MethodDecorator {
   const params = { id: "The saga's id." };
@@ -140,7 +147,7 @@ export class AdminActionsController {
     id: string,
     body: unknown,
     request: unknown,
-    call: (sagas: OperatedSagas, call: OperatorCall) => Promise<OperatorAnswer | void>,
+    call: Call,
   ): Promise<OperatorAnswer> {
     return this.act(kind, id, readBody(body, OPERATOR), request, call);
   }
@@ -151,22 +158,23 @@ export class AdminActionsController {
     id: string,
     { reason, by, expects }: { reason?: unknown; by?: unknown; expects?: unknown },
     request: unknown,
-    call: (sagas: OperatedSagas, call: OperatorCall) => Promise<OperatorAnswer | void>,
+    call: Call,
   ): Promise<OperatorAnswer> {
     const { sagas } = this.admin;
     const { saga, id: own } = await sagas.get(id);
     await this.access.demand({ kind, saga, id: own }, request);
     const operator = await this.access.operator(request, by);
     // Whatever was sent is checked by the call.
-    const options = { reason, by: operator, expects };
-    const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    const answer = await call(sagas as OperatedSagas, Object.fromEntries(given));
-    return answer ?? { done: true };
+    const options = Object.entries({ reason, by: operator, expects }).filter(
+      ([, value]) => value !== undefined,
+    );
+    try {
+      await call(sagas, Object.fromEntries(options));
+      return { done: true };
+    } catch (error) {
+      if (!(error instanceof SagaApprovalPendingError)) throw error;
+      const { approvals, needed } = error;
+      return { done: false, approvals, needed };
+    }
   }
 }
-
-/** Pausing as it will be. */
-type OperatedSagas = SagaService & {
-  pause(id: string, call: OperatorCall): Promise<OperatorAnswer | void>;
-  resume(id: string, call: OperatorCall): Promise<OperatorAnswer | void>;
-};

@@ -1,36 +1,21 @@
 import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { shown } from '../../definition/shown-value.js';
 import { SagaValidationError } from '../../errors/saga-errors.js';
+import type { BulkAction, BulkResult } from '../../nest/bulk-edit.js';
 import type { SagaFilter } from '../../nest/saga-filter.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
 import { Route } from '../dto/error.dto.js';
-import type { OperatorCall } from '../operator-calls.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
-const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
+const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const satisfies BulkAction[];
 const FILTERS = ['saga', 'status', 'tags', 'createdAfter', 'createdBefore'] as const;
 
-export type BulkAction = (typeof ACTIONS)[number];
-
-/** What came of it, or would: `matched` is counted up to the limit. */
-export interface BulkAnswer {
-  readonly matched: number;
-  readonly done: number;
-  readonly failed: readonly { readonly id: string; readonly error: string }[];
-  readonly more: boolean;
-}
-
-interface BulkOperator {
-  bulk(
-    action: BulkAction,
-    filter: SagaFilter,
-    options: OperatorCall & { dryRun: boolean; limit?: number },
-  ): Promise<BulkAnswer>;
-}
+/** In one request. */
+const MOST = 1_000;
 
 /** Acting on all that a filter finds, of one saga: so that leave can be asked for by its name. */
 @ApiGroup()
@@ -49,7 +34,7 @@ export class AdminBulkController {
     answer: BulkAnswerDto,
     errors: [400, 415],
   })
-  async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkAnswer> {
+  async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkResult> {
     const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
     const action = ACTIONS.find((one) => one === given.action);
     if (!action)
@@ -61,13 +46,18 @@ export class AdminBulkController {
     await this.access.demand({ kind: 'bulk', saga }, request);
     await this.access.demand({ kind: action, saga }, request);
     const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
+    const { limit } = given;
+    if (typeof limit === 'number' && limit > MOST)
+      throw new SagaValidationError(
+        `limit is ${shown(limit)}; give ${MOST} at most, and ask again for the rest.`,
+      );
     const options = {
       reason: given.reason,
       by: await this.access.operator(request, given.by),
-      limit: given.limit,
+      limit,
     };
     const told = Object.entries(options).filter(([, value]) => value !== undefined);
-    return (this.admin.sagas as unknown as BulkOperator).bulk(
+    return this.admin.sagas.bulk(
       action,
       {
         ...filter,

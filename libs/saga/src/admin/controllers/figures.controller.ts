@@ -1,5 +1,5 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStats } from '../../nest/saga-stats.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
@@ -8,21 +8,6 @@ import { AdminContextDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
 import type { Query as RatesQuery } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
-
-/** Of those that are not finished, as of one moment. */
-export interface SagaStats {
-  readonly at: Date;
-  readonly sagas: readonly {
-    readonly saga: string;
-    readonly version: number;
-    readonly status: SagaStatus;
-    readonly count: number;
-  }[];
-  readonly due: number;
-  readonly oldestDue?: Date;
-  readonly overdue: number;
-  readonly outbox?: { readonly waiting: number; readonly dead: number; readonly oldest?: Date };
-}
 
 /** What the dashboard has to know of the application, and of who looks. */
 export interface AdminContext {
@@ -67,7 +52,7 @@ export class AdminFiguresController {
   })
   async stats(@Req() request: unknown): Promise<SagaStats> {
     await this.access.demand({ kind: 'look' }, request);
-    const stats = await (this.admin.sagas as unknown as { stats(): Promise<SagaStats> }).stats();
+    const stats = await this.admin.sagas.stats();
     return { ...stats, sagas: await this.access.visible(stats.sagas, ({ saga }) => saga, request) };
   }
 

@@ -1,5 +1,6 @@
 import { Get, Inject, Param, Query, Req } from '@nestjs/common';
 import type { RollbackPlan } from '../../nest/rollback-plan.js';
+import type { HistoryEntry } from '../../nest/saga-history.js';
 import type { Page } from '../../nest/saga-filter.js';
 import type { SagaSummary } from '../../nest/saga-snapshot.js';
 import { SAGA_STATUSES } from '../../machine/saga-state.js';
@@ -12,7 +13,6 @@ import { LONGEST_PAGE, type Query as QueryString, readListQuery } from '../read-
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { type AdminSaga, SagaViews } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
-import { type HistoryEntry, SagaHistory } from '../saga-history.js';
 
 /** Looking at sagas. */
 @ApiGroup()
@@ -21,7 +21,6 @@ export class AdminSagasController {
     @Inject(AdminRuntime) private readonly admin: AdminRuntime,
     @Inject(AdminAccess) private readonly access: AdminAccess,
     @Inject(SagaViews) private readonly views: SagaViews,
-    @Inject(SagaHistory) private readonly past: SagaHistory,
   ) {}
 
   /** Newest first, a page at a time; those that may not be looked at are left out of it. */
@@ -72,7 +71,7 @@ export class AdminSagasController {
     errors: [404],
   })
   history(@Param('id') id: string, @Req() request: unknown): Promise<HistoryEntry[]> {
-    return this.past.of(id, request);
+    return this.views.history(id, request);
   }
 
   @Get(':id/rollback')

@@ -1,6 +1,7 @@
 import { get } from './api.js';
 import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
+import { deed } from './deeds.js';
 import { h, swap } from './dom.js';
 import { duration, sagaName, words } from './format.js';
 import { graph } from './graph.js';
@@ -45,7 +46,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
 }
 
 function head(saga, act) {
-  const { status, saga: name, version, correlationId, actions } = saga;
+  const { status, saga: name, version, correlationId, actions, overdue } = saga;
   return h(
     'header',
     { class: 'saga-head' },
@@ -53,7 +54,14 @@ function head(saga, act) {
       'div',
       {},
       h('p', { class: 'over' }, sagaName(name), ` · version ${version}`),
-      h('h1', {}, h('span', { class: 'mono' }, correlationId), ' ', pill(status)),
+      h(
+        'h1',
+        {},
+        h('span', { class: 'mono' }, correlationId),
+        ' ',
+        pill(status),
+        overdue && [' ', pill('overdue')],
+      ),
     ),
     h(
       'div',
@@ -151,7 +159,7 @@ function body(saga, drawing, history) {
     h(
       'div',
       { class: 'right' },
-      panel('Timeline', timeline(saga)),
+      panel('Timeline', timeline(saga, history)),
       panel(
         'Steps',
         steps.map((step) => stepView(step)),
@@ -169,7 +177,8 @@ function panel(title, ...content) {
 }
 
 function about(saga) {
-  const { id, parent, steps, tags, priority, round, lockedBy, createdAt, updatedAt, finishedAt } = saga;
+  const { id, parent, steps, tags, priority, round, lockedBy, createdAt, updatedAt, finishedAt, slaAt } =
+    saga;
   const children = steps.filter(({ child }) => child);
   const ended = finishedAt && `, after ${duration(new Date(finishedAt) - new Date(createdAt))}`;
   const facts = [
@@ -177,6 +186,7 @@ function about(saga) {
     ['Started', since(createdAt)],
     ['Changed', since(updatedAt)],
     ['Ended', finishedAt && [since(finishedAt), ended]],
+    ['Due by', slaAt && !finishedAt && since(slaAt)],
     ['Worker', lockedBy && h('span', { class: 'mono' }, lockedBy)],
     ['Started by', parent && [sagaLink(parent.id), ` at ${parent.step}`]],
     [
@@ -248,36 +258,14 @@ function historyView(history) {
   return h(
     'ol',
     { class: 'history' },
-    history.map(({ at: when, action, by, reason, step, from, proposed, details }, n) =>
-      h(
+    history.map((entry) => {
+      const { at: when, from, reason, proposed } = entry;
+      return h(
         'li',
         {},
-        h(
-          'p',
-          {},
-          h('b', {}, by ?? 'Somebody'),
-          ` ${proposed ? 'proposed to ' : ''}${PAST[action]?.[proposed ? 1 : 0] ?? action}`,
-          step && [' ', h('b', {}, step)],
-          ` while it was ${words(from)}`,
-          reason && [': ', h('q', {}, reason)],
-        ),
+        h('p', {}, deed(entry), from && ` while it was ${words(from)}`, reason && [': ', h('q', {}, reason)]),
         h('small', {}, at(when), proposed && ' · waits for a second person'),
-        details && jsonView(`history ${n}`, 'details', details),
-      ),
-    ),
+      );
+    }),
   );
 }
-
-/** What was done, and what was proposed. */
-const PAST = {
-  cancel: ['cancelled it', 'cancel it'],
-  abort: ['aborted it', 'abort it'],
-  undo: ['undid it', 'undo it'],
-  retry: ['retried', 'retry'],
-  skip: ['skipped', 'skip'],
-  pause: ['paused it', 'pause it'],
-  resume: ['resumed it', 'resume it'],
-  approve: ['approved', 'approve'],
-  reject: ['rejected', 'reject'],
-  signal: ['sent it a signal', 'send it a signal'],
-};

@@ -1,11 +1,13 @@
+import { deed } from './deeds.js';
 import { h } from './dom.js';
 import { clock, duration, exact, words } from './format.js';
 
 /** What happened to a saga, oldest first. */
-export function timelineOf(saga) {
+export function timelineOf(saga, history) {
   const events = [
     { at: saga.createdAt, status: 'running', text: 'started' },
     ...saga.steps.flatMap((step) => [step, ...(step.items ?? [])]).flatMap(eventsOf),
+    ...history.map((entry) => ({ at: entry.at, status: 'operator', text: deed(entry) })),
   ];
   if (saga.finishedAt) events.push({ at: saga.finishedAt, status: saga.status, text: words(saga.status) });
   else if (['stuck', 'suspended', 'paused'].includes(saga.status))
@@ -46,12 +48,12 @@ function eventsOf(step) {
   return events;
 }
 
-export function timeline(saga) {
+export function timeline(saga, history) {
   const start = new Date(saga.createdAt);
   return h(
     'ol',
     { class: 'timeline' },
-    timelineOf(saga).map((event, n) =>
+    timelineOf(saga, history).map((event, n) =>
       h(
         'li',
         { 'data-status': event.status },

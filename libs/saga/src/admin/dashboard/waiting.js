@@ -3,7 +3,6 @@ import { ago, words } from './format.js';
 
 /** Why a saga does not move, in a sentence: a list of texts and links. */
 export function waitingSentence({ status, waitingFor, steps, lockedBy, finishedAt, step }) {
-  if (status === 'paused') return ['It was paused. Nothing more begins until somebody resumes it.'];
   if (waitingFor) return (SENTENCES[waitingFor.kind] ?? otherwise)(waitingFor, steps);
   if (status === 'completed') return [`It completed ${ago(finishedAt)}. Nothing is left to do.`];
   if (status === 'compensated') return [`It turned back, and all was undone ${ago(finishedAt)}.`];
@@ -32,6 +31,9 @@ const SENTENCES = {
   ],
   signal: ({ step, signal, until }) => [`${step} waits for the signal “${signal}”${limit(until)}.`],
   approval: ({ step, until }) => [`${step} waits for a person to approve or reject it${limit(until)}.`],
+  paused: ({ by, reason }) => [
+    `It was paused${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}. Nothing more begins until somebody resumes it.`,
+  ],
   concurrency: ({ limit: most, since }) => [
     `It is due since ${ago(since)}, and as many of its kind as may run at once (${most}) do.`,
   ],

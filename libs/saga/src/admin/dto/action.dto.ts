@@ -70,6 +70,7 @@ export class BulkDto {
 export class BulkAnswerDto {
   @ApiField({ type: 'integer' }) matched!: number;
   @ApiField({ type: 'integer' }) done!: number;
+  @ApiField({ type: 'integer', description: 'Those that wait for a second person now.' }) proposed!: number;
   @ApiField({ type: 'object', isArray: true, description: 'By id: why not.' }) failed!: readonly object[];
   @ApiField({ description: 'There are more than the limit.' }) more!: boolean;
 }

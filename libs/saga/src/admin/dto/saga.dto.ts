@@ -12,6 +12,8 @@ export class SagaSummaryDto {
   @ApiField({ example: 'place-order' }) saga!: string;
   @ApiField({ type: 'integer' }) version!: number;
   @ApiField({ enum: SAGA_STATUSES }) status!: string;
+  @ApiField({ type: 'integer', description: 'Rises with every change; for `expects.revision`.' })
+  revision!: number;
   @ApiField({ description: 'Its id, where it was given none.' }) correlationId!: string;
   @ApiField({ description: 'Where it stands: the steps under way or next.' }) step!: string;
   @ApiField({ required: false, description: 'The message of its last error.' }) error?: string;
@@ -67,12 +69,6 @@ export class AllowedActionDto {
 
 /** One saga, with all that is known of it. */
 export class SagaDto extends SagaSummaryDto {
-  @ApiField({
-    type: 'integer',
-    required: false,
-    description: 'Raised by every change; for `expects.revision`.',
-  })
-  revision?: number;
   @ApiField({ required: false, type: 'object', description: 'Redacted.' }) input?: unknown;
   @ApiField({ type: [StepDto], description: 'In the order of the graph.' }) steps!: readonly StepDto[];
   @ApiField({
@@ -96,6 +92,9 @@ export class SagaDto extends SagaSummaryDto {
     description: 'The saga that waits for it.',
   })
   parent?: object;
+  @ApiField({ required: false, format: 'date-time', description: 'When it is overdue, by its sla.' })
+  slaAt?: Date;
+  @ApiField({}) overdue!: boolean;
   @ApiField({ required: false, description: 'The worker that holds it.' }) lockedBy?: string;
   @ApiField({ type: PayloadsShownDto }) payloads!: PayloadsShownDto;
   @ApiField({ type: [AllowedActionDto], description: 'What its state allows, and you may do.' })
@@ -108,9 +107,10 @@ export class HistoryEntryDto {
   @ApiField({ required: false }) by?: string;
   @ApiField({ required: false }) reason?: string;
   @ApiField({ required: false }) step?: string;
-  @ApiField({ enum: SAGA_STATUSES, description: 'The state that it was in.' }) from!: string;
-  @ApiField({ description: 'Waits for a second person.' }) proposed!: boolean;
-  @ApiField({ required: false, type: 'object', additionalProperties: true }) details?: object;
+  @ApiField({ required: false, description: 'The name of a signal.' }) signal?: string;
+  @ApiField({ required: false, enum: SAGA_STATUSES, description: 'The status before.' }) from?: string;
+  @ApiField({ description: 'Nothing was done: others had to agree.' }) proposed!: boolean;
+  @ApiField({ description: 'It went on with another input.' }) newInput!: boolean;
 }
 
 export class RollbackPlanDto {
