@@ -1,10 +1,10 @@
 import { h, svg } from './dom.js';
 import { clock, count, duration } from './format.js';
 
-const WIDTH = 720;
-const HEIGHT = 150;
-const LEFT = 44;
-const BOTTOM = 20;
+const WIDTH = 560;
+const HEIGHT = 170;
+const LEFT = 48;
+const BOTTOM = 22;
 
 /**
  * Bars over time, each of several parts.

@@ -78,7 +78,8 @@ function onEnter(event, act) {
 
 function stateNote({ status, attempts, compensationAttempts }) {
   const tries = status.startsWith('compensat') ? compensationAttempts : attempts;
-  return `${words(status)}${tries > 1 ? ` · ${tries} attempts` : ''}`;
+  const what = status === 'compensation_failed' ? 'undoing failed' : words(status);
+  return `${what}${tries > 1 ? ` · ${tries} attempts` : ''}`;
 }
 
 function kindNote(step) {

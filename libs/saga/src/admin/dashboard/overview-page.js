@@ -95,7 +95,9 @@ function standing({ sagas, due, oldestDue, overdue, outbox }) {
           h(
             'tr',
             {},
-            ['Saga', 'Version', 'Status', 'Count'].map((name) => h('th', { scope: 'col' }, name)),
+            ['Saga', 'Status', 'Count'].map((name) =>
+              h('th', { scope: 'col', class: name === 'Count' && 'number' }, name),
+            ),
           ),
         ),
         h(
@@ -105,8 +107,12 @@ function standing({ sagas, due, oldestDue, overdue, outbox }) {
             h(
               'tr',
               {},
-              h('td', {}, h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga))),
-              h('td', { class: 'number' }, version),
+              h(
+                'td',
+                {},
+                h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga)),
+                version > 1 && h('small', {}, ` v${version}`),
+              ),
               h('td', {}, pill(status)),
               h('td', { class: 'number' }, count(number)),
             ),

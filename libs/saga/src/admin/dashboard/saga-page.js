@@ -3,7 +3,7 @@ import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
 import { deed } from './deeds.js';
 import { h, swap } from './dom.js';
-import { duration, sagaName, words } from './format.js';
+import { duration, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';
 import { jsonView } from './json-view.js';
 import { live } from './live.js';
@@ -110,8 +110,8 @@ function lastError({ waitingFor, steps }) {
 function failureView({ kind, step, error, reason }, full) {
   const what = {
     error: 'It turned back because of a failure',
-    rejected: 'It was refused',
-    timeout: 'It ran out of time',
+    rejected: 'It turned back because it was refused',
+    timeout: 'It turned back because it ran out of time',
     cancelled: 'It was cancelled',
     undone: 'It was undone',
   };
@@ -214,8 +214,8 @@ function stepView(step) {
   const { name, status, attempts, compensationAttempts, unknown, errors, result, items, child, retryAt } =
     step;
   const tries = [
-    attempts > 1 && `${attempts} attempts`,
-    compensationAttempts > 0 && `undone in ${compensationAttempts}`,
+    attempts > 1 && plural(attempts, 'attempt'),
+    compensationAttempts > 0 && `${plural(compensationAttempts, 'attempt')} to undo it`,
   ]
     .filter(Boolean)
     .join(', ');
