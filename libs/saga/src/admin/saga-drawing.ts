@@ -28,7 +28,7 @@ const BOX = {
   height: 44,
   rowGap: 40,
   columnGap: 24,
-  widthOf: (name: string): number => Math.min(320, Math.max(150, 32 + 8 * [...name].length)),
+  widthOf: (name: string): number => Math.min(320, Math.max(168, 32 + 8 * [...name].length)),
 };
 
 export function definitionOf(graph: SagaGraph): AdminDefinition {

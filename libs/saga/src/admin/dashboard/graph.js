@@ -65,8 +65,8 @@ function node({ name, x, y, width, height }, step, state, onpick) {
     ),
     svg('rect', { width, height, rx: 9 }),
     step?.forEach && svg('rect', { class: 'stack', x: 4, y: -4, width: width - 8, height: 4, rx: 2 }),
-    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, fit(name, width)),
-    second && svg('text', { class: 'note', x: width / 2, y: 34 }, fit(second, width * 1.2)),
+    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, fit(name, width, 7.5)),
+    second && svg('text', { class: 'note', x: width / 2, y: 34 }, fit(second, width, 5.8)),
   );
 }
 
@@ -92,9 +92,9 @@ function kindNote(step) {
   return step.pivot ? 'point of no return' : '';
 }
 
-/** Nobody can measure text before it is drawn: about 7 px a character. */
-function fit(text, width) {
-  const most = Math.floor((width - 12) / 7);
+/** Nobody can measure text before it is drawn. @param wide about how many pixels a character is */
+function fit(text, width, wide) {
+  const most = Math.floor((width - 8) / wide);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 

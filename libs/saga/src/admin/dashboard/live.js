@@ -1,11 +1,13 @@
 /** Looks again every so often, as long as somebody does. */
 const EVERY = 2_000;
+/** Figures move slowly, and cost more. */
+export const SELDOM = 10_000;
 
 /**
- * Loads and shows, now and every 2 s while the page is visible, until the signal aborts.
+ * Loads and shows, now and every so many milliseconds while the page is visible, until the signal aborts.
  * @returns look again now
  */
-export function live(signal, load, show) {
+export function live(signal, load, show, every = EVERY) {
   let timer;
   let round = 0;
   const look = async () => {
@@ -21,7 +23,7 @@ export function live(signal, load, show) {
       tell('failed', error.status === 0 ? 'out of reach' : 'failed');
       show(undefined, error);
     }
-    if (!document.hidden) timer = setTimeout(look, EVERY);
+    if (!document.hidden) timer = setTimeout(look, every);
     else tell('paused', 'paused');
   };
   document.addEventListener('visibilitychange', () => document.hidden || look(), { signal });

@@ -2,7 +2,7 @@ import { get } from './api.js';
 import { bars, lines } from './chart.js';
 import { h, swap } from './dom.js';
 import { ago, count, duration, sagaName } from './format.js';
-import { live } from './live.js';
+import { live, SELDOM } from './live.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
 
@@ -30,11 +30,16 @@ export function overviewPage(root, { query, context, signal }) {
     const stats = await get('stats', {}, signal).catch((error) => ({ error }));
     return { stats, rates: await get('rates', { ...asked, buckets: BUCKETS[asked.hours] }, signal) };
   };
-  const look = live(signal, load, (loaded, error) => {
-    if (error) return swap(rates, problem(error));
-    swap(now, loaded.stats.error ? problem(loaded.stats.error) : standing(loaded.stats));
-    swap(rates, charts(loaded.rates, asked.saga));
-  });
+  const look = live(
+    signal,
+    load,
+    (loaded, error) => {
+      if (error) return swap(rates, problem(error));
+      swap(now, loaded.stats.error ? problem(loaded.stats.error) : standing(loaded.stats));
+      swap(rates, charts(loaded.rates, asked.saga));
+    },
+    SELDOM,
+  );
   const change = (name, value) => {
     asked[name] = value;
     const used = Object.entries(asked).filter(([, set]) => set !== '');

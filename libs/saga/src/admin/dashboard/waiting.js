@@ -1,5 +1,5 @@
 import { h } from './dom.js';
-import { ago, words } from './format.js';
+import { ago, duration, words } from './format.js';
 
 /** Why a saga does not move, in a sentence: a list of texts and links. */
 export function waitingSentence({ status, waitingFor, steps, lockedBy, finishedAt, step }) {
@@ -52,7 +52,7 @@ function otherwise({ kind }) {
 }
 
 function limit(until) {
-  return until ? `, at most until ${ago(until)}` : '';
+  return until ? `, for another ${duration(Math.max(0, new Date(until) - Date.now()))} at most` : '';
 }
 
 export function sagaLink(id, text = id) {

@@ -6,7 +6,7 @@
  * rows, whatever the table holds. Ids made here begin with their time (UUIDv7), so no other index is needed, and
  * rows of one time lie side by side. Ids that users gave are in no order of time and are not counted. The limit is
  * on the range alone: with the name inside of it, looking for a rare one would read the whole range. At 48 buckets of
- * 1,000: 40 ms warm. Planned as a nested loop since a LATERAL with a LIMIT can be nothing else.
+ * 1,000 in a table of 400,000: 100 ms, most of it sorting. Planned as a nested loop since a LATERAL with a LIMIT can be nothing else.
  */
 export const sagaRatesSql = (schema: string): string => `
 SELECT b.n::int - 1 AS bucket, r.name AS saga, count(*)::int AS started,
@@ -30,7 +30,7 @@ GROUP BY b.n, r.name ORDER BY b.n, r.name`;
  * bucket. Items of a fan-out count as runs of their step. How long one took is known of those that completed and
  * were not undone since.
  *
- * Plan: as above, and then step_pkey once for each of at most $5 sagas a bucket.
+ * Plan: as above, and then step_pkey once for each of at most $5 sagas a bucket. At 100 of them: 50 ms.
  */
 export const stepRatesSql = (schema: string): string => `
 SELECT b.n::int - 1 AS bucket, s.step, count(*)::int AS runs, count(*) FILTER (WHERE s.failed)::int AS failures,
