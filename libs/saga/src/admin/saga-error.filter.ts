@@ -9,8 +9,9 @@ const STATUSES: Readonly<Record<string, HttpStatus>> = {
   SAGA_CONFLICT: HttpStatus.CONFLICT,
   SAGA_VALIDATION: HttpStatus.BAD_REQUEST,
   SAGA_PAYLOAD: HttpStatus.BAD_REQUEST,
-  // This process does not have the saga in this version, and so cannot say.
+  // This process does not have the saga in this version, or cannot decode what it carries: another one may.
   SAGA_DEFINITION: HttpStatus.CONFLICT,
+  SAGA_CODEC: HttpStatus.CONFLICT,
   SAGA_TIMEOUT: HttpStatus.GATEWAY_TIMEOUT,
   SAGA_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
 };

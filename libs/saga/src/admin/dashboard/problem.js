@@ -6,7 +6,7 @@ export function problem(error) {
     401: 'You are not logged in',
     403: 'You may not see this',
     404: 'There is nothing here',
-    409: 'The saga has changed',
+    409: 'This cannot be done right now',
     503: 'The database does not answer',
   };
   return h(
