@@ -120,6 +120,23 @@ inBrowser('an operator who has only the dashboard', () => {
     expect([...ada.wrongs, ...bob.wrongs]).toEqual([]);
   });
 
+  test('counts many before acting on them, and acts on those that the filters find', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    for (const n of [1, 2, 3])
+      await sagas.start(GrantCreditSaga, {}, { tags: { tenant: n < 3 ? 'acme' : 'globex' } });
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/?saga=grant-credit&tag=tenant:acme`);
+    await page.getByRole('button', { name: 'Many at once…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('What to do').selectOption('abort');
+    await dialog.getByText('2 sagas are found.').waitFor();
+    await dialog.getByLabel('Why').fill('acme has left');
+    await dialog.getByRole('button', { name: 'Abort 2 sagas' }).click();
+    await page.getByText('Done to 2 of 2 sagas.').waitFor();
+    const { items } = await sagas.find({ status: 'running' });
+    expect(items.map(({ tags }) => tags.tenant)).toEqual(['globex']);
+    expect(wrongs).toEqual([]);
+  });
+
   test('sees the list change without doing anything, and searches by correlation id', async () => {
     const { sagas, url } = await apps.start(SHOP);
     const { page, wrongs } = await browser.visit(`${url}/sagas`);

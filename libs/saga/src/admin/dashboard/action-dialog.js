@@ -1,14 +1,11 @@
 import { get, post } from './api.js';
 import { ACTIONS } from './actions.js';
-import { field, jsonField, pickField, readJson } from './fields.js';
+import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
 import { h } from './dom.js';
 import { plural, words } from './format.js';
 import { previewView } from './preview.js';
 import { problem } from './problem.js';
 import { toast } from './toast.js';
-
-/** Where the browser keeps who acts, if the application cannot tell. */
-const NAME = 'saga-admin-operator';
 
 /**
  * Asks whether, why and how, does it, and says what came of it. It tells the state that the operator saw, so that nothing
@@ -46,10 +43,7 @@ export function actionDialog(saga, action, context, done) {
     answer.replaceChildren();
     submit.disabled = true;
     try {
-      const came = await post(
-        `sagas/${encodeURIComponent(saga.id)}/${kind}`,
-        bodyOf(form, saga, kind, context),
-      );
+      const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, kind));
       dialog.close();
       toast(
         came.done
@@ -72,7 +66,7 @@ export function actionDialog(saga, action, context, done) {
   dialog.showModal();
 }
 
-function fields(saga, { kind, steps, signals }, { asks = [], reason, comment, noReason }, { operator }) {
+function fields(saga, { kind, steps, signals }, { asks = [], reason, comment, noReason }, context) {
   return [
     asks.includes('step') && pickField('step', 'Step', steps),
     asks.includes('step?') && steps?.length > 1 && pickField('step', 'Step', [['', 'all of them'], ...steps]),
@@ -84,20 +78,18 @@ function fields(saga, { kind, steps, signals }, { asks = [], reason, comment, no
     asks.includes('result') && jsonField('result', 'Its result (JSON), if it goes forward'),
     !noReason &&
       field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Why', { required: reason, key: kind }),
-    !noReason &&
-      operator === undefined &&
-      field('by', 'Who you are', { required: comment, value: localStorage.getItem(NAME) ?? '', line: true }),
+    !noReason && operatorField(context, comment),
   ];
 }
 
-function bodyOf(form, { status, revision }, kind, { operator }) {
+function bodyOf(form, { status, revision }, kind) {
   const given = Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim() !== ''));
   const body = {};
   for (const [name, text] of Object.entries(given)) {
     if (name === 'input' || name === 'result' || name === 'payload') body[name] = readJson(name, text);
     else body[name] = text.trim();
   }
-  if (operator === undefined && given.by) localStorage.setItem(NAME, given.by.trim());
+  rememberOperator(given.by);
   if (!['signal', 'approve', 'reject'].includes(kind))
     body.expects = { status, ...(revision !== undefined && { revision }) };
   return body;

@@ -1,6 +1,7 @@
-/** What operators may do, in words. `asks`: what the dialog asks for beside a reason. */
+/** What operators may do, in words. `asks`: what the dialog asks for beside a reason; `many`: of several at once. */
 export const ACTIONS = {
   retry: {
+    many: 'Each tries again what gave up, with a full budget of attempts.',
     label: 'Retry',
     look: 'primary',
     title: 'Try again what gave up?',
@@ -31,12 +32,14 @@ export const ACTIONS = {
     comment: true,
   },
   resume: {
+    many: 'They go on where they were paused.',
     label: 'Resume',
     look: 'primary',
     title: 'Let it go on?',
     text: 'It goes on where it was paused.',
   },
   pause: {
+    many: 'What is under way ends; nothing more begins until somebody resumes them.',
     label: 'Pause',
     title: 'Pause it?',
     text: 'What is under way ends; nothing more begins until somebody resumes it.',
@@ -49,6 +52,7 @@ export const ACTIONS = {
     noReason: true,
   },
   cancel: {
+    many: 'What was done is undone. Look at one of them first: its page shows what that would be.',
     label: 'Cancel…',
     submit: 'Cancel the saga',
     look: 'danger',
@@ -58,6 +62,7 @@ export const ACTIONS = {
     reason: true,
   },
   undo: {
+    many: 'The compensations of each of them run.',
     label: 'Undo…',
     submit: 'Undo the saga',
     look: 'danger',
@@ -67,6 +72,7 @@ export const ACTIONS = {
     reason: true,
   },
   abort: {
+    many: 'They stop at once, and nothing is undone. This cannot be taken back.',
     label: 'Abort…',
     submit: 'Abort the saga',
     look: 'danger',

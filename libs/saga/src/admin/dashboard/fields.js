@@ -2,6 +2,8 @@ import { ApiError } from './api.js';
 import { h } from './dom.js';
 
 const HIDDEN = '[redacted]';
+/** Where the browser keeps who acts, if the application cannot tell. */
+const NAME = 'saga-admin-operator';
 
 /** A text to give. */
 export function field(name, label, { required = false, value = '', line = false } = {}) {
@@ -61,4 +63,14 @@ export function readJson(name, text) {
   } catch (error) {
     throw new ApiError(400, 'JSON', `${name} is not JSON: ${error.message}`);
   }
+}
+
+/** Who acts, where the application cannot tell. */
+export function operatorField({ operator }, required = false) {
+  if (operator !== undefined) return undefined;
+  return field('by', 'Who you are', { required, value: localStorage.getItem(NAME) ?? '', line: true });
+}
+
+export function rememberOperator(by) {
+  if (by?.trim()) localStorage.setItem(NAME, by.trim());
 }

@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { bulkDialog } from './bulk-dialog.js';
 import { h, swap } from './dom.js';
 import { plural, sagaName, words } from './format.js';
 import { live } from './live.js';
@@ -26,6 +27,7 @@ export function sagasPage(root, { query, context, signal, go }) {
   );
   /** Where each page but the first begins. */
   const cursors = [];
+  const many = h('p', { class: 'many' });
   const list = h('section', { 'aria-label': 'Sagas', class: 'list' });
   const urgent = h('section', { 'aria-label': 'Sagas that need a person' });
 
@@ -41,6 +43,20 @@ export function sagasPage(root, { query, context, signal, go }) {
   const show = (loaded, error) => {
     if (error) return swap(list, problem(error));
     const { page, stuck } = loaded;
+    const offers = context.bulk && filter.saga && !filter.search && page.items.length > 0;
+    swap(
+      many,
+      offers &&
+        h(
+          'button',
+          {
+            type: 'button',
+            'data-key': 'many',
+            onclick: () => bulkDialog(toBulkFilter(filter), context, look),
+          },
+          'Many at once…',
+        ),
+    );
     const isUrgent = new Set(stuck?.items.map(({ id }) => id));
     swap(
       urgent,
@@ -88,7 +104,26 @@ export function sagasPage(root, { query, context, signal, go }) {
     history.replaceState(null, '', `#/${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
     void look();
   };
-  root.append(h('h1', { class: 'visually-hidden' }, 'Sagas'), bar(filter, context, change, go), urgent, list);
+  root.append(
+    h('h1', { class: 'visually-hidden' }, 'Sagas'),
+    bar(filter, context, change, go),
+    many,
+    urgent,
+    list,
+  );
+}
+
+/** What the list shows, as `api/bulk` takes it. */
+function toBulkFilter(filter) {
+  const { saga, status, tag = [], createdAfter } = toQuery(filter);
+  const statuses = status === 'needs-person' ? ['stuck', 'suspended', 'paused'] : [status];
+  const tags = Object.fromEntries([tag].flat().map((one) => one.split(/:(.*)/s).slice(0, 2)));
+  return {
+    saga,
+    ...(status && { status: statuses }),
+    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(createdAfter && { createdAfter }),
+  };
 }
 
 function toQuery({ search, saga, status, tag, hours }) {
