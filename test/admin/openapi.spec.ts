@@ -20,14 +20,7 @@ interface Operation {
 let document: Document;
 
 beforeAll(async () => {
-  const database = await createTestDatabase();
-  const program = fileURLToPath(new URL('programs/openapi.mjs', import.meta.url));
-  const { stdout } = await run(process.execPath, [program], {
-    env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
-    maxBuffer: 2 ** 24,
-  });
-  document = JSON.parse(stdout) as Document;
-  await database.drop();
+  document = (await outputOf('openapi.mjs')) as Document;
 });
 
 test('every route is described where it is served, and the dashboard’s files are not', () => {
@@ -73,3 +66,24 @@ test('each says what it does, what it takes, what it answers, and how it fails',
     expect.arrayContaining(['id', 'status', 'steps', 'waitingFor', 'payloads', 'actions']),
   );
 });
+
+test('where @nestjs/swagger is not installed, everything else works; also for CommonJS', async () => {
+  expect(await outputOf('without-swagger.mjs')).toEqual({
+    '': 200,
+    '/api/sagas': 200,
+    '/api/definitions': 200,
+  });
+});
+
+/** What a program of an application says on a database of its own. */
+async function outputOf(name: string): Promise<unknown> {
+  const database = await createTestDatabase();
+  try {
+    const program = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+    const env = { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url };
+    const { stdout } = await run(process.execPath, [program], { env, maxBuffer: 2 ** 24 });
+    return JSON.parse(stdout);
+  } finally {
+    await database.drop();
+  }
+}

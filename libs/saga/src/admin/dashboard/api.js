@@ -29,11 +29,12 @@ export function post(path, body) {
 async function send(url, request) {
   let answer;
   try {
-    answer = await fetch(url, { credentials: 'same-origin', redirect: 'error', ...request });
+    answer = await fetch(url, { credentials: 'same-origin', redirect: 'manual', ...request });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0, 'UNREACHABLE', 'The application cannot be reached.');
   }
+  if (answer.type === 'opaqueredirect') throw new ApiError(401, '', 'Load this page again to log in.');
   const body = await answer.json().catch(() => undefined);
   if (answer.ok && body !== undefined) return body;
   throw new ApiError(answer.status, body?.code ?? '', body?.message ?? `The answer was ${answer.status}.`);

@@ -13,6 +13,9 @@ import { at, since } from './time.js';
 import { errorView, timeline } from './timeline.js';
 import { sagaLink, waitingSentence } from './waiting.js';
 
+/** More would take the browser long to lay out. */
+const MOST_ITEMS = 200;
+
 /** One saga: why it does not move, what happened, and what may be done about it. */
 export function sagaPage(root, { params: [id], context, signal }) {
   const path = `sagas/${encodeURIComponent(id)}`;
@@ -232,7 +235,8 @@ function stepView(step) {
       ),
     ),
     jsonView(`result ${name}`, 'result', result),
-    items?.map(stepView),
+    items?.slice(0, MOST_ITEMS).map(stepView),
+    items?.length > MOST_ITEMS && h('p', { class: 'empty' }, `… and ${items.length - MOST_ITEMS} more items`),
   ]
     .flat()
     .filter(Boolean);

@@ -2,6 +2,9 @@ import { deed } from './deeds.js';
 import { h } from './dom.js';
 import { clock, duration, exact, words } from './format.js';
 
+/** More would take the browser long to lay out: the last ones are what matters. */
+const MOST = 300;
+
 /** What happened to a saga, oldest first. */
 export function timelineOf(saga, history) {
   const events = [
@@ -50,10 +53,12 @@ function eventsOf(step) {
 
 export function timeline(saga, history) {
   const start = new Date(saga.createdAt);
+  const all = timelineOf(saga, history);
+  const events = [...all.slice(0, 1), ...all.slice(1).slice(-MOST)];
   return h(
     'ol',
     { class: 'timeline' },
-    timelineOf(saga, history).map((event, n) =>
+    events.map((event, n) =>
       h(
         'li',
         { 'data-status': event.status },
