@@ -1,6 +1,8 @@
 import { svg } from './dom.js';
 import { words } from './format.js';
 
+const LEAST_SCALE = 0.65;
+
 /**
  * A saga's graph as the server laid it out, coloured by what became of each step.
  * @param states by step: `{ status, attempts }`; undefined: a definition alone
@@ -9,7 +11,7 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
   const { width, height } = layout;
   const kinds = new Map(steps.map((step) => [step.name, step]));
   const joins = new Map(edges.map((edge) => [`${edge.from} ${edge.to}`, edge.join]));
-  return svg(
+  const drawing = svg(
     'svg',
     { class: 'graph', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': label },
     svg(
@@ -39,6 +41,9 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
     ),
     layout.nodes.map((box) => node(box, kinds.get(box.name), states?.get(box.name), onpick)),
   );
+  // On a small screen it shrinks as long as it can be read; then it scrolls.
+  drawing.style.minWidth = `${width * LEAST_SCALE}px`;
+  return drawing;
 }
 
 function node({ name, x, y, width, height }, step, state, onpick) {
