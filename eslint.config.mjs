@@ -29,5 +29,6 @@ export default tseslint.config(
     },
   },
   { files: ['**/*.mjs', '**/*.cjs'], languageOptions: { globals: globals.node } },
+  { files: ['libs/saga/src/admin/dashboard/*.js'], languageOptions: { globals: globals.browser } },
   prettier,
 );

@@ -8,6 +8,7 @@ const ENTRIES = [
   ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
   ['nestjs-durable-saga/messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
   ['nestjs-durable-saga/telemetry', 'telemetry/index.d.ts', 'public-api-telemetry.txt'],
+  ['nestjs-durable-saga/admin', 'admin/index.d.ts', 'public-api-admin.txt'],
 ] as const;
 
 test.each(ENTRIES)(

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from 'demo-stage';
 import { SagaModule, type SagaModuleOptions } from 'nestjs-durable-saga';
+import { SagaAdminModule } from 'nestjs-durable-saga/admin';
+import { DASHBOARD_PATH } from './http/dashboard-path.js';
 import { DatabaseModule } from './database/database.module.js';
 import { readEnvironment } from './environment.js';
 import { FaultsModule } from './faults/faults.module.js';
@@ -14,6 +16,9 @@ import { ShippingModule } from './shipping/shipping.module.js';
   imports: [
     DatabaseModule,
     SagaModule.forRootAsync({ useFactory: sagaOptions }),
+    // No guards: in a demo that listens on this machine alone (main.ts). Anywhere else, whoever reaches it could cancel
+    // every order.
+    SagaAdminModule.register({ path: DASHBOARD_PATH, guards: [], title: 'order demo' }),
     OrdersModule,
     InventoryModule,
     PaymentModule,

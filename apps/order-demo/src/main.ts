@@ -13,12 +13,13 @@ async function serve(): Promise<void> {
   app.enableShutdownHooks([], { useProcessExit: true });
   endWithParent(app);
   try {
-    await app.listen(port);
+    // On this machine alone: the dashboard has no guards.
+    await app.listen(port, '127.0.0.1');
   } catch (error) {
     await app.close();
     throw error;
   }
-  const url = (await app.getUrl()).replace('[::1]', 'localhost');
+  const url = await app.getUrl();
   if (!sayReady({ url })) console.log(whatToTry(url, app.get(DatabaseServer)));
 }
 

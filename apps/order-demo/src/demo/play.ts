@@ -1,4 +1,5 @@
 import { paint, title } from 'demo-stage';
+import { DASHBOARD_PATH } from '../http/dashboard-path.js';
 import { checkBooks, readStock } from './books.js';
 import type { Ending, Scenario } from './scenario.js';
 import { completedOrder } from './scenarios/completed-order.js';
@@ -22,6 +23,7 @@ async function play(stage: Stage): Promise<string[]> {
   await stage.open();
   const workers = stage.workers.map(({ name, pid }) => `${name} (process ${pid})`).join(' and ');
   console.log(`The API is at ${stage.url}; ${workers} run its sagas, with a lease of ${LEASE}.`);
+  console.log(`Its sagas, for operators, while this runs: ${stage.url}/${DASHBOARD_PATH}`);
   const before = await readStock(stage.database);
   const endings: Ending[] = [];
   for (const [n, scenario] of SCENARIOS.entries()) {

@@ -1,4 +1,5 @@
 import type { DatabaseServer } from 'demo-stage';
+import { DASHBOARD_PATH } from './dashboard-path.js';
 
 /** Printed by `npm start`. */
 export function whatToTry(url: string, database: DatabaseServer): string {
@@ -8,6 +9,7 @@ export function whatToTry(url: string, database: DatabaseServer): string {
     `"address":{"name":"Ada","street":"1 Engine Lane","city":"Leiden","country":"NL"}}`;
   return `
 The order service listens at ${url}
+Its sagas, for operators: ${url}/${DASHBOARD_PATH}
 Its database: ${database.embedded ? `${database.url} (gone when this ends)` : 'the one in DATABASE_URL'}
 
 Place an order (its answer holds the id), then look at it and at its saga:
@@ -24,7 +26,7 @@ Break a participant (inventory, payment, shipping: failing, slow, ambiguous), se
   curl ${url}/faults
   curl -X DELETE ${url}/faults/payment
 
-A saga that is stuck waits for a person:
+A saga that is stuck waits for a person, who opens the page above, or asks:
   curl '${url}/sagas?status=stuck'
   curl -X POST ${url}/orders/<id>/saga/retry
 

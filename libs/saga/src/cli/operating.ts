@@ -25,6 +25,7 @@ import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { missingParts } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
+import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
@@ -149,6 +150,7 @@ async function engineOn(
     options,
     graphs,
     upgrades: new SagaUpgrades([], graphs, engine, log),
+    rates: new PostgresRates(dataSource, schema),
     cleanup: new SagaCleanup(new PostgresCleanup(dataSource, schema), registry, NO_POLLER, log),
   };
   return { running, deployed, sagas, isCoded };

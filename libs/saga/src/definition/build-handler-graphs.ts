@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
 import { analyzeGraph } from './analyze-graph.js';
 import { type DefaultPolicies, inheritedPolicy } from './build-saga-graph.js';
+import { readRedact } from './check-saga.js';
 import { readStep } from './check-step.js';
 import { checkHandler, handlerSaga } from './handler-name.js';
 import { linkSteps } from './link-steps.js';
@@ -31,7 +32,7 @@ const STEP_OPTIONS = [
   'probe',
   'rateLimit',
 ] satisfies (keyof StepHandlerOptions & keyof StepOptions)[];
-const OPTIONS = [...STEP_OPTIONS, 'version', 'concurrency'] satisfies (keyof StepHandlerOptions)[];
+const OPTIONS = [...STEP_OPTIONS, 'version', 'concurrency', 'redact'] satisfies (keyof StepHandlerOptions)[];
 
 /**
  * The graphs of a class's step handlers.
@@ -85,6 +86,7 @@ function readHandler(
     version,
     onFailure: 'compensate',
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    redact: readRedact(options.redact, '@StepHandler', report),
     steps: linkSteps([{ ...node, name }]) as SagaGraph['steps'],
   });
   for (const { problem, mend } of analyzeGraph(graph)) report(problem, mend);

@@ -19,6 +19,7 @@ const SAGA_OPTIONS = [
   'lockKey',
   'concurrency',
   'retention',
+  'redact',
 ] satisfies (keyof SagaOptions)[];
 
 /** What a graph has of its saga's own options; its steps' policies are read with them. */
@@ -66,12 +67,25 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     lockKey: read.function(options.lockKey, 'lockKey'),
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
     retention: readRetention(options.retention, read),
+    redact: readRedact(options.redact, '@Saga', report),
   };
 }
 
 function readRetention(given: SagaOptions['retention'], read: OptionReader): number | false | undefined {
   if (given === undefined || given === false) return given;
   return read.durationAboveZero(given, 'retention', 'would delete every saga as soon as it has ended');
+}
+
+/** @param owner the decorator that was given them */
+export function readRedact(given: unknown, owner: string, report: Report): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const isPath = (path: unknown) => typeof path === 'string' && path.split('.').every((key) => key !== '');
+  if (Array.isArray(given) && given.every(isPath)) return [...(given as string[])];
+  report(
+    `${owner} redact is ${shown(given)}`,
+    "give paths of fields with dots between their keys, such as ['card.number', 'lines.*.price']",
+  );
+  return undefined;
 }
 
 function readUpgradeFrom(given: unknown, version: unknown, report: Report): readonly number[] | undefined {

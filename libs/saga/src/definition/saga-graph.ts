@@ -69,6 +69,8 @@ export interface SagaGraph {
   readonly concurrency?: number;
   /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
   readonly retention?: number | false;
+  /** Paths of what of the input, and of each step's result, is never shown. */
+  readonly redact?: readonly string[];
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: ReadonlyMap<string, StepNode>;
 }

@@ -42,4 +42,9 @@ export interface SagaOptions {
    * started, that one's.
    */
   retention?: Duration | false;
+  /**
+   * Fields of the input and of each step's result that are never shown to operators: paths with dots, `*` for any key
+   * or index, as in `['card.number', 'lines.*.price']`. They are stored and given to steps as they are. Default: none.
+   */
+  redact?: readonly string[];
 }

@@ -158,4 +158,6 @@ export interface StepHandlerOptions<
   version?: number;
   /** Calls of it that are under way at once, across all processes; default: as many as workers have room for. */
   concurrency?: number;
+  /** Fields of what it is given, and of its result, that are never shown to operators; as in `@Saga({ redact })`. */
+  redact?: readonly string[];
 }

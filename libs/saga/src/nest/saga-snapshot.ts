@@ -13,6 +13,7 @@ import type { StoredSaga, StoredSummary } from '../engine/saga-store.js';
 import type { SettledSaga } from '../engine/outcome-waiters.js';
 import {
   awaitsSignal,
+  isTerminal,
   PENDING,
   resultOf,
   type SagaStatus,
@@ -239,6 +240,8 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
 function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefined {
   const { graph, now, limit, remote } = around;
   const { status, steps } = saga.state;
+  // Steps of one that was aborted stay as they were.
+  if (isTerminal(status)) return undefined;
   if (status === 'paused') return paused(saga);
   if (status === 'stuck' || status === 'suspended') {
     return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };

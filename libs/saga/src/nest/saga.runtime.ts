@@ -20,6 +20,7 @@ import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
+import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
@@ -56,6 +57,8 @@ export interface Running {
   readonly graphs: Pick<GraphStore, 'stored'>;
   readonly upgrades: SagaUpgrades;
   readonly cleanup: SagaCleanup;
+  /** What came of sagas, over time. */
+  readonly rates: PostgresRates;
 }
 
 /**
@@ -143,6 +146,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     return {
       ...{ engine, registry, options, graphs },
       upgrades: new SagaUpgrades(runs, graphs, engine, this.log),
+      rates: new PostgresRates(dataSource, options.schema),
       cleanup: new SagaCleanup(
         new PostgresCleanup(dataSource, options.schema),
         registry,

@@ -1,0 +1,41 @@
+import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
+import type { AdminAction } from './admin.options.js';
+import { AdminRuntime } from './admin.runtime.js';
+
+/** Asks the application who may do what, and who they are. */
+@Injectable()
+export class AdminAccess {
+  constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}
+
+  async may(action: AdminAction, request: unknown): Promise<boolean> {
+    const { authorize } = this.admin.options;
+    // Whatever else it may return by mistake is no leave.
+    return authorize === undefined || (await authorize(action, request)) === true;
+  }
+
+  /** @throws ForbiddenException, which is answered with 403 */
+  async demand(action: AdminAction, request: unknown): Promise<void> {
+    if (await this.may(action, request)) return;
+    const { kind, saga } = action;
+    throw new ForbiddenException({
+      statusCode: 403,
+      code: 'SAGA_ADMIN_FORBIDDEN',
+      message: `You may not ${kind}${saga === undefined ? '' : ` ${kind === 'look' ? 'at ' : ''}${saga}`}.`,
+    });
+  }
+
+  /** Of what belongs to several sagas, that which may be seen; each name is asked about once. */
+  async visible<T>(items: readonly T[], sagaOf: (item: T) => string, request: unknown): Promise<T[]> {
+    const names = [...new Set(items.map(sagaOf))];
+    const seen = await Promise.all(names.map((saga) => this.may({ kind: 'look', saga }, request)));
+    const allowed = new Set(names.filter((_, n) => seen[n]));
+    return items.filter((item) => allowed.has(sagaOf(item)));
+  }
+
+  /** Who acts. @param said who they say they are; counts only where the application cannot tell */
+  async operator(request: unknown, said: unknown): Promise<string | undefined> {
+    const { operator } = this.admin.options;
+    // What is no name is refused by the call that is to record it.
+    return operator ? await operator(request) : (said as string | undefined);
+  }
+}

@@ -1,0 +1,46 @@
+import {
+  type CanActivate,
+  Controller,
+  type Type,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
+import { AdminActionsController } from './controllers/actions.controller.js';
+import { AdminBulkController } from './controllers/bulk.controller.js';
+import { AdminDashboardController } from './controllers/dashboard.controller.js';
+import { AdminDefinitionsController } from './controllers/definitions.controller.js';
+import { AdminFiguresController } from './controllers/figures.controller.js';
+import { AdminSagasController } from './controllers/sagas.controller.js';
+import { SagaErrorFilter } from './saga-error.filter.js';
+import { SameSiteGuard } from './same-site.guard.js';
+import { UnavailableInterceptor } from './unavailable.interceptor.js';
+
+/** Below the admin's path. */
+const API: readonly (readonly [string, Type])[] = [
+  ['api/sagas', AdminSagasController],
+  ['api/sagas/:id', AdminActionsController],
+  ['api/bulk', AdminBulkController],
+  ['api/definitions', AdminDefinitionsController],
+  ['api', AdminFiguresController],
+];
+const DASHBOARD: typeof API = [['', AdminDashboardController]];
+
+/** The controllers of one registration, at its path and behind its guards: classes of its own, since both are a class's. */
+export function adminControllers(
+  path: string,
+  guards: readonly (CanActivate | Type<CanActivate>)[],
+  dashboard: boolean,
+): Type[] {
+  return [...API, ...(dashboard ? DASHBOARD : [])].map(([below, base]) => {
+    const controller: Type = class extends base {};
+    // Named as what it is: in logs, and in OpenAPI's operation ids.
+    Object.defineProperty(controller, 'name', { value: base.name });
+    Controller({ path: `${path}/${below}`, version: VERSION_NEUTRAL })(controller);
+    UseGuards(...guards, SameSiteGuard)(controller);
+    UseFilters(SagaErrorFilter)(controller);
+    UseInterceptors(UnavailableInterceptor)(controller);
+    return controller;
+  });
+}

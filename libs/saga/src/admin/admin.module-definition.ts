@@ -1,0 +1,38 @@
+import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
+import { adminControllers } from './admin-controllers.js';
+import { guardsOf, pathOf, type SagaAdminModuleOptions, type SagaAdminRoutes } from './admin.options.js';
+import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
+
+/** All of them named, since what is not would be taken for an option of the module. */
+const ROUTES: Partial<SagaAdminRoutes> = {
+  path: undefined,
+  guards: undefined,
+  dashboard: true,
+  imports: undefined,
+};
+
+const built = new ConfigurableModuleBuilder<SagaAdminModuleOptions>({
+  moduleName: 'SagaAdmin',
+  optionsInjectionToken: ADMIN_OPTIONS,
+})
+  .setExtras(ROUTES, (definition, { path, guards, dashboard, imports }) => {
+    const routes: Partial<SagaAdminRoutes> = { path, guards, dashboard };
+    return {
+      ...definition,
+      imports: [...new Set([...(definition.imports ?? []), ...(imports ?? [])])],
+      controllers: adminControllers(pathOf(routes), guardsOf(routes), dashboard !== false),
+      providers: [...(definition.providers ?? []), { provide: ADMIN_ROUTES, useValue: routes }],
+    };
+  })
+  .build();
+
+type AsyncOptions = typeof built.ASYNC_OPTIONS_TYPE & SagaAdminRoutes;
+
+/** As the builder made it, but for `guards`, which nobody may leave out. */
+export const ConfigurableModuleClass = built.ConfigurableModuleClass as unknown as {
+  new (): object;
+  register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule;
+  registerAsync(options: AsyncOptions): DynamicModule;
+};
+
+export type SagaAdminModuleAsyncOptions = AsyncOptions;

@@ -1,0 +1,90 @@
+import { createRequire } from 'node:module';
+import type * as SwaggerPackage from '@nestjs/swagger';
+import { applyDecorators, type Type } from '@nestjs/common';
+
+/** Of a field, or of what a route takes: what @nestjs/swagger says of it. */
+export interface FieldDoc {
+  readonly description?: string;
+  readonly example?: unknown;
+  readonly enum?: readonly string[];
+  readonly type?: Type | readonly [Type] | 'object' | 'number' | 'string' | 'boolean' | 'integer';
+  readonly isArray?: boolean;
+  readonly required?: boolean;
+  readonly nullable?: boolean;
+  readonly format?: string;
+  readonly maximum?: number;
+  readonly minimum?: number;
+  readonly default?: unknown;
+  readonly additionalProperties?: boolean | object;
+}
+
+/** What a route is. */
+export interface RouteDoc {
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, FieldDoc>>;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly body?: Type;
+  readonly answer?: Type | readonly [Type];
+  /** Statuses of errors that it may answer with, beside those of guards. */
+  readonly errors?: readonly number[];
+}
+
+type Swagger = typeof SwaggerPackage;
+
+/** An optional peer: where it is not installed, nothing is described, and everything else works. */
+const swagger = load();
+
+function load(): Swagger | undefined {
+  try {
+    // In this very moment, since decorators run while classes are being made.
+    return createRequire(import.meta.url)('@nestjs/swagger') as Swagger;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Describes a field of what a route takes or answers. */
+export function ApiField(doc: FieldDoc): PropertyDecorator {
+  return swagger ? swagger.ApiProperty(doc as object) : () => undefined;
+}
+
+/** Describes all routes of a controller. */
+export function ApiGroup(): ClassDecorator {
+  return swagger ? swagger.ApiTags('saga admin') : () => undefined;
+}
+
+/** Leaves a controller out: what it serves is for browsers. */
+export function ApiHidden(): ClassDecorator {
+  return swagger ? swagger.ApiExcludeController() : () => undefined;
+}
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: 'What was sent is not valid; `code` is SAGA_VALIDATION or SAGA_PAYLOAD.',
+  403: 'This operator may not do this.',
+  404: 'There is no such saga; `code` is SAGA_NOT_FOUND.',
+  409: 'The saga is in another state than this, or than the operator saw; `code` is SAGA_STATE.',
+  415: 'Actions take application/json alone.',
+  503: 'The database cannot be reached right now; `code` is SAGA_UNAVAILABLE.',
+};
+
+/** Describes a route. @param error what it answers when it fails */
+export function ApiRoute(doc: RouteDoc, error: Type): MethodDecorator {
+  if (!swagger) return () => undefined;
+  const { ApiOperation, ApiQuery, ApiParam, ApiBody, ApiOkResponse, ApiResponse, ApiHeader } = swagger;
+  const { summary, query = {}, params = {}, body, answer, errors = [] } = doc;
+  return applyDecorators(
+    ApiOperation({ summary }),
+    ...Object.entries(query).map(([name, field]) => ApiQuery({ required: false, ...field, name } as object)),
+    ...Object.entries(params).map(([name, description]) => ApiParam({ name, description })),
+    ...(body
+      ? [
+          ApiBody({ type: body, required: false }),
+          ApiHeader({ name: 'x-saga-admin', required: true, example: '1', description: 'Any value.' }),
+        ]
+      : []),
+    answer ? ApiOkResponse({ type: answer as Type }) : ApiOkResponse(),
+    ...[...new Set([403, 503, ...errors])].map((status) =>
+      ApiResponse({ status, description: ERRORS[status] ?? '', type: error }),
+    ),
+  );
+}

@@ -1,0 +1,70 @@
+import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { shown } from '../../definition/shown-value.js';
+import { SagaValidationError } from '../../errors/saga-errors.js';
+import type { BulkAction, BulkResult } from '../../nest/bulk-edit.js';
+import type { SagaFilter } from '../../nest/saga-filter.js';
+import { AdminAccess } from '../admin-access.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
+import { Route } from '../dto/error.dto.js';
+import { readBody } from '../read-body.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+
+const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const satisfies BulkAction[];
+const FILTERS = ['saga', 'status', 'tags', 'createdAfter', 'createdBefore'] as const;
+
+/** In one request. */
+const MOST = 1_000;
+
+/** Acting on all that a filter finds, of one saga: so that leave can be asked for by its name. */
+@ApiGroup()
+export class AdminBulkController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Counts the sagas that a filter finds, and with `dryRun: false` acts on them',
+    body: BulkDto,
+    answer: BulkAnswerDto,
+    errors: [400, 415],
+  })
+  async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkResult> {
+    const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
+    const action = ACTIONS.find((one) => one === given.action);
+    if (!action)
+      throw new SagaValidationError(`action is ${shown(given.action)}; give one of ${ACTIONS.join(', ')}.`);
+    const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS);
+    const { saga } = filter;
+    if (typeof saga !== 'string')
+      throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of one.`);
+    await this.access.demand({ kind: 'bulk', saga }, request);
+    await this.access.demand({ kind: action, saga }, request);
+    const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
+    const { limit } = given;
+    if (typeof limit === 'number' && limit > MOST)
+      throw new SagaValidationError(
+        `limit is ${shown(limit)}; give ${MOST} at most, and ask again for the rest.`,
+      );
+    const options = {
+      reason: given.reason,
+      by: await this.access.operator(request, given.by),
+      limit,
+    };
+    const told = Object.entries(options).filter(([, value]) => value !== undefined);
+    return this.admin.sagas.bulk(
+      action,
+      {
+        ...filter,
+        ...Object.fromEntries(times.map(([name, time]) => [name, new Date(time as string)])),
+      } as SagaFilter,
+      // Nothing is done that was not asked for in so many words.
+      { ...Object.fromEntries(told), dryRun: given.dryRun !== false },
+    );
+  }
+}

@@ -1,0 +1,84 @@
+import { Get, Inject, Query, Req } from '@nestjs/common';
+import type { SagaStats } from '../../nest/saga-stats.js';
+import { AdminAccess } from '../admin-access.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { Route } from '../dto/error.dto.js';
+import { AdminContextDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
+import type { Query as RatesQuery } from '../read-query.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
+
+/** What the dashboard has to know of the application, and of who looks. */
+export interface AdminContext {
+  readonly operator?: string;
+  readonly title?: string;
+  readonly sagas: readonly string[];
+  readonly bulk: boolean;
+}
+
+/** Figures. */
+@ApiGroup()
+export class AdminFiguresController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+    @Inject(SagaRates) private readonly figures: SagaRates,
+  ) {}
+
+  @Get('context')
+  @SafeHeaders()
+  @Route({ summary: 'Who looks, and at which sagas', answer: AdminContextDto })
+  async context(@Req() request: unknown): Promise<AdminContext> {
+    await this.access.demand({ kind: 'look' }, request);
+    const { registry } = await this.admin.ready();
+    const names = [...new Set(registry.all.map(({ graph }) => graph.name))].sort();
+    const sagas = await this.access.visible(names, (name) => name, request);
+    const operator = await this.access.operator(request, undefined);
+    const { title } = this.admin.options;
+    return {
+      ...(operator !== undefined && { operator }),
+      ...(title !== undefined && { title }),
+      sagas,
+      bulk: await this.access.may({ kind: 'bulk' }, request),
+    };
+  }
+
+  @Get('stats')
+  @SafeHeaders()
+  @Route({
+    summary: 'Sagas that are not finished, by name and status; what is due, and what the outbox holds',
+    answer: StatsDto,
+  })
+  async stats(@Req() request: unknown): Promise<SagaStats> {
+    await this.access.demand({ kind: 'look' }, request);
+    const stats = await this.admin.sagas.stats();
+    return { ...stats, sagas: await this.access.visible(stats.sagas, ({ saga }) => saga, request) };
+  }
+
+  @Get('rates')
+  @SafeHeaders()
+  @Route({
+    summary: 'Sagas that were started lately: how many, what came of them, and how long they took',
+    query: {
+      saga: { description: 'Only this one, with its steps.' },
+      hours: { type: 'integer', minimum: 1, maximum: LONGEST_RATES, default: 24 },
+      buckets: { type: 'integer', minimum: 1, maximum: MOST_BUCKETS, default: 24 },
+    },
+    answer: RatesDto,
+    errors: [400],
+  })
+  async rates(@Query() query: unknown, @Req() request: unknown): Promise<Rates> {
+    const asked = this.figures.read(query as RatesQuery);
+    const { saga } = asked;
+    await this.access.demand({ kind: 'look', ...(saga !== undefined && { saga }) }, request);
+    const rates = await this.figures.rates(asked);
+    const names = rates.buckets.flatMap(({ sagas }) => sagas.map((one) => one.saga));
+    const seen = new Set(await this.access.visible(names, (name) => name, request));
+    const buckets = rates.buckets.map((bucket) => ({
+      ...bucket,
+      sagas: bucket.sagas.filter((one) => seen.has(one.saga)),
+    }));
+    return { ...rates, buckets };
+  }
+}

@@ -1,0 +1,100 @@
+import { Get, Inject, Param, Query, Req } from '@nestjs/common';
+import type { RollbackPlan } from '../../nest/rollback-plan.js';
+import type { HistoryEntry } from '../../nest/saga-history.js';
+import type { Page } from '../../nest/saga-filter.js';
+import type { SagaSummary } from '../../nest/saga-snapshot.js';
+import { SAGA_STATUSES } from '../../machine/saga-state.js';
+import { AdminAccess } from '../admin-access.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { Route } from '../dto/error.dto.js';
+import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
+import { LONGEST_PAGE, type Query as QueryString, readListQuery } from '../read-query.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+import { type AdminSaga, SagaViews } from '../saga-views.js';
+import type { SagaDrawing } from '../saga-drawing.js';
+
+/** Looking at sagas. */
+@ApiGroup()
+export class AdminSagasController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+    @Inject(SagaViews) private readonly views: SagaViews,
+  ) {}
+
+  /** Newest first, a page at a time; those that may not be looked at are left out of it. */
+  @Get()
+  @SafeHeaders()
+  @Route({
+    summary: 'Sagas, newest first, a page at a time',
+    query: {
+      saga: { description: 'A name.' },
+      status: {
+        description: `needs-person (stuck, suspended, paused), or some of ${SAGA_STATUSES.join(', ')}, with commas.`,
+      },
+      search: { description: 'A whole id, or a whole correlation id.' },
+      tag: { type: 'string', isArray: true, description: 'key:value; several: all of them.' },
+      createdAfter: { format: 'date-time', description: 'From this time on.' },
+      createdBefore: { format: 'date-time', description: 'Before this time.' },
+      limit: { type: 'integer', minimum: 1, maximum: LONGEST_PAGE, default: 50 },
+      cursor: { description: '`next` of the page before.' },
+    },
+    answer: SagaPageDto,
+    errors: [400],
+  })
+  async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<SagaSummary>> {
+    const { search, ...filter } = readListQuery(query as QueryString);
+    const { saga } = filter;
+    await this.access.demand({ kind: 'look', ...(saga !== undefined && { saga }) }, request);
+    const page =
+      search === undefined
+        ? await this.admin.sagas.find(filter)
+        : { items: await this.views.named(search.trim(), filter.limit) };
+    const items = await this.access.visible(page.items, (summary) => summary.saga, request);
+    return { ...page, items };
+  }
+
+  @Get(':id')
+  @SafeHeaders()
+  @Route({ summary: 'One saga, redacted', params: { id: "The saga's id." }, answer: SagaDto, errors: [404] })
+  one(@Param('id') id: string, @Req() request: unknown): Promise<AdminSaga> {
+    return this.views.saga(id, request);
+  }
+
+  @Get(':id/history')
+  @SafeHeaders()
+  @Route({
+    summary: 'What operators did to a saga, oldest first',
+    params: { id: "The saga's id." },
+    answer: [HistoryEntryDto],
+    errors: [404],
+  })
+  history(@Param('id') id: string, @Req() request: unknown): Promise<HistoryEntry[]> {
+    return this.views.history(id, request);
+  }
+
+  @Get(':id/rollback')
+  @SafeHeaders()
+  @Route({
+    summary: 'What cancelling a saga, or undoing it, would do; does nothing',
+    params: { id: "The saga's id." },
+    answer: RollbackPlanDto,
+    errors: [404, 409],
+  })
+  rollback(@Param('id') id: string, @Req() request: unknown): Promise<RollbackPlan> {
+    return this.views.rollback(id, request);
+  }
+
+  @Get(':id/graph')
+  @SafeHeaders()
+  @Route({
+    summary: 'The graph that a saga goes by, with the places of its steps',
+    params: { id: "The saga's id." },
+    answer: DrawingDto,
+    errors: [404],
+  })
+  graph(@Param('id') id: string, @Req() request: unknown): Promise<SagaDrawing> {
+    return this.views.drawing(id, request);
+  }
+}

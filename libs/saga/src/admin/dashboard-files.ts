@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Injectable } from '@nestjs/common';
+
+export interface DashboardFile {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+const PAGE = 'index.html';
+
+/** What the dashboard consists of, read once: nothing else can be asked for. */
+@Injectable()
+export class DashboardFiles {
+  private readonly files = new Map<string, DashboardFile>();
+  private readonly page: string;
+  /** Of all files together; part of their addresses, so that browsers may keep them. */
+  readonly version: string;
+
+  constructor() {
+    const folder = fileURLToPath(new URL('./dashboard/', import.meta.url));
+    const hash = createHash('sha256');
+    for (const name of readdirSync(folder).sort()) {
+      const type = TYPES[extname(name)];
+      const content = readFileSync(folder + name);
+      hash.update(name).update(content);
+      if (type !== undefined) this.files.set(name, { type, content });
+    }
+    this.version = hash.digest('hex').slice(0, 16);
+    this.page = readFileSync(folder + PAGE, 'utf8');
+  }
+
+  file(name: string): DashboardFile | undefined {
+    return this.files.get(name);
+  }
+
+  /** @param base what leads from the page's address to the admin's path: `''`, or its last part */
+  index(base: string): string {
+    return this.page.replaceAll('{{assets}}', `${base}assets/${this.version}`);
+  }
+}

@@ -1,0 +1,41 @@
+/** The REST routes, wherever this page is served. */
+const BASE = new URL('../../api/', import.meta.url);
+
+/** A refusal: its status, its stable code, and what is wrong. */
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** @param query what is undefined or empty is left out; arrays come several times */
+export function get(path, query = {}, signal = undefined) {
+  const url = new URL(path, BASE);
+  for (const [name, value] of Object.entries(query))
+    for (const one of [value].flat()) if (one !== undefined && one !== '') url.searchParams.append(name, one);
+  return send(url, { signal });
+}
+
+export function post(path, body) {
+  return send(new URL(path, BASE), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-saga-admin': '1' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function send(url, request) {
+  let answer;
+  try {
+    answer = await fetch(url, { credentials: 'same-origin', redirect: 'manual', ...request });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'UNREACHABLE', 'The application cannot be reached.');
+  }
+  if (answer.type === 'opaqueredirect') throw new ApiError(401, '', 'Load this page again to log in.');
+  const body = await answer.json().catch(() => undefined);
+  if (answer.ok && body !== undefined) return body;
+  throw new ApiError(answer.status, body?.code ?? '', body?.message ?? `The answer was ${answer.status}.`);
+}

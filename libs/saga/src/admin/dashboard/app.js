@@ -1,0 +1,65 @@
+import { get } from './api.js';
+import { h } from './dom.js';
+import { definitionsPage } from './definitions-page.js';
+import { listenToKeys } from './keyboard.js';
+import { overviewPage } from './overview-page.js';
+import { problem } from './problem.js';
+import { sagaPage } from './saga-page.js';
+import { sagasPage } from './sagas-page.js';
+
+/** By the address after the `#`; what is in brackets is given to the page. */
+const PAGES = [
+  [/^\/?$/, 'sagas', 'Sagas', sagasPage],
+  [/^\/saga\/([^/]+)$/, 'sagas', 'Saga', sagaPage],
+  [/^\/overview$/, 'overview', 'Overview', overviewPage],
+  [/^\/definitions(?:\/([^/]+))?$/, 'definitions', 'Definitions', definitionsPage],
+];
+
+const main = document.getElementById('main');
+let context;
+let current = new AbortController();
+
+function go(hash) {
+  if (location.hash === hash) show();
+  else location.hash = hash;
+}
+
+/** Shows the page that the address names, and stops the one before. */
+function show() {
+  current.abort();
+  current = new AbortController();
+  const { signal } = current;
+  const [path, search = ''] = location.hash.slice(1).split('?', 2);
+  const [pattern, name, title, page] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
+  const params = (pattern.exec(path) ?? []).slice(1).map((part) => part && decodeURIComponent(part));
+  document.title = [title, context.title].filter(Boolean).join(' · ');
+  for (const link of document.querySelectorAll('header nav a'))
+    if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  main.replaceChildren();
+  // Pages that look again and again say so themselves.
+  const sign = document.getElementById('live');
+  sign.textContent = '';
+  delete sign.dataset.state;
+  void page(main, { params, query: new URLSearchParams(search), context, signal, go });
+}
+
+async function begin() {
+  try {
+    context = await get('context');
+  } catch (error) {
+    main.replaceChildren(
+      problem(error),
+      h('button', { type: 'button', onclick: () => location.reload() }, 'Try again'),
+    );
+    return;
+  }
+  const title = document.getElementById('title');
+  title.textContent = context.title ?? '';
+  title.hidden = !context.title;
+  window.addEventListener('hashchange', show);
+  listenToKeys(go);
+  show();
+}
+
+void begin();

@@ -1,0 +1,158 @@
+import { get } from './api.js';
+import { h } from './dom.js';
+import { duration, sagaName } from './format.js';
+import { graph } from './graph.js';
+import { problem } from './problem.js';
+import { toast } from './toast.js';
+
+/** What the sagas of this application are. */
+export async function definitionsPage(root, { params: [wanted], signal }) {
+  root.append(h('h1', {}, 'Definitions'));
+  let definitions;
+  try {
+    definitions = await get('definitions', {}, signal);
+  } catch (error) {
+    if (!signal.aborted) root.append(problem(error));
+    return;
+  }
+  if (definitions.length === 0) {
+    root.append(h('p', { class: 'empty' }, 'This application has no sagas.'));
+    return;
+  }
+  const picked = definitions.find((one) => labelOf(one) === wanted) ?? definitions[0];
+  root.append(
+    h(
+      'div',
+      { class: 'definitions' },
+      h(
+        'nav',
+        { 'aria-label': 'Definitions' },
+        h(
+          'ul',
+          {},
+          definitions.map((one) => h('li', {}, link(one, picked))),
+        ),
+      ),
+      definition(picked),
+    ),
+  );
+}
+
+function labelOf({ name, version }) {
+  return `${name}@${version}`;
+}
+
+function link(one, picked) {
+  return h(
+    'a',
+    {
+      href: `#/definitions/${encodeURIComponent(labelOf(one))}`,
+      'aria-current': one === picked && 'true',
+      class: 'row',
+    },
+    sagaName(one.name),
+    h('small', {}, ` v${one.version}`),
+  );
+}
+
+function definition(saga) {
+  const { name, version, timeout, onFailure, locked, concurrency, steps, mermaid } = saga;
+  const facts = [
+    timeout !== undefined && `within ${duration(timeout)}`,
+    onFailure === 'suspend' && 'a failure waits for a person',
+    locked && 'one at a time for each lock key',
+    concurrency !== undefined && `${concurrency} at once`,
+  ].filter(Boolean);
+  return h(
+    'article',
+    {},
+    h('h2', {}, sagaName(name), h('small', {}, ` version ${version}`)),
+    facts.length > 0 && h('p', {}, facts.join(' · ')),
+    h('div', { class: 'canvas panel', tabindex: 0 }, graph(saga, { label: `The steps of ${name}` })),
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0 },
+      h(
+        'table',
+        { class: 'figures steps' },
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            ['Step', 'What it is', 'Undone by', 'Attempts', 'At most'].map((head) =>
+              h('th', { scope: 'col' }, head),
+            ),
+          ),
+        ),
+        h('tbody', {}, steps.map(stepRow)),
+      ),
+    ),
+    h(
+      'details',
+      { class: 'json' },
+      h('summary', {}, 'Mermaid'),
+      h('button', { type: 'button', onclick: () => copy(mermaid) }, 'Copy'),
+      h('pre', { tabindex: 0 }, mermaid),
+    ),
+  );
+}
+
+function stepRow(step) {
+  const { name, compensation, retry, timeout } = step;
+  return h(
+    'tr',
+    {},
+    h('td', {}, h('b', {}, name)),
+    h('td', {}, whatItIs(step)),
+    h('td', {}, compensation ?? '–'),
+    h('td', { class: 'number' }, retry.attempts),
+    h('td', { class: 'number' }, timeout === undefined ? '–' : duration(timeout)),
+  );
+}
+
+function whatItIs({
+  kind,
+  child,
+  handler,
+  signal,
+  conditional,
+  forEach,
+  pivot,
+  savepoint,
+  transactional,
+  idempotent,
+  delay,
+  rateLimit,
+}) {
+  const kinds = {
+    step: undefined,
+    'sub-saga': `saga ${child}`,
+    remote: `handler ${handler?.name}`,
+    signal: `waits for ${signal}`,
+    approval: 'waits for a person',
+  };
+  return [
+    kinds[kind],
+    conditional && 'conditional',
+    forEach && 'for each item',
+    pivot && 'point of no return',
+    savepoint && 'savepoint',
+    transactional && 'transactional',
+    idempotent === false && 'at most once',
+    delay && `after ${duration(delay)}`,
+    rateLimit && `${rateLimit.count} per ${duration(rateLimit.per)}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied.');
+  } catch {
+    toast('The browser does not let this page copy: mark the text instead.');
+  }
+}

@@ -1,0 +1,49 @@
+/** Elements made by hand: what comes from sagas is only ever text, never markup. */
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** @param props attributes; `onclick` and the like are listeners; what is undefined, null or false is left out */
+export function h(tag, props, ...children) {
+  return filled(document.createElement(tag), props, children);
+}
+
+export function svg(tag, props, ...children) {
+  return filled(document.createElementNS(SVG, tag), props, children);
+}
+
+function filled(element, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'value') element.value = value;
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  element.append(...nodes(children));
+  return element;
+}
+
+function nodes(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== undefined && child !== null && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+}
+
+/**
+ * New content in the place of the old: what was opened stays open, and what had the focus has it again, each known by
+ * its `data-key`.
+ */
+export function swap(container, ...children) {
+  const focused = container.contains(document.activeElement)
+    ? document.activeElement.closest('[data-key]')?.dataset.key
+    : undefined;
+  const toggled = new Map(
+    [...container.querySelectorAll('details[data-key]')].map(({ dataset, open }) => [dataset.key, open]),
+  );
+  container.replaceChildren(...nodes(children));
+  for (const details of container.querySelectorAll('details[data-key]'))
+    if (toggled.has(details.dataset.key)) details.open = toggled.get(details.dataset.key);
+  if (focused === undefined) return;
+  [...container.querySelectorAll('[data-key]')]
+    .find(({ dataset }) => dataset.key === focused)
+    ?.focus({ preventScroll: true });
+}

@@ -1,0 +1,117 @@
+import { svg } from './dom.js';
+import { words } from './format.js';
+
+const LEAST_SCALE = 0.65;
+
+/**
+ * A saga's graph as the server laid it out, coloured by what became of each step.
+ * @param states by step: `{ status, attempts }`; undefined: a definition alone
+ */
+export function graph({ layout, steps, edges }, { states, onpick, label }) {
+  const { width, height } = layout;
+  const kinds = new Map(steps.map((step) => [step.name, step]));
+  const joins = new Map(edges.map((edge) => [`${edge.from} ${edge.to}`, edge.join]));
+  const drawing = svg(
+    'svg',
+    { class: 'graph', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': label },
+    svg(
+      'defs',
+      {},
+      svg(
+        'marker',
+        {
+          id: 'arrow',
+          viewBox: '0 0 8 8',
+          refX: 7,
+          refY: 4,
+          markerWidth: 7,
+          markerHeight: 7,
+          orient: 'auto',
+        },
+        svg('path', { d: 'M0 0 8 4 0 8z' }),
+      ),
+    ),
+    layout.edges.map(({ from, to, points }) =>
+      svg('path', {
+        class: `edge${joins.get(`${from} ${to}`) === 'any' ? ' any' : ''}`,
+        d: curve(points),
+        'marker-end': 'url(#arrow)',
+        'data-status': states?.get(from)?.status,
+      }),
+    ),
+    layout.nodes.map((box) => node(box, kinds.get(box.name), states?.get(box.name), onpick)),
+  );
+  // On a small screen it shrinks as long as it can be read; then it scrolls.
+  drawing.style.minWidth = `${width * LEAST_SCALE}px`;
+  return drawing;
+}
+
+function node({ name, x, y, width, height }, step, state, onpick) {
+  const status = state?.status ?? (onpick ? 'pending' : undefined);
+  const second = state ? stateNote(state) : kindNote(step);
+  const picks = onpick && {
+    onclick: () => onpick(name),
+    onkeydown: (event) => onEnter(event, () => onpick(name)),
+  };
+  return svg(
+    'g',
+    {
+      class: `node${step?.conditional ? ' conditional' : ''}${step?.pivot ? ' pivot' : ''}`,
+      transform: `translate(${x} ${y})`,
+      'data-status': status,
+      'data-step': name,
+      ...(picks && { tabindex: 0, role: 'button', 'data-key': `node ${name}`, ...picks }),
+      'aria-label': [name, status && words(status), second].filter(Boolean).join(', '),
+    },
+    svg(
+      'title',
+      {},
+      [name, kindNote(step), step?.compensation && `undo: ${step.compensation}`].filter(Boolean).join('\n'),
+    ),
+    svg('rect', { width, height, rx: 9 }),
+    step?.forEach && svg('rect', { class: 'stack', x: 4, y: -4, width: width - 8, height: 4, rx: 2 }),
+    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, fit(name, width, 7.5)),
+    second && svg('text', { class: 'note', x: width / 2, y: 34 }, fit(second, width, 5.8)),
+  );
+}
+
+function onEnter(event, act) {
+  if (event.key !== 'Enter' && event.key !== ' ') return;
+  event.preventDefault();
+  act();
+}
+
+function stateNote({ status, attempts, compensationAttempts }) {
+  const tries = status.startsWith('compensat') ? compensationAttempts : attempts;
+  const what = status === 'compensation_failed' ? 'undoing failed' : words(status);
+  return `${what}${tries > 1 ? ` · ${tries} attempts` : ''}`;
+}
+
+function kindNote(step) {
+  if (!step) return '';
+  if (step.kind === 'signal') return `waits for ${step.signal ?? 'a signal'}`;
+  if (step.kind === 'approval') return 'waits for a person';
+  if (step.kind === 'sub-saga') return `saga ${step.child ?? ''}`;
+  if (step.kind === 'remote') return step.handler ? `handler ${step.handler.name}` : 'remote';
+  if (step.compensation) return `↩ ${step.compensation}`;
+  return step.pivot ? 'point of no return' : '';
+}
+
+/** Nobody can measure text before it is drawn. @param wide about how many pixels a character is */
+function fit(text, width, wide) {
+  const most = Math.floor((width - 8) / wide);
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+/** Straight down where it can be, and otherwise bent between the layers. */
+function curve([first, ...rest]) {
+  let path = `M${first.x} ${first.y}`;
+  let { x, y } = first;
+  for (const [n, point] of rest.entries()) {
+    const end = n === rest.length - 1 ? point.y - 3 : point.y;
+    const middle = (y + end) / 2;
+    path += x === point.x ? `L${point.x} ${end}` : `C${x} ${middle} ${point.x} ${middle} ${point.x} ${end}`;
+    ({ x, y } = point);
+  }
+  return path;
+}

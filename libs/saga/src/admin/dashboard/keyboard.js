@@ -1,0 +1,78 @@
+import { h } from './dom.js';
+
+const KEYS = [
+  ['/', 'find a saga'],
+  ['j k', 'next and previous in a list'],
+  ['Enter', 'open'],
+  ['Esc', 'back, or close'],
+  ['g s, g o, g d', 'sagas, overview, definitions'],
+  ['?', 'these keys'],
+];
+const PAGES = { s: '#/', o: '#/overview', d: '#/definitions' };
+
+/** Everything by the keyboard. @param go to a page */
+export function listenToKeys(go) {
+  let before = '';
+  document.addEventListener('keydown', (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    if (key === 'Escape') return escape(target, go);
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
+    const [last, act] = [before, { '/': find, j: () => move(1), k: () => move(-1), '?': help }[key]];
+    before = key;
+    if (last === 'g' && PAGES[key]) go(PAGES[key]);
+    else if (act) {
+      event.preventDefault();
+      act(go);
+    }
+  });
+}
+
+function find(go) {
+  const search = document.getElementById('search');
+  if (search) return search.select();
+  go('#/');
+  window.addEventListener('hashchange', () => document.getElementById('search')?.select(), { once: true });
+}
+
+function move(by) {
+  const rows = [...document.querySelectorAll('main a.row')];
+  const at = rows.indexOf(document.activeElement);
+  rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
+}
+
+function escape(target, go) {
+  if (target.tagName === 'INPUT' || target.tagName === 'SELECT') target.blur();
+  else if (location.hash.startsWith('#/saga/')) go('#/');
+}
+
+function help() {
+  const dialog = h(
+    'dialog',
+    { 'aria-labelledby': 'keys', onclose: ({ target }) => target.remove() },
+    h(
+      'form',
+      { method: 'dialog' },
+      h('h2', { id: 'keys' }, 'Keys'),
+      h(
+        'dl',
+        { class: 'keys' },
+        KEYS.map(([keys, what]) =>
+          h(
+            'div',
+            {},
+            h(
+              'dt',
+              {},
+              keys.split(' ').map((key) => h('kbd', {}, key.replace(',', ''))),
+            ),
+            h('dd', {}, what),
+          ),
+        ),
+      ),
+      h('div', { class: 'buttons' }, h('button', {}, 'Close')),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+}

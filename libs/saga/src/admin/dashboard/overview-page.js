@@ -1,0 +1,257 @@
+import { get } from './api.js';
+import { bars, lines } from './chart.js';
+import { h, swap } from './dom.js';
+import { ago, count, duration, sagaName } from './format.js';
+import { live, SELDOM } from './live.js';
+import { pill } from './pill.js';
+import { problem } from './problem.js';
+
+const PARTS = [
+  ['completed', 'completed', 'completed'],
+  ['open', 'running', 'under way'],
+  ['turnedBack', 'compensated', 'turned back'],
+  ['aborted', 'aborted', 'aborted'],
+  ['needPerson', 'stuck', 'need a person'],
+];
+const DURATIONS = [
+  ['p50', 'running', 'median'],
+  ['p95', 'compensating', '95 of 100'],
+];
+const SPANS = { 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
+const BUCKETS = { 1: 30, 24: 24, 168: 42 };
+
+/** How many sagas there are, and what becomes of them. */
+export function overviewPage(root, { query, context, signal }) {
+  const asked = { saga: query.get('saga') ?? '', hours: query.get('hours') ?? '24' };
+  if (!(asked.hours in SPANS)) asked.hours = '24';
+  const now = h('div', { class: 'now' });
+  const rates = h('div', { class: 'rates' });
+  const load = async () => {
+    const stats = await get('stats', {}, signal).catch((error) => ({ error }));
+    return { stats, rates: await get('rates', { ...asked, buckets: BUCKETS[asked.hours] }, signal) };
+  };
+  const look = live(
+    signal,
+    load,
+    (loaded, error) => {
+      if (error) return swap(rates, problem(error));
+      swap(now, loaded.stats.error ? problem(loaded.stats.error) : standing(loaded.stats));
+      swap(rates, charts(loaded.rates, asked.saga));
+    },
+    SELDOM,
+  );
+  const change = (name, value) => {
+    asked[name] = value;
+    const used = Object.entries(asked).filter(([, set]) => set !== '');
+    history.replaceState(null, '', `#/overview?${new URLSearchParams(used)}`);
+    void look();
+  };
+  const select = (name, label, options) =>
+    h(
+      'label',
+      {},
+      h('span', {}, label),
+      h(
+        'select',
+        { name, onchange: ({ target }) => change(name, target.value) },
+        options.map(([value, text]) => h('option', { value, selected: asked[name] === value }, text)),
+      ),
+    );
+  root.append(
+    h('h1', {}, 'Overview'),
+    now,
+    h(
+      'form',
+      { class: 'filters', onsubmit: (event) => event.preventDefault() },
+      select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
+      select('hours', 'Started', Object.entries(SPANS)),
+    ),
+    rates,
+  );
+}
+
+function standing({ sagas, due, oldestDue, overdue, outbox }) {
+  const tile = (name, value, note, status) =>
+    h(
+      'div',
+      { class: 'tile', 'data-status': status },
+      h('dt', {}, name),
+      h('dd', {}, value, note && h('small', {}, note)),
+    );
+  const person = total(sagas.filter(({ status }) => ['stuck', 'suspended', 'paused'].includes(status)));
+  return [
+    h(
+      'dl',
+      { class: 'tiles' },
+      tile('Not finished', count(total(sagas))),
+      tile('Need a person', count(person), undefined, person > 0 ? 'stuck' : undefined),
+      tile('Due now', count(due), oldestDue && `oldest ${ago(oldestDue)}`),
+      tile('Overdue', count(overdue), 'past their sla', overdue > 0 ? 'compensating' : undefined),
+      outbox && tile('Outbox', count(outbox.waiting), outbox.oldest && `oldest ${ago(outbox.oldest)}`),
+      outbox && tile('Dead messages', count(outbox.dead), undefined, outbox.dead > 0 ? 'stuck' : undefined),
+    ),
+    sagas.length > 0 &&
+      h(
+        'table',
+        { class: 'counts' },
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            ['Saga', 'Status', 'Count'].map((name) =>
+              h('th', { scope: 'col', class: name === 'Count' && 'number' }, name),
+            ),
+          ),
+        ),
+        h(
+          'tbody',
+          {},
+          sagas.map(({ saga, version, status, count: number }) =>
+            h(
+              'tr',
+              {},
+              h(
+                'td',
+                {},
+                h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga)),
+                version > 1 && h('small', {}, ` v${version}`),
+              ),
+              h('td', {}, pill(status)),
+              h('td', { class: 'number' }, count(number)),
+            ),
+          ),
+        ),
+      ),
+  ];
+}
+
+function total(sagas) {
+  return sagas.reduce((sum, { count: number }) => sum + number, 0);
+}
+
+function charts({ buckets }, saga) {
+  const started = buckets.map(({ from, sagas }) => ({ from, parts: added(sagas) }));
+  const times = buckets.map(({ from, sagas }) => ({ from, values: durationsOf(sagas) }));
+  const some = buckets.some(({ sagas }) => sagas.length > 0);
+  if (!some) return h('p', { class: 'empty' }, 'No sagas were started in this time.');
+  return [
+    buckets.some(({ complete }) => !complete) &&
+      h(
+        'p',
+        { class: 'notice' },
+        'More sagas were started than are looked at: counts are of the first 1,000 of each bar.',
+      ),
+    h(
+      'div',
+      { class: 'charts' },
+      bars('Sagas by when they were started', started, PARTS),
+      lines('How long they took', times, DURATIONS),
+    ),
+    sagaTable(buckets),
+    saga && stepTable(buckets),
+  ];
+}
+
+function added(sagas) {
+  const parts = { completed: 0, turnedBack: 0, aborted: 0, needPerson: 0, open: 0 };
+  for (const { started, completed, turnedBack, aborted, needPerson } of sagas) {
+    parts.completed += completed;
+    parts.turnedBack += turnedBack;
+    parts.aborted += aborted;
+    parts.needPerson += needPerson;
+    parts.open += started - completed - turnedBack - aborted - needPerson;
+  }
+  return parts;
+}
+
+/** Of several sagas: their means, weighted by how many there were. */
+function durationsOf(rows) {
+  return { p50: weighted(rows, 'p50'), p95: weighted(rows, 'p95') };
+}
+
+function weighted(rows, name, weight = 'started') {
+  const known = rows.filter((row) => row[name] !== undefined);
+  const sum = known.reduce((all, row) => all + row[weight], 0);
+  return sum === 0 ? undefined : known.reduce((all, row) => all + row[name] * row[weight], 0) / sum;
+}
+
+function sagaTable(buckets) {
+  const names = [...new Set(buckets.flatMap(({ sagas }) => sagas.map(({ saga }) => saga)))].sort();
+  const rows = names.map((name) => {
+    const all = buckets.flatMap(({ sagas }) => sagas.filter(({ saga }) => saga === name));
+    const { completed, turnedBack, aborted, needPerson, open } = added(all);
+    const started = completed + turnedBack + aborted + needPerson + open;
+    const link = h('a', { href: `#/overview?${new URLSearchParams({ saga: name })}` }, sagaName(name));
+    return [
+      link,
+      count(started),
+      count(completed),
+      count(turnedBack),
+      count(needPerson),
+      share(turnedBack + aborted + needPerson, started),
+      duration(weighted(all, 'p50')),
+      duration(weighted(all, 'p95')),
+    ];
+  });
+  return figures(
+    ['Saga', 'Started', 'Completed', 'Turned back', 'Need a person', 'Failed', 'Median', '95 of 100'],
+    rows,
+  );
+}
+
+function stepTable(buckets) {
+  const names = [...new Set(buckets.flatMap(({ steps }) => steps.map(({ step }) => step)))];
+  const rows = names.map((name) => {
+    const all = buckets.flatMap(({ steps }) => steps.filter(({ step }) => step === name));
+    const [runs, failures] = ['runs', 'failures'].map((what) => all.reduce((sum, one) => sum + one[what], 0));
+    return [
+      name,
+      count(runs),
+      count(failures),
+      share(failures, runs),
+      duration(weighted(all, 'p50', 'runs')),
+      duration(weighted(all, 'p95', 'runs')),
+    ];
+  });
+  return [
+    h('h2', {}, 'Its steps'),
+    figures(['Step', 'Runs', 'With failures', 'Failed', 'Median', '95 of 100'], rows),
+  ];
+}
+
+function share(part, whole) {
+  return whole === 0 ? '–' : `${((part / whole) * 100).toFixed(part > 0 && part / whole < 0.1 ? 1 : 0)} %`;
+}
+
+function figures(heads, rows) {
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0 },
+    h(
+      'table',
+      { class: 'figures' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          heads.map((name) => h('th', { scope: 'col' }, name)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rows.map((cells) =>
+          h(
+            'tr',
+            {},
+            cells.map((cell, n) => h('td', { class: n > 0 && 'number' }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
+}

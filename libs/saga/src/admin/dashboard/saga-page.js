@@ -1,0 +1,275 @@
+import { get } from './api.js';
+import { actionDialog } from './action-dialog.js';
+import { ACTIONS } from './actions.js';
+import { deed } from './deeds.js';
+import { h, swap } from './dom.js';
+import { duration, plural, sagaName, words } from './format.js';
+import { graph } from './graph.js';
+import { jsonView } from './json-view.js';
+import { live } from './live.js';
+import { pill } from './pill.js';
+import { problem } from './problem.js';
+import { at, since } from './time.js';
+import { errorView, timeline } from './timeline.js';
+import { sagaLink, waitingSentence } from './waiting.js';
+
+/** More would take the browser long to lay out. */
+const MOST_ITEMS = 200;
+
+/** One saga: why it does not move, what happened, and what may be done about it. */
+export function sagaPage(root, { params: [id], context, signal }) {
+  const path = `sagas/${encodeURIComponent(id)}`;
+  const page = h('article', { class: 'saga-page' });
+  root.append(h('p', { class: 'crumbs' }, h('a', { href: '#/' }, '← All sagas')), page);
+  let drawing;
+  let shown = '';
+  const load = async () => {
+    const [saga, history] = await Promise.all([get(path, {}, signal), get(`${path}/history`, {}, signal)]);
+    // Its graph stays as it is, unless it is moved to another version.
+    if (drawing?.version !== saga.version)
+      drawing = { version: saga.version, ...(await get(`${path}/graph`, {}, signal).catch(() => undefined)) };
+    return { saga, history };
+  };
+  const look = live(signal, load, (loaded, error) => {
+    if (error) {
+      shown = '';
+      return swap(page, problem(error));
+    }
+    const { saga, history } = loaded;
+    const now = JSON.stringify(loaded);
+    if (now === shown) {
+      // Only times have gone on.
+      swap(page.querySelector('.sentence'), waitingSentence(saga));
+      return;
+    }
+    shown = now;
+    const act = (action) => actionDialog(saga, action, context, look);
+    swap(page, head(saga, act), standing(saga), body(saga, drawing, history));
+  });
+}
+
+function head(saga, act) {
+  const { status, saga: name, version, correlationId, actions, overdue } = saga;
+  return h(
+    'header',
+    { class: 'saga-head' },
+    h(
+      'div',
+      {},
+      h('p', { class: 'over' }, sagaName(name), ` · version ${version}`),
+      h(
+        'h1',
+        {},
+        h('span', { class: 'mono' }, correlationId),
+        ' ',
+        pill(status),
+        overdue && [' ', pill('overdue')],
+      ),
+    ),
+    h(
+      'div',
+      { class: 'actions', role: 'group', 'aria-label': 'Actions' },
+      actions.map((action) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            class: ACTIONS[action.kind]?.look ?? '',
+            'data-key': `action ${action.kind}`,
+            'data-action': action.kind,
+            onclick: () => act(action),
+          },
+          ACTIONS[action.kind]?.label ?? words(action.kind),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Why it does not move, and what went wrong. */
+function standing(saga) {
+  const { status, failure, payloads } = saga;
+  const last = lastError(saga);
+  return [
+    h(
+      'section',
+      { class: 'standing', 'data-status': status, 'aria-label': 'Where it stands' },
+      h('p', { class: 'sentence' }, waitingSentence(saga)),
+      last && h('div', { class: 'failure' }, errorView('last', last)),
+      failure && failureView(failure, failure.error?.message !== last?.message),
+    ),
+    !payloads.shown && h('p', { class: 'notice' }, payloads.why),
+  ];
+}
+
+/** Of what gave up: the error that it gave up with. */
+function lastError({ waitingFor, steps }) {
+  if (waitingFor?.kind !== 'person') return undefined;
+  const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);
+  return all.find(({ name }) => waitingFor.steps.includes(name))?.errors.at(-1);
+}
+
+/** @param full with the error itself, which may have been shown already */
+function failureView({ kind, step, error, reason }, full) {
+  const what = {
+    error: 'It turned back because of a failure',
+    rejected: 'It turned back because it was refused',
+    timeout: 'It turned back because it ran out of time',
+    cancelled: 'It was cancelled',
+    undone: 'It was undone',
+  };
+  return h(
+    'div',
+    { class: 'failure' },
+    h(
+      'p',
+      {},
+      h('strong', {}, what[kind] ?? words(kind)),
+      step && [' at ', h('b', {}, step)],
+      reason && `: ${reason}`,
+    ),
+    full && error && errorView('failure', error),
+  );
+}
+
+function body(saga, drawing, history) {
+  const { steps } = saga;
+  const pick = (name) => {
+    const details = document.getElementById(`step-${name}`);
+    if (!details) return;
+    details.open = true;
+    details.scrollIntoView({ block: 'nearest' });
+    details.querySelector('summary').focus({ preventScroll: true });
+  };
+  const states = new Map(steps.map((step) => [step.name, step]));
+  return h(
+    'div',
+    { class: 'columns' },
+    h(
+      'div',
+      { class: 'left' },
+      drawing?.layout &&
+        panel(
+          'Graph',
+          h(
+            'div',
+            { class: 'canvas', tabindex: 0 },
+            graph(drawing, { states, onpick: pick, label: `The steps of ${saga.saga}` }),
+          ),
+        ),
+      panel('About', about(saga)),
+    ),
+    h(
+      'div',
+      { class: 'right' },
+      panel('Timeline', timeline(saga, history)),
+      panel(
+        'Steps',
+        steps.map((step) => stepView(step)),
+      ),
+      saga.payloads.shown &&
+        saga.input !== undefined &&
+        panel('Input', jsonView('input', 'input', saga.input)),
+      panel('Operators', historyView(history)),
+    ),
+  );
+}
+
+function panel(title, ...content) {
+  return h('section', { class: 'panel' }, h('h2', {}, title), content);
+}
+
+function about(saga) {
+  const { id, parent, steps, tags, priority, round, lockedBy, createdAt, updatedAt, finishedAt, slaAt } =
+    saga;
+  const children = steps.filter(({ child }) => child);
+  const ended = finishedAt && `, after ${duration(new Date(finishedAt) - new Date(createdAt))}`;
+  const facts = [
+    ['Id', h('span', { class: 'mono' }, id)],
+    ['Started', since(createdAt)],
+    ['Changed', since(updatedAt)],
+    ['Ended', finishedAt && [since(finishedAt), ended]],
+    ['Due by', slaAt && !finishedAt && since(slaAt)],
+    ['Worker', lockedBy && h('span', { class: 'mono' }, lockedBy)],
+    ['Started by', parent && [sagaLink(parent.id), ` at ${parent.step}`]],
+    [
+      'Started',
+      children.length > 0 && children.map(({ name, child }) => h('div', {}, `${name}: `, sagaLink(child))),
+    ],
+    [
+      'Tags',
+      Object.keys(tags).length > 0 &&
+        Object.entries(tags).map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`)),
+    ],
+    ['Priority', priority > 0 && priority],
+    ['Round', round > 1 && `${round}: it was rolled back to a savepoint`],
+  ];
+  return h(
+    'dl',
+    {},
+    facts
+      .filter(([, fact]) => fact)
+      .map(([name, fact]) => h('div', {}, h('dt', {}, name), h('dd', {}, fact))),
+  );
+}
+
+function stepView(step) {
+  const { name, status, attempts, compensationAttempts, unknown, errors, result, items, child, retryAt } =
+    step;
+  const tries = [
+    attempts > 1 && plural(attempts, 'attempt'),
+    compensationAttempts > 0 && `${plural(compensationAttempts, 'attempt')} to undo it`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+  const rest = [
+    unknown && h('p', { class: 'notice' }, 'An attempt may have taken effect without anyone knowing.'),
+    retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
+    child && h('p', {}, 'Saga ', sagaLink(child)),
+    errors.map((error) =>
+      h(
+        'div',
+        { class: 'attempt' },
+        h('small', {}, `${error.during === 'step' ? 'attempt' : 'undoing'} ${error.attempt}, `, at(error.at)),
+        errorView(`${name} ${error.during} ${error.attempt} in step`, error),
+      ),
+    ),
+    jsonView(`result ${name}`, 'result', result),
+    items?.slice(0, MOST_ITEMS).map(stepView),
+    items?.length > MOST_ITEMS && h('p', { class: 'empty' }, `… and ${items.length - MOST_ITEMS} more items`),
+  ]
+    .flat()
+    .filter(Boolean);
+  const title = [pill(status), h('b', {}, name), tries && h('small', {}, tries)];
+  if (rest.length === 0)
+    return h('p', { class: 'step-line', 'data-status': status, id: `step-${name}` }, title);
+  return h(
+    'details',
+    {
+      class: 'step-line',
+      'data-status': status,
+      id: `step-${name}`,
+      'data-key': `step ${name}`,
+      open: status.endsWith('failed'),
+    },
+    h('summary', {}, title),
+    h('div', { class: 'step-body' }, rest),
+  );
+}
+
+function historyView(history) {
+  if (history.length === 0) return h('p', { class: 'empty' }, 'Nobody has done anything to it.');
+  return h(
+    'ol',
+    { class: 'history' },
+    history.map((entry) => {
+      const { at: when, from, reason, proposed } = entry;
+      return h(
+        'li',
+        {},
+        h('p', {}, deed(entry), from && ` while it was ${words(from)}`, reason && [': ', h('q', {}, reason)]),
+        h('small', {}, at(when), proposed && ' · waits for a second person'),
+      );
+    }),
+  );
+}

@@ -1,0 +1,262 @@
+import { get } from './api.js';
+import { bulkDialog } from './bulk-dialog.js';
+import { h, swap } from './dom.js';
+import { plural, sagaName, words } from './format.js';
+import { live } from './live.js';
+import { pill } from './pill.js';
+import { problem } from './problem.js';
+import { since } from './time.js';
+
+const STATUSES = [
+  'running',
+  'compensating',
+  'completed',
+  'compensated',
+  'stuck',
+  'suspended',
+  'paused',
+  'aborted',
+];
+const HOURS = { '': 'any time', 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
+const PAGE = 50;
+
+/** All sagas: those that need a person first, then the newest. */
+export function sagasPage(root, { query, context, signal, go }) {
+  const filter = Object.fromEntries(
+    ['search', 'saga', 'status', 'tag', 'hours'].map((name) => [name, query.get(name) ?? '']),
+  );
+  /** Where each page but the first begins. */
+  const cursors = [];
+  const many = h('p', { class: 'many' });
+  const list = h('section', { 'aria-label': 'Sagas', class: 'list' });
+  const urgent = h('section', { 'aria-label': 'Sagas that need a person' });
+
+  const ask = async () => {
+    const first = cursors.length === 0 && !filter.search;
+    const asked = get('sagas', { ...toQuery(filter), cursor: cursors.at(-1), limit: PAGE }, signal);
+    const stuck =
+      first && !filter.status
+        ? get('sagas', { ...toQuery(filter), status: 'needs-person', limit: 20 }, signal)
+        : undefined;
+    return { page: await asked, stuck: await stuck };
+  };
+  const show = (loaded, error) => {
+    if (error) return swap(list, problem(error));
+    const { page, stuck } = loaded;
+    const offers = context.bulk && filter.saga && !filter.search && page.items.length > 0;
+    swap(
+      many,
+      offers &&
+        h(
+          'button',
+          {
+            type: 'button',
+            'data-key': 'many',
+            onclick: () => bulkDialog(toBulkFilter(filter), context, look),
+          },
+          'Many at once…',
+        ),
+    );
+    const isUrgent = new Set(stuck?.items.map(({ id }) => id));
+    swap(
+      urgent,
+      stuck?.items.length > 0 && [
+        h(
+          'h2',
+          {},
+          `${plural(stuck.items.length, 'saga')}${stuck.next ? ' and more' : ''} ${stuck.items.length === 1 ? 'needs' : 'need'} a person`,
+        ),
+        table(stuck.items),
+      ],
+    );
+    urgent.className = stuck?.items.length > 0 ? 'urgent' : '';
+    const rest = page.items.filter(({ id }) => !isUrgent.has(id));
+    swap(list, rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size), pager(page));
+  };
+  const look = live(signal, ask, show);
+
+  const pager = ({ next }) =>
+    (cursors.length > 0 || next) &&
+    h(
+      'nav',
+      { class: 'pager', 'aria-label': 'Pages of the list' },
+      h(
+        'button',
+        {
+          type: 'button',
+          'data-key': 'newer',
+          disabled: cursors.length === 0,
+          onclick: () => (cursors.pop(), look()),
+        },
+        '← Newer',
+      ),
+      h('span', {}, `Page ${cursors.length + 1}`),
+      h(
+        'button',
+        { type: 'button', 'data-key': 'older', disabled: !next, onclick: () => (cursors.push(next), look()) },
+        'Older →',
+      ),
+    );
+  const change = (name, value) => {
+    filter[name] = value;
+    cursors.length = 0;
+    const used = Object.entries(filter).filter(([, set]) => set !== '');
+    history.replaceState(null, '', `#/${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
+    void look();
+  };
+  root.append(
+    h('h1', { class: 'visually-hidden' }, 'Sagas'),
+    bar(filter, context, change, go),
+    many,
+    urgent,
+    list,
+  );
+}
+
+/** What the list shows, as `api/bulk` takes it. */
+function toBulkFilter(filter) {
+  const { saga, status, tag = [], createdAfter } = toQuery(filter);
+  const statuses = status === 'needs-person' ? ['stuck', 'suspended', 'paused'] : [status];
+  const tags = Object.fromEntries([tag].flat().map((one) => one.split(/:(.*)/s).slice(0, 2)));
+  return {
+    saga,
+    ...(status && { status: statuses }),
+    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(createdAfter && { createdAfter }),
+  };
+}
+
+function toQuery({ search, saga, status, tag, hours }) {
+  return {
+    ...(search ? { search } : { saga, status, tag: tag.includes(':') ? tag.split(/[ ,]+/) : [] }),
+    ...(hours && !search && { createdAfter: new Date(Date.now() - hours * 3_600_000).toISOString() }),
+  };
+}
+
+function bar(filter, context, change, go) {
+  const select = (name, label, options) =>
+    h(
+      'label',
+      {},
+      h('span', {}, label),
+      h(
+        'select',
+        { name, onchange: ({ target }) => change(name, target.value) },
+        options.map(([value, text]) => h('option', { value, selected: filter[name] === value }, text)),
+      ),
+    );
+  return h(
+    'form',
+    { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
+    h(
+      'label',
+      { class: 'search' },
+      h('span', {}, 'Find'),
+      h('input', {
+        type: 'search',
+        name: 'search',
+        id: 'search',
+        value: filter.search,
+        placeholder: 'Correlation id or id',
+        autocomplete: 'off',
+        spellcheck: 'false',
+        maxlength: 255,
+        oninput: later(({ target }) => change('search', target.value.trim())),
+        onkeydown: (event) => event.key === 'Enter' && onlyOne(go),
+      }),
+      h('kbd', { 'aria-hidden': 'true' }, '/'),
+    ),
+    select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
+    select('status', 'Status', [
+      ['', 'all'],
+      ['needs-person', 'needs a person'],
+      ...STATUSES.map((status) => [status, words(status)]),
+    ]),
+    select('hours', 'Started', Object.entries(HOURS)),
+    h(
+      'label',
+      {},
+      h('span', {}, 'Tag'),
+      h('input', {
+        name: 'tag',
+        value: filter.tag,
+        placeholder: 'key:value',
+        autocomplete: 'off',
+        spellcheck: 'false',
+        oninput: later(({ target }) => change('tag', target.value.trim())),
+      }),
+    ),
+  );
+}
+
+/** Once nobody has typed for a moment. */
+function later(act) {
+  let timer;
+  return (event) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(event), 250);
+  };
+}
+
+/** Enter in the search opens what it has found, if that is one. */
+function onlyOne(go) {
+  const links = document.querySelectorAll('main a.row');
+  if (links.length === 1) go(links[0].getAttribute('href'));
+}
+
+function table(sagas) {
+  return h(
+    'table',
+    { class: 'sagas' },
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        ['Status', 'Saga', 'Correlation id', 'Where it stands', 'Changed', 'Started'].map((name) =>
+          h('th', { scope: 'col' }, name),
+        ),
+      ),
+    ),
+    h('tbody', {}, sagas.map(row)),
+  );
+}
+
+function row({ id, saga, version, status, correlationId, step, error, tags, createdAt, updatedAt }) {
+  const href = `#/saga/${encodeURIComponent(id)}`;
+  return h(
+    'tr',
+    { 'data-status': status },
+    h('td', { class: 'status' }, pill(status)),
+    h('td', { class: 'saga' }, sagaName(saga), version > 1 && h('small', {}, ` v${version}`)),
+    h(
+      'td',
+      { class: 'id' },
+      h('a', { class: 'row mono', href, 'data-key': id }, correlationId),
+      Object.entries(tags).map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`)),
+    ),
+    h(
+      'td',
+      { class: 'where' },
+      step && h('span', { class: 'step' }, step),
+      error && h('span', { class: 'why' }, error),
+    ),
+    h('td', { class: 'time', 'data-label': 'changed' }, since(updatedAt)),
+    h('td', { class: 'time', 'data-label': 'started' }, since(createdAt)),
+  );
+}
+
+function empty(filter, page, urgent) {
+  if (urgent > 0 && page.items.length > 0) return undefined;
+  const filtered = Object.values(filter).some((value) => value !== '');
+  return h(
+    'p',
+    { class: 'empty' },
+    filter.search
+      ? 'No saga has this id or this correlation id. Whole ones are looked for, not parts.'
+      : filtered
+        ? 'No saga fits these filters.'
+        : 'No sagas yet. As soon as one is started, it appears here.',
+  );
+}

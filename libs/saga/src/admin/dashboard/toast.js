@@ -1,0 +1,8 @@
+import { h } from './dom.js';
+
+/** Says something in passing. */
+export function toast(text) {
+  const note = h('p', { class: 'toast' }, text);
+  document.getElementById('toasts').append(note);
+  setTimeout(() => note.remove(), 6_000);
+}

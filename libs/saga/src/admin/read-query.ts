@@ -1,0 +1,101 @@
+import { shown } from '../definition/shown-value.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
+import type { SagaFilter } from '../nest/saga-filter.js';
+
+/** What comes in a query string: each name once or several times. */
+export type Query = Readonly<Record<string, unknown>>;
+
+/** No page is longer, whatever is asked for. */
+export const LONGEST_PAGE = 200;
+const DEFAULT_PAGE = 50;
+
+/** Those that only go on once a person acts. */
+export const NEED_A_PERSON = ['stuck', 'suspended', 'paused'] as const satisfies SagaStatus[];
+
+const FILTERS = ['saga', 'status', 'search', 'tag', 'createdAfter', 'createdBefore', 'limit', 'cursor'];
+
+/** What a list was asked for. */
+export interface ListQuery extends SagaFilter {
+  saga?: string;
+  limit: number;
+  search?: string;
+}
+
+/**
+ * The filter of a list. `status` may come several times or with commas, and be `needs-person`; `tag` is `key:value`.
+ * @throws SagaValidationError naming everything that is wrong at once
+ */
+export function readListQuery(query: Query): ListQuery {
+  const problems: string[] = [];
+  const refuse = (problem: string): undefined => void problems.push(problem);
+  for (const name of Object.keys(query))
+    if (!FILTERS.includes(name)) refuse(`there is no ${shown(name)}; there are: ${FILTERS.join(', ')}`);
+  const one = (name: string): string | undefined => {
+    const value = query[name];
+    if (value === undefined || value === '') return undefined;
+    return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it once`);
+  };
+  const filter = {
+    saga: one('saga'),
+    status: readStatuses(query.status, refuse),
+    search: one('search'),
+    tags: readTags(query.tag, refuse),
+    createdAfter: readTime('createdAfter', one('createdAfter'), refuse),
+    createdBefore: readTime('createdBefore', one('createdBefore'), refuse),
+    limit: readCount('limit', one('limit'), [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
+    cursor: one('cursor'),
+  };
+  if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${problems.join('. ')}.`);
+  return Object.fromEntries(
+    Object.entries(filter).filter(([, value]) => value !== undefined),
+  ) as unknown as ListQuery;
+}
+
+export type Refuse = (problem: string) => undefined;
+
+/** A whole number within bounds. */
+export function readCount(
+  name: string,
+  text: string | undefined,
+  [least, most]: readonly [number, number],
+  byDefault: number,
+  refuse: Refuse,
+): number {
+  if (text === undefined) return byDefault;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  refuse(`${name} is ${shown(text)}; give a whole number from ${least} to ${most}`);
+  return byDefault;
+}
+
+function textsOf(given: unknown): string[] | undefined {
+  const texts: unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given];
+  return texts.every((text) => typeof text === 'string') ? texts.filter((text) => text !== '') : undefined;
+}
+
+function readStatuses(given: unknown, refuse: Refuse): SagaStatus[] | undefined {
+  const words = textsOf(given)?.flatMap((text) => text.split(','));
+  const statuses = words?.flatMap((word): SagaStatus[] =>
+    word === 'needs-person' ? [...NEED_A_PERSON] : [word as SagaStatus],
+  );
+  if (statuses?.every((status) => SAGA_STATUSES.includes(status)))
+    return statuses.length === 0 ? undefined : [...new Set(statuses)];
+  return refuse(`status is ${shown(given)}; give needs-person, or some of ${SAGA_STATUSES.join(', ')}`);
+}
+
+function readTags(given: unknown, refuse: Refuse): Record<string, string> | undefined {
+  const pairs = textsOf(given)?.map((text) => [text, text.indexOf(':')] as const);
+  if (!pairs?.every(([text, colon]) => colon > 0 && colon < text.length - 1))
+    return refuse(`tag is ${shown(given)}; give key:value`);
+  if (pairs.length === 0) return undefined;
+  return Object.fromEntries(pairs.map(([text, colon]) => [text.slice(0, colon), text.slice(colon + 1)]));
+}
+
+function readTime(name: string, text: string | undefined, refuse: Refuse): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = new Date(text);
+  return Number.isNaN(time.getTime())
+    ? refuse(`${name} is ${shown(text)}; give an ISO 8601 time, such as 2030-01-31T12:00:00Z`)
+    : time;
+}

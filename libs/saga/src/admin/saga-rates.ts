@@ -1,0 +1,78 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { shown } from '../definition/shown-value.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import type { SagaRate, StepRate } from '../store/postgres/postgres-rates.js';
+import { AdminRuntime } from './admin.runtime.js';
+import { type Query, readCount } from './read-query.js';
+
+/** In hours. */
+export const LONGEST_RATES = 24 * 31;
+export const MOST_BUCKETS = 60;
+
+export interface RatesAsked {
+  readonly saga?: string;
+  readonly hours: number;
+  readonly buckets: number;
+}
+
+/** Sagas by when they were started. */
+export interface Rates {
+  readonly from: Date;
+  readonly to: Date;
+  /** Milliseconds. */
+  readonly bucket: number;
+  readonly buckets: readonly RateBucket[];
+}
+
+export interface RateBucket {
+  readonly from: Date;
+  /** False: more were started in it than are looked at; the figures are of the first ones. */
+  readonly complete: boolean;
+  readonly sagas: readonly SagaRate[];
+  /** Where one saga was asked about. */
+  readonly steps: readonly StepRate[];
+}
+
+/** How many sagas were started, what came of them and how long they took, over time. */
+@Injectable()
+export class SagaRates {
+  constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}
+
+  /** @throws SagaValidationError naming everything that is wrong at once */
+  read(query: Query): RatesAsked {
+    const problems: string[] = [];
+    const refuse = (problem: string): undefined => void problems.push(problem);
+    const one = (name: string): string | undefined => {
+      const value = query[name];
+      if (value === undefined || value === '') return undefined;
+      return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it once`);
+    };
+    const saga = one('saga');
+    const asked = {
+      ...(saga !== undefined && { saga }),
+      hours: readCount('hours', one('hours'), [1, LONGEST_RATES], 24, refuse),
+      buckets: readCount('buckets', one('buckets'), [1, MOST_BUCKETS], 24, refuse),
+    };
+    if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${problems.join('. ')}.`);
+    return asked;
+  }
+
+  async rates({ saga, hours, buckets: count }: RatesAsked): Promise<Rates> {
+    const { engine, rates } = await this.admin.ready();
+    const bucket = Math.ceil((hours * 3_600_000) / count);
+    // Buckets begin at whole multiples, so that they do not move between two looks.
+    const end = (Math.floor(engine.now() / bucket) + 1) * bucket;
+    const starts = Array.from({ length: count }, (_, n) => end - (count - n) * bucket);
+    const [sagas, steps] = await Promise.all([
+      rates.sagas(starts, bucket, saga),
+      saga === undefined ? [] : rates.steps(starts, bucket, saga),
+    ]);
+    const buckets = starts.map((from, n) => ({
+      from: new Date(from),
+      complete: sagas.every((row) => row.bucket !== n || row.complete),
+      sagas: sagas.filter((row) => row.bucket === n).map(({ bucket: _, complete: __, ...rate }) => rate),
+      steps: steps.filter((row) => row.bucket === n).map(({ bucket: _, ...rate }) => rate),
+    }));
+    return { from: new Date(starts[0]!), to: new Date(end), bucket, buckets };
+  }
+}

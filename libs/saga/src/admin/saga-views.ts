@@ -1,0 +1,136 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { SagaNotFoundError } from '../errors/saga-errors.js';
+import type { RollbackPlan } from '../nest/rollback-plan.js';
+import type { SagaSnapshot, SagaSummary } from '../nest/saga-snapshot.js';
+import type { HistoryEntry } from '../nest/saga-history.js';
+import { isUuid } from '../nest/start-options.js';
+import { AdminAccess } from './admin-access.js';
+import { AdminRuntime } from './admin.runtime.js';
+import { allowedActions, type AllowedAction } from './allowed-actions.js';
+import {
+  type GraphFinder,
+  type PayloadsShown,
+  payloadsShown,
+  redactedPlan,
+  redactedSnapshot,
+} from './redact-saga.js';
+import {
+  type AdminDefinition,
+  definitionOf,
+  drawingOf,
+  drawingOfRecord,
+  type SagaDrawing,
+} from './saga-drawing.js';
+
+/** A saga as operators see it: what is to be redacted is, and with what they may do to it. */
+export interface AdminSaga extends SagaSnapshot {
+  /** Are `input` and results shown? If not: why. */
+  readonly payloads: PayloadsShown;
+  /** What its state allows, and this operator may do. */
+  readonly actions: readonly AllowedAction[];
+}
+
+/** What the admin shows of sagas. Everything that holds payloads comes from here, redacted. */
+@Injectable()
+export class SagaViews {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+  ) {}
+
+  /**
+   * One saga, if it may be looked at.
+   * @throws SagaNotFoundError
+   * @throws ForbiddenException
+   */
+  async saga(id: string, request: unknown): Promise<AdminSaga> {
+    const snapshot = await this.look(id, request);
+    const { saga, version } = snapshot;
+    const { graph, find } = await this.graphs(saga, version);
+    const actions: AllowedAction[] = [];
+    for (const action of allowedActions(snapshot, graph)) {
+      if (await this.access.may({ kind: action.kind, saga, id: snapshot.id }, request)) actions.push(action);
+    }
+    return {
+      ...redactedSnapshot(snapshot, graph, find),
+      payloads: payloadsShown(graph, saga, version),
+      actions,
+    };
+  }
+
+  /** What cancelling it, or undoing it, would do. */
+  async rollback(id: string, request: unknown): Promise<RollbackPlan> {
+    const { saga, version } = await this.look(id, request);
+    const plan = await this.admin.sagas.previewRollback(id);
+    const { graph, find } = await this.graphs(saga, version);
+    return redactedPlan(plan, graph, find);
+  }
+
+  /** What operators did to it, oldest first. */
+  async history(id: string, request: unknown): Promise<HistoryEntry[]> {
+    await this.look(id, request);
+    return this.admin.sagas.history(id);
+  }
+
+  /** The graph that it goes by, which may be an older one than its class has. */
+  async drawing(id: string, request: unknown): Promise<SagaDrawing> {
+    await this.look(id, request);
+    const { engine, graphs } = await this.admin.ready();
+    const saga = await engine.load({ id: id.toLowerCase() });
+    const graph = saga && (await engine.graphOf(saga));
+    if (graph) return drawingOf(graph);
+    const revisions = saga ? await graphs.stored([saga]) : [];
+    const record = revisions.find(({ revision }) => revision === saga?.graphRevision) ?? revisions.at(-1);
+    if (record) return drawingOfRecord(record.graph);
+    throw new SagaNotFoundError(`Nothing is stored of the graph of saga ${id}.`);
+  }
+
+  /** Those whose id, or whose correlation id, this is. */
+  async named(text: string, limit: number): Promise<SagaSummary[]> {
+    const { items } = await this.admin.sagas.find({ correlationId: text, limit });
+    if (!isUuid(text) || items.some(({ id }) => id === text.toLowerCase())) return [...items];
+    try {
+      return [summaryOf(await this.admin.sagas.get(text)), ...items];
+    } catch (error) {
+      if (error instanceof SagaNotFoundError) return [...items];
+      throw error;
+    }
+  }
+
+  /** Those of this process, by name, the newest version first. */
+  async definitions(): Promise<AdminDefinition[]> {
+    const { registry } = await this.admin.ready();
+    return registry.all
+      .map(({ graph }) => definitionOf(graph))
+      .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : b.version - a.version));
+  }
+
+  /** Not to be shown as it is. */
+  private async look(id: string, request: unknown): Promise<SagaSnapshot> {
+    const snapshot = await this.admin.sagas.get(id);
+    await this.access.demand({ kind: 'look', saga: snapshot.saga, id: snapshot.id }, request);
+    return snapshot;
+  }
+
+  private async graphs(
+    name: string,
+    version: number,
+  ): Promise<{ graph: SagaGraph | undefined; find: GraphFinder }> {
+    const { registry } = await this.admin.ready();
+    const all = registry.all.map(({ graph }) => graph);
+    return {
+      graph: all.find((graph) => graph.name === name && graph.version === version),
+      find: (wanted) => all.filter((graph) => graph.name === wanted),
+    };
+  }
+}
+
+function summaryOf(saga: SagaSnapshot): SagaSummary {
+  const { id, version, status, revision, correlationId, step, failure, tags } = saga;
+  const { createdAt, updatedAt, finishedAt } = saga;
+  return {
+    ...{ id, saga: saga.saga, version, status, revision, correlationId, step, tags },
+    ...{ error: failure?.error?.message, createdAt, updatedAt, finishedAt },
+  };
+}

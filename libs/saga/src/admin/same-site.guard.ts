@@ -1,0 +1,59 @@
+import {
+  type CanActivate,
+  type ExecutionContext,
+  ForbiddenException,
+  Inject,
+  Injectable,
+  UnsupportedMediaTypeException,
+} from '@nestjs/common';
+import { AdminRuntime } from './admin.runtime.js';
+
+/** What a page of another site cannot send without being asked for leave by the browser first. */
+export const ACTION_HEADER = 'x-saga-admin';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * Actions come from the admin's own pages, or from programs: never from a page of another site in the browser of somebody
+ * who is logged in (CSRF). A form of such a page can send neither this content type nor this header; a script would be
+ * let through only where CORS is open to its site with credentials, and is told by its origin then.
+ */
+@Injectable()
+export class SameSiteGuard implements CanActivate {
+  constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { method, headers } = context.switchToHttp().getRequest<{ method: string; headers: Headers }>();
+    if (method === 'GET' || method === 'HEAD') return true;
+    const type = textOf(headers['content-type']).split(';', 1)[0]!.trim().toLowerCase();
+    if (type !== 'application/json')
+      throw new UnsupportedMediaTypeException(
+        problem(415, 'SAGA_ADMIN_CONTENT_TYPE', 'Send content-type: application/json.'),
+      );
+    if (textOf(headers[ACTION_HEADER]) === '')
+      throw new ForbiddenException(problem(403, 'SAGA_ADMIN_HEADER', `Send the header ${ACTION_HEADER}: 1.`));
+    if (!this.isOurs(headers))
+      throw new ForbiddenException(
+        problem(403, 'SAGA_ADMIN_ORIGIN', 'Actions are not taken from pages of other sites.'),
+      );
+    return true;
+  }
+
+  /** Programs send neither. What the browser says of the site is surer than hosts, which proxies may change. */
+  private isOurs(headers: Headers): boolean {
+    const origin = textOf(headers.origin);
+    if (this.admin.options.origins.includes(origin)) return true;
+    const site = textOf(headers['sec-fetch-site']);
+    if (site !== '') return site === 'same-origin' || site === 'none';
+    if (origin === '') return true;
+    return URL.canParse(origin) && new URL(origin).host === textOf(headers.host).toLowerCase();
+  }
+}
+
+function problem(statusCode: number, code: string, message: string): object {
+  return { statusCode, code, message };
+}
+
+function textOf(header: string | string[] | undefined): string {
+  return (Array.isArray(header) ? header[0] : header) ?? '';
+}

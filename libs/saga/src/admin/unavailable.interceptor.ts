@@ -1,0 +1,22 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { catchError, type Observable, throwError } from 'rxjs';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { isTransientError } from '../store/postgres/transient-errors.js';
+
+/** A database that cannot be reached right now is told as such, and not as a mistake of ours. */
+@Injectable()
+export class UnavailableInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      catchError((error: unknown) =>
+        throwError(() =>
+          isTransientError(error)
+            ? new SagaUnavailableError('The database cannot be reached right now; try again in a moment.', {
+                cause: error,
+              })
+            : error,
+        ),
+      ),
+    );
+  }
+}

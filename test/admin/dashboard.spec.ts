@@ -1,0 +1,288 @@
+import type { Page } from 'playwright-core';
+import { Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
+import { AdminApps } from './support/admin-apps.js';
+import { inBrowser, PHONE, TestBrowser } from './support/browser.js';
+import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './support/shop.js';
+
+const SHOP = { sagas: [PlaceOrderSaga, GrantCreditSaga] };
+const MARKUP = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
+
+afterEach(() => DOWN.clear());
+
+inBrowser('an operator who has only the dashboard', () => {
+  const apps = AdminApps.onOwnDatabase();
+  const browser = TestBrowser.open();
+
+  test('finds a stuck saga at the top, sees why, and frees it', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const id = await stuckOrder(sagas);
+    const later = await sagas.start(PlaceOrderSaga, order(), { correlationId: 'order-1235' });
+    await later.outcome();
+
+    const { page, wrongs } = await browser.visit(`${url}/sagas`);
+    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    expect(await page.locator('main table a.row').allTextContents()).toEqual(['order-1234', 'order-1235']);
+    await page.getByRole('link', { name: 'order-1234' }).click();
+    await page.getByText('Undoing reserveStock gave up after 3 attempts').waitFor();
+    await page.locator('.timeline').getByText('inventory: 503 Service Unavailable').first().waitFor();
+    const colours = await page.evaluate<Record<string, string>>(
+      `Object.fromEntries([...document.querySelectorAll('.graph .node')].map((n) => [n.dataset.step, n.dataset.status]))`,
+    );
+    expect(colours).toEqual({
+      reserveStock: 'compensation_failed',
+      chargeCard: 'compensated',
+      printLabel: 'compensated',
+      ship: 'failed',
+      confirm: 'pending',
+    });
+
+    DOWN.clear();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Why').fill('inventory is back');
+    await dialog.getByLabel('Who you are').fill('Ada');
+    await dialog.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('It turned back, and all was undone').waitFor();
+    expect((await sagas.get(id)).status).toBe('compensated');
+    await page.getByText('Ada retried while it was stuck').waitFor();
+    await page.getByText('inventory is back').waitFor();
+    expect(wrongs).toEqual([]);
+  });
+
+  test('is shown what cancelling would undo before it does, and has to say why', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const { id } = await sagas.start(GrantCreditSaga, {});
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/saga/${id}`);
+    await page.getByText('report waits for the signal “bureau-report”').waitFor();
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Stays as it is, for want of a compensation: score.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect((await sagas.get(id)).status).toBe('running');
+    await dialog.getByLabel('Why').fill('withdrawn');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('It turned back, and all was undone').waitFor();
+    expect((await sagas.get(id)).failure).toMatchObject({ kind: 'cancelled', reason: 'withdrawn' });
+    expect(wrongs).toEqual([]);
+  });
+
+  test('answers what a saga waits for: a signal, and a decision', async () => {
+    const { sagas, url } = await apps.start({ ...SHOP, admin: { operator: () => 'ada' } });
+    const credit = await sagas.start(GrantCreditSaga, {});
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/saga/${credit.id}`);
+    await page.getByRole('button', { name: 'Signal…' }).click();
+    await page.getByRole('dialog').getByLabel('Payload').fill('{ not json');
+    await page.getByRole('dialog').getByRole('button', { name: 'Signal' }).click();
+    await page.getByRole('dialog').getByText('payload is not JSON').waitFor();
+    await page.getByRole('dialog').getByLabel('Payload').fill('{"clean": true}');
+    await page.getByRole('dialog').getByRole('button', { name: 'Signal' }).click();
+    await page.locator('.sentence').getByText('decide waits for a person').waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('It completed').waitFor();
+    expect((await credit.outcome()).results.report).toEqual({ clean: true });
+    expect(wrongs).toEqual([]);
+  });
+
+  test('is told plainly when another was quicker, and nothing happens', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const id = await stuckOrder(sagas);
+    const { page } = await browser.visit(`${url}/sagas#/saga/${id}`);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await sagas.abort(id, { reason: 'sorted out' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('Nothing was done: the saga is not as you saw it any more.').waitFor();
+    expect((await sagas.get(id)).status).toBe('aborted');
+    await page.getByRole('button', { name: 'Look at it again' }).click();
+    await page.getByText('It was stopped').waitFor();
+  });
+
+  test('is told when a second person has to agree, and that person sees the proposal', async () => {
+    const options = { approvals: { abort: 2 } };
+    const { sagas, url } = await apps.start({ ...SHOP, options });
+    const { id } = await sagas.start(GrantCreditSaga, {});
+    const abort = async (page: Page, name: string) => {
+      await page.getByRole('button', { name: 'Abort…' }).click();
+      await page.getByRole('dialog').getByLabel('Why').fill('fraud');
+      await page.getByRole('dialog').getByLabel('Who you are').fill(name);
+      await page.getByRole('dialog').getByRole('button', { name: 'Abort the saga' }).click();
+    };
+    const [ada, bob] = [
+      await browser.visit(`${url}/sagas#/saga/${id}`),
+      await browser.visit(`${url}/sagas#/saga/${id}`),
+    ];
+    await abort(ada.page, 'Ada');
+    await ada.page.getByText('Proposed: 1 more person has to do the same.').waitFor();
+    await bob.page.getByText('Ada proposed to abort it while it was running').waitFor();
+    await abort(bob.page, 'Bob');
+    await ada.page.getByText('It was stopped').waitFor();
+    expect([...ada.wrongs, ...bob.wrongs]).toEqual([]);
+  });
+
+  test('counts many before acting on them, and acts on those that the filters find', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    for (const n of [1, 2, 3])
+      await sagas.start(GrantCreditSaga, {}, { tags: { tenant: n < 3 ? 'acme' : 'globex' } });
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/?saga=grant-credit&tag=tenant:acme`);
+    await page.getByRole('button', { name: 'Many at once…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('What to do').selectOption('abort');
+    await dialog.getByText('2 sagas are found.').waitFor();
+    await dialog.getByLabel('Why').fill('acme has left');
+    await dialog.getByRole('button', { name: 'Abort 2 sagas' }).click();
+    await page.getByText('Done to 2 of 2 sagas.').waitFor();
+    const { items } = await sagas.find({ status: 'running' });
+    expect(items.map(({ tags }) => tags.tenant)).toEqual(['globex']);
+    expect(wrongs).toEqual([]);
+  });
+
+  test('sees the list change without doing anything, and searches by correlation id', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const { page, wrongs } = await browser.visit(`${url}/sagas`);
+    await page.getByText('No sagas yet').waitFor();
+    for (const n of [1, 2, 3])
+      await (await sagas.start(PlaceOrderSaga, order(), { correlationId: `o-${n}` })).outcome();
+    await page.getByRole('link', { name: 'o-3' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('o-2');
+    await until(async () => (await page.locator('a.row').allTextContents()).join() === 'o-2');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'o-2' }).waitFor();
+    expect(wrongs).toEqual([]);
+  });
+
+  test('pages through all of them', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const handles = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => sagas.start(PlaceOrderSaga, order(), { correlationId: `o-${n}` })),
+    );
+    await Promise.all(handles.map((handle) => handle.outcome()));
+    const { page } = await browser.visit(`${url}/sagas`);
+    const rows = page.locator('a.row');
+    await until(async () => (await rows.count()) === 50);
+    const first = await rows.allTextContents();
+    await page.getByRole('button', { name: 'Older →' }).click();
+    await until(async () => (await rows.count()) === 10);
+    expect(new Set([...first, ...(await rows.allTextContents())]).size).toBe(60);
+    await page.getByRole('button', { name: '← Newer' }).click();
+    await until(async () => (await rows.count()) === 50);
+  });
+
+  test('does everything by the keyboard', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    for (const n of [1, 2])
+      await (await sagas.start(PlaceOrderSaga, order(), { correlationId: `o-${n}` })).outcome();
+    const { page } = await browser.visit(`${url}/sagas`);
+    await page.getByRole('link', { name: 'o-1' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    expect(await focused(page)).toBe('o-1');
+    await page.keyboard.press('k');
+    expect(await focused(page)).toBe('o-2');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'o-2' }).waitFor();
+    await page.getByRole('button', { name: 'Undo…' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await focused(page)).toBe('Undo…');
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'o-1' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('these keys').waitFor();
+    await page.keyboard.press('Escape');
+    for (const [key, heading] of [
+      ['o', 'Overview'],
+      ['d', 'Definitions'],
+    ] as const) {
+      await page.keyboard.press('g');
+      await page.keyboard.press(key);
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+    }
+  });
+
+  test('sees definitions with their diagrams, and rates over time', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    for (const fails of [undefined, 'charge'] as const)
+      await (await sagas.start(PlaceOrderSaga, order({ fails }))).outcome();
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/definitions`);
+    await page.getByRole('link', { name: 'place-order' }).click();
+    await page.getByRole('cell', { name: 'releaseStock' }).waitFor();
+    expect(await page.locator('.graph .node').count()).toBe(5);
+    await page.goto(`${url}/sagas#/overview?hours=1&saga=place-order`);
+    await page.getByRole('row', { name: /place-order 2 1 1 0 50 %/ }).waitFor();
+    await page.getByRole('row', { name: /chargeCard 2 1 50 %/ }).waitFor();
+    expect(wrongs).toEqual([]);
+  });
+
+  test('reads it on a phone without scrolling sideways', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const id = await stuckOrder(sagas, `order-${'x'.repeat(200)}`);
+    const { page } = await browser.visit(`${url}/sagas`, PHONE);
+    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    for (const hash of ['#/', `#/saga/${id}`, '#/overview', '#/definitions']) {
+      await page.goto(`${url}/sagas${hash}`);
+      await page.locator('main h1').waitFor({ state: 'attached' });
+      await page.locator('main .panel, main .sagas, main .chart').first().waitFor();
+      expect([hash, await page.evaluate<number>('document.documentElement.scrollWidth')]).toEqual([
+        hash,
+        390,
+      ]);
+    }
+  });
+});
+
+inBrowser('what sagas hold can do no harm', () => {
+  const apps = AdminApps.onOwnDatabase();
+  const browser = TestBrowser.open();
+
+  @Saga({ name: MARKUP.slice(0, 60), redact: ['secret'], retry: { attempts: 1 } })
+  class Hostile {
+    @Step() take({ input }: StepContext<Record<string, string>>) {
+      return input;
+    }
+    @Step() fail() {
+      throw new StepRejectedError(MARKUP);
+    }
+  }
+
+  test('markup in names, ids, tags, payloads, errors and reasons is shown as text', async () => {
+    const { sagas, url } = await apps.start({ sagas: [Hostile], admin: { title: MARKUP } });
+    const input = { [MARKUP]: MARKUP, secret: 'hunter2' };
+    const handle = await sagas.start(Hostile, input, { correlationId: MARKUP, tags: { [MARKUP]: MARKUP } });
+    await handle.outcome();
+    const { page, wrongs } = await browser.visit(`${url}/sagas`);
+    await page.getByRole('link', { name: MARKUP }).first().waitFor();
+    const hashes = [
+      '#/',
+      `#/saga/${handle.id}`,
+      '#/overview?hours=1',
+      '#/definitions',
+      `#/saga/${encodeURIComponent(MARKUP)}`,
+    ];
+    for (const hash of hashes) {
+      await page.goto(`${url}/sagas${hash}`);
+      await page.getByText('<img src=x').first().waitFor();
+      expect(await page.locator('main img, main script').count()).toBe(0);
+    }
+    expect(await page.evaluate<unknown>('window.hurt')).toBeUndefined();
+    expect(wrongs).toEqual([]);
+  });
+
+  test('redacted fields are not in the page, and the rest of the payload is', async () => {
+    const { sagas, url } = await apps.start({ sagas: [Hostile] });
+    const handle = await sagas.start(Hostile, { secret: 'hunter2', open: 'sesame' });
+    await handle.outcome();
+    const { page } = await browser.visit(`${url}/sagas#/saga/${handle.id}`);
+    await page.getByRole('heading', { name: 'Input' }).waitFor();
+    expect(await page.locator('main').textContent()).toContain('"open": "sesame"');
+    expect(await page.content()).toContain('[redacted]');
+    expect(await page.content()).not.toContain('hunter2');
+  });
+});
+
+function focused(page: Page): Promise<string | null> {
+  return page.evaluate<string | null>('document.activeElement?.textContent');
+}

@@ -1,0 +1,288 @@
+import { Saga, Step, WaitFor, Approval, type StepContext } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
+import { OrderScene } from '../support/order-scene.js';
+import type { Shown } from './support/admin-client.js';
+import { AdminApps } from './support/admin-apps.js';
+
+const apps = AdminApps.onOwnDatabase();
+const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
+const ONCE = { attempts: 1 };
+
+@Saga({ name: 'waiting', retry: ONCE })
+class Waiting {
+  @WaitFor({ signal: 'go' }) go(_: StepContext, payload: { word: string }) {
+    return payload;
+  }
+  @Approval() allow() {}
+}
+
+@Saga({ name: 'greet' })
+class Greet {
+  @Step() greet(ctx: StepContext<{ name: string }>) {
+    return `hello ${ctx.input.name}`;
+  }
+}
+
+describe('what operators look at', () => {
+  test('a list, newest first, is told page by page, by saga, status, tags and time', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet, Waiting] });
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      const handle = await sagas.start(Greet, { name }, { tags: { tenant: name } });
+      await handle.outcome();
+      ids.unshift(handle.id);
+    }
+    const waiting = await sagas.start(Waiting, {});
+    const first = await client.list('saga=greet&limit=2');
+    expect(first.items.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    const second = await client.list(`saga=greet&limit=2&cursor=${first.next}`);
+    expect(second.items.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(second.next).toBeUndefined();
+    const found = async (query: string) => (await client.list(query)).items.map(({ id }) => id);
+    expect(await found('status=running,stuck')).toEqual([waiting.id]);
+    expect(await found('tag=tenant:b')).toEqual([ids[1]]);
+    expect(await found('createdAfter=2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await found('createdBefore=2999-01-01T00:00:00Z&saga=greet')).toEqual(ids);
+  });
+
+  test('a saga is found by its whole id, and by its whole correlation id', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet] });
+    const { id } = await sagas.start(Greet, { name: 'a' }, { correlationId: 'order 4711' });
+    for (const search of [id, id.toUpperCase(), 'order 4711', ' order 4711 ']) {
+      const { body } = await client.get(`/api/sagas?search=${encodeURIComponent(search)}`);
+      expect(body.items).toMatchObject([{ id, correlationId: 'order 4711' }]);
+    }
+    for (const search of [UNKNOWN_ID, 'order'])
+      expect((await client.get(`/api/sagas?search=${search}`)).body.items).toEqual([]);
+  });
+
+  test('one saga comes with its steps, what it waits for, and what may be done to it', async () => {
+    const scene = new OrderScene();
+    scene.failing = ['refund'];
+    const { sagas, client } = await apps.start({ sagas: [scene.saga] });
+    scene.charge.open('charged');
+    scene.failing = ['ship', 'refund'];
+    const order = await sagas.start(scene.saga, { sku: 'desk' });
+    await order.outcome();
+    const { body } = await client.get(`/api/sagas/${order.id}`);
+    expect(body).toMatchObject({
+      id: order.id,
+      status: 'stuck',
+      input: { sku: 'desk' },
+      payloads: { shown: true },
+      failure: { kind: 'error', step: 'ship' },
+      waitingFor: { kind: 'person', steps: ['charge'] },
+    });
+    expect((body as Shown).steps.map(({ name }) => name)).toEqual(['reserve', 'charge', 'ship']);
+    expect(body.actions).toEqual([
+      { kind: 'retry', steps: ['charge'] },
+      { kind: 'skip', steps: ['charge'] },
+      { kind: 'abort' },
+    ]);
+    const graph = await client.get(`/api/sagas/${order.id}/graph`);
+    expect(graph.body).toMatchObject({ known: true, edges: [{ from: 'reserve', to: 'charge' }, {}] });
+    expect(graph.body.layout.nodes).toHaveLength(3);
+    const plan = await client.get(`/api/sagas/${order.id}/rollback`);
+    expect(plan.body.compensations).toMatchObject([{ step: 'charge', compensate: 'refund' }, {}]);
+  });
+
+  test('definitions come with their diagrams, and figures by saga and status', async () => {
+    const { client } = await apps.start({ sagas: [Greet, Waiting] });
+    const { body } = await client.get('/api/definitions');
+    expect(body).toMatchObject([
+      { name: 'greet', version: 1, steps: [{ name: 'greet' }] },
+      { name: 'waiting', version: 1, layout: { nodes: [{ name: 'go' }, { name: 'allow' }] } },
+    ]);
+    expect(body[0].mermaid).toContain('flowchart TD');
+    const context = await client.get('/api/context');
+    expect(context.body).toEqual({ sagas: ['greet', 'waiting'], bulk: true });
+  });
+
+  test('a saga of another process is shown with its graph as stored', async () => {
+    const other = await apps.start({ sagas: [Waiting] });
+    const { id } = await other.sagas.start(Waiting, {});
+    const { client } = await apps.start({ sagas: [Greet] });
+    expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({ id, saga: 'waiting' });
+    const { body } = await client.get(`/api/sagas/${id}/graph`);
+    expect(body).toMatchObject({ known: false, steps: [{ name: 'go', kind: 'signal' }, { name: 'allow' }] });
+    const plan = await client.get(`/api/sagas/${id}/rollback`);
+    expect([plan.status, plan.body.code]).toEqual([409, 'SAGA_DEFINITION']);
+  });
+});
+
+describe('what operators do', () => {
+  test('retry and skip free a stuck saga', async () => {
+    const scene = new OrderScene();
+    scene.failing = ['ship', 'refund'];
+    const { sagas, client } = await apps.start({ sagas: [scene.saga] });
+    scene.charge.open('charged');
+    const order = await sagas.start(scene.saga, {});
+    await order.outcome();
+    expect((await client.post(`/api/sagas/${order.id}/retry`)).body).toEqual({ done: true });
+    await order.outcome();
+    const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'by hand' });
+    expect([skipped.status, skipped.body]).toEqual([200, { done: true }]);
+    expect((await order.outcome()).status).toBe('compensated');
+  });
+
+  test('cancel and abort say why, in the saga’s failure', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    for (const action of ['cancel', 'abort']) {
+      const { id } = await sagas.start(Waiting, {});
+      expect((await client.post(`/api/sagas/${id}/${action}`, { reason: 'called' })).status).toBe(200);
+      const outcome = await sagas.wait(id);
+      expect(outcome.status).toBe(action === 'cancel' ? 'compensated' : 'aborted');
+      expect(outcome.failure).toMatchObject({ kind: 'cancelled', reason: 'called' });
+      expect((await sagas.get(id)).waitingFor).toBeUndefined();
+    }
+  });
+
+  test('undo turns a completed saga back', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Greet] });
+    const greeting = await sagas.start(Greet, { name: 'a' });
+    await greeting.outcome();
+    expect((await client.post(`/api/sagas/${greeting.id}/undo`)).body).toEqual({ done: true });
+    expect((await sagas.wait(greeting.id)).status).toBe('compensated');
+  });
+
+  test('signals and decisions reach the steps that wait for them', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada' } });
+    const handle = await sagas.start(Waiting, {});
+    const path = `/api/sagas/${handle.id}`;
+    expect((await client.post(`${path}/signal`, { signal: 'go', payload: { word: 'x' } })).status).toBe(200);
+    const approved = await client.post(`${path}/approve`, { step: 'allow', by: 'somebody else' });
+    expect([approved.status, approved.body]).toEqual([200, { done: true }]);
+    expect((await handle.outcome()).status).toBe('completed');
+  });
+});
+
+describe('what operators do is kept, and nobody acts on what is gone', () => {
+  test('who did what, when and why is the saga’s history', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada@shop' } });
+    const { id } = await sagas.start(Waiting, {});
+    await client.post(`/api/sagas/${id}/pause`, { reason: 'stocktaking', by: 'somebody else' });
+    expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({
+      status: 'paused',
+      waitingFor: { kind: 'paused', by: 'ada@shop', reason: 'stocktaking' },
+      actions: expect.arrayContaining([{ kind: 'resume' }]),
+    });
+    await client.post(`/api/sagas/${id}/resume`);
+    await client.post(`/api/sagas/${id}/abort`, { reason: 'enough' });
+    expect((await client.get(`/api/sagas/${id}/history`)).body).toMatchObject([
+      { action: 'pause', by: 'ada@shop', reason: 'stocktaking', from: 'running', at: expect.any(String) },
+      { action: 'resume', by: 'ada@shop', from: 'paused' },
+      { action: 'abort', by: 'ada@shop', reason: 'enough', from: 'running' },
+    ]);
+  });
+
+  test('without an operator of the application’s, whoever acts says who they are', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    await client.post(`/api/sagas/${id}/pause`, { by: 'Ada' });
+    expect((await client.get(`/api/sagas/${id}/history`)).body).toMatchObject([{ by: 'Ada' }]);
+  });
+
+  test('an action that expects another state, or another revision, does nothing', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'signal');
+    const { revision } = (await client.get(`/api/sagas/${id}`)).body as { revision: number };
+    for (const expects of [
+      { status: 'stuck' },
+      { revision: revision - 1 },
+      { status: 'running', revision: revision + 1 },
+    ]) {
+      const answer = await client.post(`/api/sagas/${id}/abort`, { expects });
+      expect([answer.status, answer.body.code]).toEqual([409, 'SAGA_STATE']);
+    }
+    const answer = await client.post(`/api/sagas/${id}/abort`, { expects: { status: 'running', revision } });
+    expect(answer.status).toBe(200);
+  });
+
+  test('what needs a second person waits for one', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting], options: { approvals: { abort: 2 } } });
+    const { id } = await sagas.start(Waiting, {});
+    const first = await client.post(`/api/sagas/${id}/abort`, { by: 'ada' });
+    expect([first.status, first.body]).toEqual([200, { done: false, approvals: 1, needed: 2 }]);
+    const second = await client.post(`/api/sagas/${id}/abort`, { by: 'bob' });
+    expect(second.body).toEqual({ done: true });
+    expect((await sagas.get(id)).status).toBe('aborted');
+  });
+
+  test('many at once are counted first, and touched only when asked for in so many words', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting, Greet] });
+    for (let n = 0; n < 3; n++) await sagas.start(Waiting, {}, { tags: { n: String(n) } });
+    const all = { action: 'abort', filter: { saga: 'waiting', status: ['running'] }, reason: 'over' };
+    const counted = await client.post('/api/bulk', all);
+    expect([counted.status, counted.body]).toMatchObject([200, { matched: 3, done: 0, more: false }]);
+    const one = { ...all, filter: { ...all.filter, tags: { n: '1' } }, dryRun: false };
+    expect((await client.post('/api/bulk', one)).body).toMatchObject({ matched: 1, done: 1, failed: [] });
+    const some = { ...all, dryRun: false, limit: 1 };
+    expect((await client.post('/api/bulk', some)).body).toMatchObject({ matched: 1, done: 1, more: true });
+    for (const wrong of [
+      { ...all, action: 'skip' },
+      { ...all, filter: {} },
+      { ...all, limit: 1_001 },
+      { ...all, filter: { saga: 'waiting', id: 'x' } },
+    ]) {
+      const answer = await client.post('/api/bulk', wrong);
+      expect([answer.status, answer.body.code]).toEqual([400, 'SAGA_VALIDATION']);
+    }
+    expect((await client.get('/api/stats')).body).toMatchObject({
+      sagas: [{ saga: 'waiting', version: 1, status: 'running', count: 1 }],
+      due: expect.any(Number),
+      overdue: 0,
+      outbox: { waiting: 0, dead: 0 },
+    });
+  });
+});
+
+describe('refusals say what is wrong, by status and by a stable code', () => {
+  test.each<[string, string, number, string]>([
+    ['an id that no saga has', `/api/sagas/${UNKNOWN_ID}`, 404, 'SAGA_NOT_FOUND'],
+    ['what is no id', '/api/sagas/none', 404, 'SAGA_NOT_FOUND'],
+    ['a status that there is not', '/api/sagas?status=lost', 400, 'SAGA_VALIDATION'],
+    ['a filter that there is not', '/api/sagas?name=x', 400, 'SAGA_VALIDATION'],
+    ['a longer page than there may be', '/api/sagas?limit=201', 400, 'SAGA_VALIDATION'],
+    ['a page of nothing', '/api/sagas?limit=0', 400, 'SAGA_VALIDATION'],
+    ['a limit that is given twice', '/api/sagas?limit=1&limit=1000', 400, 'SAGA_VALIDATION'],
+    ['a tag without a value', '/api/sagas?tag=tenant', 400, 'SAGA_VALIDATION'],
+    ['a time that is none', '/api/sagas?createdAfter=soon', 400, 'SAGA_VALIDATION'],
+    ['a cursor that is none', '/api/sagas?cursor=x', 400, 'SAGA_VALIDATION'],
+    ['rates over years', '/api/rates?hours=99999', 400, 'SAGA_VALIDATION'],
+    ['rates in more pieces than there may be', '/api/rates?buckets=61', 400, 'SAGA_VALIDATION'],
+  ])('looking: %s', async (_, path, status, code) => {
+    const { client } = await apps.start();
+    const answer = await client.get(path);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    expect(answer.body.message).toEqual(expect.any(String));
+  });
+
+  test.each<[string, string, unknown, number, string]>([
+    ['what the state does not allow', 'undo', {}, 409, 'SAGA_STATE'],
+    ['a step that does not stand', 'skip', { step: 'allow' }, 409, 'SAGA_STATE'],
+    ['no step', 'skip', {}, 400, 'SAGA_VALIDATION'],
+    ['a signal that nobody waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
+    ['a decision of nobody', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],
+    ['a field that there is not', 'cancel', { why: 'typo' }, 400, 'SAGA_VALIDATION'],
+    ['a body that is no object', 'cancel', [1], 400, 'SAGA_VALIDATION'],
+    ['a reason that is no text', 'cancel', { reason: 5 }, 400, 'SAGA_VALIDATION'],
+    ['a payload that cannot be stored', 'signal', { signal: 'go', payload: 'a\0b' }, 400, 'SAGA_PAYLOAD'],
+  ])('acting: %s', async (_, action, body, status, code) => {
+    const { sagas, client } = await apps.start({ sagas: [Waiting] });
+    const { id } = await sagas.start(Waiting, {});
+    const answer = await client.post(`/api/sagas/${id}/${action}`, body);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    expect((await sagas.get(id)).status).toBe('running');
+  });
+
+  test('a database that does not answer in time is told as 503', async () => {
+    const { client } = await apps.start({ dataSource: { extra: { options: '-c lock_timeout=50' } } });
+    await apps.sql('BEGIN');
+    await apps.sql('LOCK TABLE saga.instance');
+    const answer = await client.get('/api/rates');
+    await apps.sql('ROLLBACK');
+    expect([answer.status, answer.body.code]).toEqual([503, 'SAGA_UNAVAILABLE']);
+    expect((await client.get('/api/rates')).status).toBe(200);
+  });
+});

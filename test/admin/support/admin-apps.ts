@@ -1,0 +1,98 @@
+import type { AddressInfo } from 'node:net';
+import { type INestApplication, Module, type ModuleMetadata, type Provider } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  SagaAdminModule,
+  type SagaAdminModuleOptions,
+  type SagaAdminRoutes,
+} from '../../../libs/saga/src/admin/index.js';
+import { SagaModule, type SagaModuleOptions, SagaService } from '../../../libs/saga/src/index.js';
+import { TestApps } from '../../support/test-app.js';
+import { AdminClient } from './admin-client.js';
+
+export interface AdminAppOptions {
+  readonly sagas?: Provider[];
+  readonly providers?: Provider[];
+  readonly imports?: ModuleMetadata['imports'];
+  /** Of the application's TypeORM DataSource. */
+  readonly dataSource?: object;
+  /** Of SagaModule. */
+  readonly options?: SagaModuleOptions;
+  readonly admin?: Partial<SagaAdminModuleOptions & SagaAdminRoutes>;
+  /** Before it listens. */
+  readonly prepare?: (nest: INestApplication) => void;
+}
+
+/** An application with sagas and the admin, as a user serves it. */
+export interface AdminApp {
+  readonly nest: INestApplication;
+  readonly sagas: SagaService;
+  /** Its origin. */
+  readonly url: string;
+  readonly client: AdminClient;
+  close(): Promise<void>;
+}
+
+@Module({})
+class OperatedModule {}
+
+/** The database of a spec file, and the applications on it. Each test begins without sagas. */
+export class AdminApps {
+  private apps: AdminApp[] = [];
+  private readonly database: TestApps;
+
+  /** To be called at the top of a file. */
+  static onOwnDatabase(): AdminApps {
+    return new AdminApps();
+  }
+
+  private constructor() {
+    // Closed first: what they hold is to be emptied then.
+    afterEach(() => Promise.all([...this.apps].map((app) => app.close())));
+    this.database = TestApps.onOwnDatabase();
+  }
+
+  sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]> {
+    return this.database.sql<Row>(text, values);
+  }
+
+  async start(options: AdminAppOptions = {}): Promise<AdminApp> {
+    const { sagas = [], providers = [], imports = [], admin } = options;
+    const module = {
+      module: OperatedModule,
+      imports: [
+        TypeOrmModule.forRoot({
+          type: 'postgres',
+          url: this.database.url,
+          retryAttempts: 0,
+          ...options.dataSource,
+        }),
+        SagaModule.forRoot(options.options),
+        SagaAdminModule.register({ guards: [], ...admin }),
+        ...imports,
+      ],
+      providers: [...sagas, ...providers],
+    };
+    const nest = await NestFactory.create(module, {
+      logger: process.env.SAGA_LOG ? undefined : false,
+      abortOnError: false,
+    });
+    options.prepare?.(nest);
+    await nest.listen(0, '127.0.0.1');
+    const { port } = (nest.getHttpServer() as { address(): AddressInfo }).address();
+    const url = `http://127.0.0.1:${port}`;
+    const app: AdminApp = {
+      nest,
+      url,
+      sagas: nest.get(SagaService, { strict: false }),
+      client: new AdminClient(`${url}/${admin?.path ?? 'sagas'}`),
+      close: async () => {
+        this.apps = this.apps.filter((other) => other !== app);
+        await nest.close();
+      },
+    };
+    this.apps.push(app);
+    return app;
+  }
+}
