@@ -52,6 +52,20 @@ class PlaceOrder {
   @Step() ship() {}
 }
 
+@Saga({ name: 'charge', redact: ['card.number'], ...ONCE })
+class Charge {
+  @Step() ask({ input }: StepContext<{ card: { number: string; holder: string } }>) {
+    return { card: input.card };
+  }
+}
+
+@Saga({ name: 'checkout', redact: ['number'], ...ONCE })
+class Checkout {
+  @SubSaga(() => Charge) charge({ input }: StepContext<{ number: string }>) {
+    return { card: { number: input.number, holder: 'Ann' } };
+  }
+}
+
 @Saga({ name: 'invoice', ...ONCE })
 class Invoice {
   @Step() write() {}
@@ -59,7 +73,7 @@ class Invoice {
 }
 
 const app = (options: SagaModuleOptions = {}) =>
-  apps.start({ sagas: [PlaceOrder, Parcel, Invoice], options });
+  apps.start({ sagas: [PlaceOrder, Parcel, Invoice, Charge, Checkout], options });
 
 /** Two orders, the second of which is stuck, and an invoice that waits. */
 async function shop() {
@@ -169,6 +183,21 @@ describe('saga show', () => {
     };
     expect(all).toMatchObject({ id: done, input: { sku: 'cup' }, status: 'completed' });
     expect(all.steps.map(({ name }) => name)).toEqual(['reserve', 'weigh', 'parcel', 'ship']);
+  });
+
+  test('never shows what its class, or that of a saga that it started, says is not to be seen', async () => {
+    const { sagas } = await app();
+    const { id, outcome } = await sagas.start(Checkout, { number: '4711' });
+    await outcome();
+    const { child } = (await sagas.get(id)).steps[0]!;
+    for (const one of [id, child!]) {
+      const { out } = await here('show', one, '--payloads');
+      expect(out).not.toContain('4711');
+      expect(out).toContain('"number":"[redacted]","holder":"Ann"');
+      expect((await here('show', one, '--payloads', '--json')).out).not.toContain('4711');
+    }
+    await apps.sql('DELETE FROM saga.graph');
+    expect((await here('show', id, '--payloads')).out).not.toContain('4711');
   });
 
   test('names the sagas that a saga has started, and that it is part of', async () => {

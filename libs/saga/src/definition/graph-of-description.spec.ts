@@ -67,12 +67,14 @@ describe('the graph that is made of a stored description', () => {
         stepOf('paid', { kind: 'signal', wait: { signal: 'paid', timeout: 60 } }),
         stepOf('agreed', { kind: 'approval', wait: { signal: 'approval:agreed' }, pivot: true }),
         stepOf('stock', { kind: 'remote', remote: { name: 'stock.reserve', version: 2 } }),
+        stepOf('parcel', { kind: 'sub-saga', childName: 'parcel' }),
         stepOf('first', { after: ['paid', 'agreed'], join: 'any', rateLimit: { count: 3, per: 1_000 } }),
       ),
       timeout: 1_000,
       sla: 500,
       onFailure: 'suspend',
       concurrency: 7,
+      redact: ['card.number'],
       lockKey: () => 'key',
     };
     expect(descriptionOf(graphOfDescription(stored(graph)))).toEqual(descriptionOf(graph));

@@ -7,7 +7,7 @@ import { approvalSignal, type SagaGraph, type StepNode } from './saga-graph.js';
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, sla, onFailure, concurrency, locked } = description;
+  const { name, version, timeout, sla, onFailure, concurrency, redact, locked } = description;
   const linked = linkSteps(description.steps.map(nodeOf));
   if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
   return Object.freeze({
@@ -17,6 +17,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     sla,
     onFailure,
     concurrency,
+    redact,
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
   });
@@ -47,6 +48,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     rateLimit: step.rateLimit,
     wait,
     remote: handler,
+    childName: step.child,
   };
 }
 

@@ -67,7 +67,7 @@ function stepRecordOf(node: StepNode): StepRecord {
   return {
     name: node.name,
     kind: node.kind,
-    ...(node.child && { child: childOf(node) }),
+    ...(node.kind === 'sub-saga' && { child: childOf(node) }),
     ...(node.remote && { handler: node.remote.name }),
     ...(node.kind === 'signal' && { signal: node.wait!.signal }),
     after: [...new Set(node.after)].sort(),
@@ -81,8 +81,8 @@ function stepRecordOf(node: StepNode): StepRecord {
 }
 
 /** The name of the saga that a sub-saga step runs. */
-export function childOf({ child }: StepNode): string | undefined {
-  return child && buildSagaGraph(child()).name;
+export function childOf({ child, childName }: StepNode): string | undefined {
+  return child ? buildSagaGraph(child()).name : childName;
 }
 
 /** What a step of each kind is, in the words of messages. */

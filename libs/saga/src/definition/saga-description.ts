@@ -11,6 +11,8 @@ export interface SagaDescription {
   /** From when an instance may begin, past which it is overdue; absent: never. */
   readonly sla?: number;
   readonly onFailure: 'compensate' | 'suspend';
+  /** Paths of what of the input, and of each step's result, is never shown; absent: none. */
+  readonly redact?: readonly string[];
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
   /** Instances advanced at once, across all processes; absent: no limit. */
@@ -80,6 +82,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     timeout: graph.timeout,
     sla: graph.sla,
     onFailure: graph.onFailure,
+    redact: graph.redact,
     locked: graph.lockKey !== undefined,
     concurrency: graph.concurrency,
     steps,
@@ -91,7 +94,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
   return withoutUndefined({
     name: node.name,
     kind: node.kind,
-    child: node.child && buildSagaGraph(node.child()).name,
+    child: node.child ? buildSagaGraph(node.child()).name : node.childName,
     handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
     after: [...new Set(node.after)],

@@ -47,6 +47,8 @@ export interface StepNode {
   readonly wait?: { readonly signal: string; readonly timeout?: number };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
+  /** Its name, where the class is not here. */
+  readonly childName?: string;
   /** The handler of a remote step. */
   readonly remote?: RemoteHandler;
 }

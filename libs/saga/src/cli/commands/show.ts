@@ -1,6 +1,8 @@
+import { redactedSnapshot } from '../../admin/redact-saga.js';
+import type { SagaSnapshot } from '../../nest/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { happeningsOf } from '../history-text.js';
-import { operating, SAGA_OPTIONS } from '../operating.js';
+import { type Operated, operating, SAGA_OPTIONS } from '../operating.js';
 import { pageOf, withoutPayloads } from '../saga-page.js';
 import { paintOn } from '../style.js';
 import { readTarget, TARGET } from '../target.js';
@@ -22,7 +24,8 @@ export const show = command({
     operating(values, terminal, async (operated) => {
       const { sagas, running } = operated;
       const target = readTarget(written!, operated);
-      const [saga, history] = [await sagas.get(target), await sagas.history(target)];
+      const [found, history] = [await sagas.get(target), await sagas.history(target)];
+      const saga = redacted(found, operated);
       const { payloads } = values;
       if (values.json) {
         const whole = { ...(payloads ? saga : withoutPayloads(saga)), history };
@@ -34,3 +37,10 @@ export const show = command({
       return EXIT.done;
     }),
 });
+
+/** As it may be seen; of a saga of which nothing is stored no payloads are, for what of them is secret is not known. */
+function redacted(saga: SagaSnapshot, { running }: Operated): SagaSnapshot {
+  const graphs = running.registry.all.map(({ graph }) => graph);
+  const graph = graphs.find(({ name, version }) => name === saga.saga && version === saga.version);
+  return redactedSnapshot(saga, graph, (name) => graphs.filter((one) => one.name === name));
+}
