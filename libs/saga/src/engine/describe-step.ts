@@ -5,7 +5,9 @@ import type { SagaState } from '../machine/saga-state.js';
 /** Where a saga stands, in the words of one column: the steps under way, next, waiting for a retry, or given up on. */
 export function describeStep(state: SagaState, next: Decision): string {
   const names = new Set(next.actions.map((action) => action.node.name));
-  const forward = state.status !== 'compensating' && state.status !== 'compensated';
+  // What made it turn back is not what a saga that is stuck in turning back stands at.
+  const doing = state.stuckIn ?? state.status;
+  const forward = doing !== 'compensating' && doing !== 'compensated';
   for (const [name, step] of state.steps) {
     const waits = step.status === 'waiting' || step.status === 'compensating';
     const gaveUp =
