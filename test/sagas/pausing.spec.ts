@@ -133,6 +133,20 @@ describe('a saga that is paused', () => {
     expect((await outcome()).status).toBe('compensated');
   });
 
+  test('after it was asked to turn back stands still in turning back', async () => {
+    const scene = new OrderScene();
+    const { sagas } = await apps.start({ sagas: [scene.saga] });
+    const { id, outcome } = await sagas.start(scene.saga, {});
+    await scene.charging.opened;
+    await sagas.cancel(id);
+    await sagas.pause(id);
+    scene.charge.open('charged');
+    await until(async () => (await sagas.get(id)).status === 'paused');
+    expect(scene.ran).toEqual(['reserve', 'charge']);
+    await sagas.resume(id);
+    expect((await outcome()).status).toBe('compensated');
+  });
+
   test('stays so when its processes are stopped and started', async () => {
     const scene = new OrderScene();
     const before = await apps.start({ sagas: [scene.saga] });

@@ -452,9 +452,11 @@ export class SagaRun implements TransactionHost {
 
   async refused(result: CheckpointResult): Promise<void> {
     const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
-    if (asked?.cancelRequested) this.cancelNow(asked.cancelRequested.reason);
-    else if (asked?.pauseRequested) this.pausing = true;
-    else this.fence();
+    const { cancelRequested, pauseRequested } = asked ?? {};
+    if (!cancelRequested && !pauseRequested) return this.fence();
+    if (cancelRequested && !this.cancelSeen) this.cancelNow(cancelRequested.reason);
+    // It was asked for after a cancellation, or that would have taken it back.
+    if (pauseRequested) this.pausing = true;
   }
 
   private cancelNow(reason: string | undefined): void {
