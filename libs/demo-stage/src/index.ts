@@ -8,3 +8,4 @@ export { type SagaTimeline, type TimelineEvent, toTimeline } from './saga-timeli
 export { type Colour, euros, narrate, paint, short, title } from './terminal.js';
 export { ThrowawayDatabase } from './throwaway-database.js';
 export { until } from './until.js';
+export { type DemoStage, runDemo } from './run-demo.js';

@@ -1,4 +1,4 @@
-import { paint, title } from 'demo-stage';
+import { runDemo, title } from 'demo-stage';
 import { DASHBOARD_PATH } from '../http/dashboard-path.js';
 import { checkBooks, readStock } from './books.js';
 import type { Ending, Scenario } from './scenario.js';
@@ -34,32 +34,4 @@ async function play(stage: Stage): Promise<string[]> {
   return checkBooks(stage.database, endings, before);
 }
 
-async function main(): Promise<void> {
-  const stage = new Stage();
-  let interrupted = false;
-  const interrupt = (code: number): void => {
-    interrupted = true;
-    void stage.close().finally(() => process.exit(code));
-  };
-  process.on('SIGINT', () => interrupt(130));
-  process.on('SIGTERM', () => interrupt(143));
-  process.on('SIGHUP', () => interrupt(129));
-  const startedAt = Date.now();
-  let problems: string[];
-  try {
-    problems = await play(stage);
-  } catch (error) {
-    if (interrupted) return;
-    problems = [(error as Error).message];
-    for (const { lastWords } of stage.processes) console.error(paint('dim', `\nLast words of ${lastWords}`));
-  }
-  await stage.close();
-  if (problems.length > 0) {
-    console.error(paint('red', `\nThe demo FAILED:\n  ${problems.join('\n  ')}`));
-    process.exit(1);
-  }
-  console.log(paint('green', `\nEvery claim holds (${((Date.now() - startedAt) / 1_000).toFixed(1)} s).`));
-  process.exit(0);
-}
-
-await main();
+await runDemo(new Stage(), play);

@@ -1,12 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { type Duration, toMilliseconds } from '../definition/duration.js';
 import type { OutboxMessage } from '../definition/outbox-message.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
 import type { InputOf } from '../definition/saga-types.js';
 import { SagaStateError } from '../errors/saga-errors.js';
 import { isTerminal } from '../machine/saga-state.js';
 import { decodePayload } from '../engine/payload.js';
-import type { SagaOutcome, SagaSnapshot, WaitingFor } from '../nest/saga-snapshot.js';
+import { type SagaOutcome, type SagaSnapshot, toOutcome, type WaitingFor } from '../nest/saga-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/start-options.js';
 import type { TestCall } from './scripted-calls.js';
@@ -21,7 +20,6 @@ interface Beginning<S> {
   readonly input: InputOf<S>;
   readonly options: StartOptions | undefined;
   readonly answers: readonly SignalAnswer[];
-  readonly graph: SagaGraph;
 }
 
 /** One saga in a test's own world: what it came to, and how. */
@@ -169,12 +167,6 @@ export class SagaTestRun<S> {
 
   private async look(): Promise<void> {
     this.snapshot = await this.world.sagas.get(this.id);
-    const { status, failure, steps } = this.snapshot;
-    const results = Object.fromEntries(
-      steps.flatMap(({ name, status: one, result }) =>
-        one === 'completed' && result !== undefined ? [[name, result]] : [],
-      ),
-    );
-    this.outcome = { id: this.id, status, results, ...(failure && { failure }) } as SagaOutcome<S>;
+    this.outcome = toOutcome<S>((await this.world.store.load({ id: this.id }))!);
   }
 }

@@ -205,7 +205,6 @@ export class SagaTest<S> {
       input,
       options,
       answers,
-      graph: registry.latest(this.saga),
     });
   }
 
