@@ -12,6 +12,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Saga, SagaModule, SagaService, Step } from '../libs/saga/dist/index.js';
 import { SagaCleanup } from '../libs/saga/dist/nest/saga.cleanup.js';
+import { FinishedIndex } from '../libs/saga/dist/store/postgres/finished-index.js';
 import { PostgresCleanup } from '../libs/saga/dist/store/postgres/postgres-cleanup.js';
 import { startServer } from './server.mjs';
 
@@ -123,12 +124,20 @@ await loadDuring(service, sleep(2_000));
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 const shown = ({ rate, p50, p99 }) =>
   `${rate.toFixed(0)} sagas/s (p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms)`;
+const index = new FinishedIndex(dataSource, 'saga');
+while (!(await index.ensure(new AbortController().signal))) await sleep(100);
 const ratios = [];
 for (let round = rounds - 1; round >= 0; round -= 1) {
   const without = await loadDuring(service, sleep(seconds * 1_000));
   // The schedule's own pass, with what the oldest portion's retention would be.
   const retentions = new Map([['old', (55 + round * 10) * 86_400_000]]);
-  const cleanup = new SagaCleanup(new PostgresCleanup(dataSource, 'saga'), { retentions }, undefined, quiet);
+  const cleanup = new SagaCleanup(
+    new PostgresCleanup(dataSource, 'saga'),
+    index,
+    { retentions },
+    undefined,
+    quiet,
+  );
   const [count, began] = [await total(), performance.now()];
   let gone = 0;
   const counted = await loadDuring(

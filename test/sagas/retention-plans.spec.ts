@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/finished-index.js';
 import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
@@ -27,6 +28,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
   await migrate(await createSagaDataSource(application, 'saga'), 'saga');
+  await application.query(finishedIndexSql('saga', ''));
   await application.destroy();
   client = new pg.Client({ connectionString: database.url });
   client.on('notice', ({ message }) => {

@@ -16,6 +16,7 @@ import {
   WaitFor,
 } from '../../libs/saga/src/index.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/finished-index.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 
@@ -236,6 +237,7 @@ describe('nobody waits', () => {
   beforeEach(async () => {
     other = new pg.Client({ connectionString: apps.url });
     await other.connect();
+    await other.query(finishedIndexSql('saga', ''));
     await other.query('BEGIN');
   });
   afterEach(() => other.end());

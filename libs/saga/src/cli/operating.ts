@@ -22,6 +22,7 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { FinishedIndex } from '../store/postgres/finished-index.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { missingParts } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
@@ -151,7 +152,13 @@ async function engineOn(
     graphs,
     upgrades: new SagaUpgrades([], graphs, engine, log),
     rates: new PostgresRates(dataSource, schema),
-    cleanup: new SagaCleanup(new PostgresCleanup(dataSource, schema), registry, NO_POLLER, log),
+    cleanup: new SagaCleanup(
+      new PostgresCleanup(dataSource, schema),
+      new FinishedIndex(dataSource, schema),
+      registry,
+      NO_POLLER,
+      log,
+    ),
   };
   return { running, deployed, sagas, isCoded };
 }

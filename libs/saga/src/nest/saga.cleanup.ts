@@ -5,6 +5,7 @@ import { shown } from '../definition/shown-value.js';
 import type { EngineLog } from '../engine/engine-log.js';
 import { isKey } from '../engine/storable-key.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
+import type { FinishedIndex } from '../store/postgres/finished-index.js';
 import type { CleanupPlace, PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { readOptions } from './call-options.js';
 import { KEY_RULE } from './start-options.js';
@@ -39,6 +40,8 @@ const AT_LEAST = 1_000;
 const AT_ONCE = 1_000;
 /** The pause after each transaction of the schedule, in times of what that took. */
 const PAUSES = 3;
+/** Milliseconds between two looks whether another process has made the index. */
+const INDEX_POLL = 100;
 /** Sagas that a call deletes, unless it says otherwise. */
 export const LIMIT = 10_000;
 const HIGHEST_LIMIT = 10_000_000;
@@ -67,6 +70,7 @@ export class SagaCleanup {
 
   constructor(
     private readonly store: PostgresCleanup,
+    private readonly index: FinishedIndex,
     private readonly registry: SagaRegistry,
     private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
@@ -92,10 +96,14 @@ export class SagaCleanup {
     await this.passing;
   }
 
-  /** @throws SagaValidationError for wrong options, or when nothing says how old is old */
+  /**
+   * @throws SagaValidationError for wrong options, or when nothing says how old is old
+   * @throws SagaConfigurationError when the index that it needs is missing, and the role may not create it
+   */
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
     const goesOn = async () => !this.stopping.signal.aborted;
+    while (!(await this.index.ensure(this.stopping.signal)) && (await goesOn())) await sleep(INDEX_POLL);
     return this.delete(await this.tasksOf(which), { limit, dryRun, alone: false, goesOn });
   }
 
@@ -107,11 +115,13 @@ export class SagaCleanup {
       return !signal.aborted;
     };
     try {
+      if (!(await this.index.ensure(this.stopping.signal))) return;
       const tasks = [...this.registry.retentions].map(([name, age]) => ({ name, age }));
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted: their retention is over`);
     } catch (error) {
+      if (this.stopping.signal.aborted) return;
       this.log.warn(`Old sagas could not be deleted, it is tried again later: ${(error as Error).message}`);
     }
   }

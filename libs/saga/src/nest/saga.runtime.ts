@@ -18,6 +18,7 @@ import { SagaUpgrades } from '../engine/saga-upgrades.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { FinishedIndex } from '../store/postgres/finished-index.js';
 import { checkMigrated, migrate } from '../store/postgres/migrate.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
@@ -149,6 +150,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       rates: new PostgresRates(dataSource, options.schema),
       cleanup: new SagaCleanup(
         new PostgresCleanup(dataSource, options.schema),
+        new FinishedIndex(dataSource, options.schema),
         registry,
         this.poller,
         this.log,

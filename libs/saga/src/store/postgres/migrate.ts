@@ -84,12 +84,15 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
 }
 
 /**
- * For the rest of a transaction in which processes that start together wait for each other: under the timeouts that a
+ * For the rest of a transaction (or session) in which processes that start together wait for each other: under the timeouts that a
  * server has for ordinary statements all but the first of them would fail to start.
  */
-export async function waitAsLongAsItTakes(sql: { query(text: string): Promise<unknown> }): Promise<void> {
-  await sql.query('SET LOCAL lock_timeout = 0');
-  await sql.query('SET LOCAL statement_timeout = 0');
+export async function waitAsLongAsItTakes(
+  sql: { query(text: string): Promise<unknown> },
+  scope: 'LOCAL' | 'SESSION' = 'LOCAL',
+): Promise<void> {
+  await sql.query(`SET ${scope} lock_timeout = 0`);
+  await sql.query(`SET ${scope} statement_timeout = 0`);
 }
 
 /** With `migrate: false`: is everything there? */

@@ -188,14 +188,6 @@ export abstract class CreateSagaTables implements MigrationInterface {
         WHERE status IN ('stuck', 'suspended', 'paused')`);
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`);
-    // For deletion by age, oldest first, of each name: those that have ended, without those that others started. It costs
-    // a saga of three empty steps 4 % of the server's CPU and of the log, and nothing before its last checkpoint, which
-    // writes the row's other indexes anew anyway. To walk the primary key by the time in its ids costs nothing then, but
-    // reads whatever is kept there (long-running ones, names with a longer retention) again each time, and misses ids that
-    // users gave; BRIN degenerates once deleted rows' places are used again.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_finished ON ${schema}.instance (name, finished_at)
-        WHERE finished_at IS NOT NULL AND parent_id IS NULL`);
     // Who goes with a saga that is deleted. Costs sub-sagas and remote calls only.
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_parent ON ${schema}.instance (parent_id) WHERE parent_id IS NOT NULL`);
