@@ -52,6 +52,7 @@ export type { SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
+export { SAGA_PARTITIONS_INTERVAL } from './nest/saga.partitions.js';
 export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
 export type { OperatorOptions } from './nest/operator-options.js';
@@ -69,7 +70,12 @@ export type {
 } from './nest/saga-snapshot.js';
 export type { Decision, SignalOptions } from './nest/signals.js';
 export type { StartOptions } from './nest/start-options.js';
-export { messagingMigrations, sagaMigrations } from './store/postgres/migrations/saga-migrations.js';
+export {
+  messagingMigrations,
+  sagaMigrations,
+  type SagaMigrationsOptions,
+} from './store/postgres/migrations/saga-migrations.js';
+export type { Partitions } from './store/postgres/migrations/partition-saga-tables.js';
 export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';
 export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';
 export { AesGcmCodec, type AesGcmCodecOptions } from './store/coded/aes-gcm-codec.js';

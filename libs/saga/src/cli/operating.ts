@@ -22,6 +22,7 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
+import { sagaMigrations, type SagaMigrationsOptions } from '../store/postgres/migrations/saga-migrations.js';
 import { FinishedIndex } from '../store/postgres/finished-index.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { missingParts } from '../store/postgres/migrate.js';
@@ -29,7 +30,7 @@ import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
-import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
+import { DEFAULT_SCHEMA, sagaEntities } from '../store/postgres/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { CODEC_OPTION, readCodec } from './codec-option.js';
@@ -44,7 +45,7 @@ export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 const PATIENCE = 10_000;
 
 /** As much of a runtime as runs nothing. */
-type OperatorsRunning = Running;
+type OperatorsRunning = Omit<Running, 'partitions'>;
 
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
 export interface Operated {
@@ -99,7 +100,7 @@ export async function operating<T>(
 
 /** @param work is given the saga tables' DataSource, and the one whose connections it uses */
 export async function onDatabase<T>(
-  { url, schema = DEFAULT_SCHEMA }: ValuesOf<typeof DATABASE_OPTIONS>,
+  { url, schema = DEFAULT_SCHEMA, ...options }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
   { environment }: Terminal,
   work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
 ): Promise<T> {
@@ -107,10 +108,14 @@ export async function onDatabase<T>(
   if (!database)
     throw new UsageError('Give the database as --url postgres://…, or in the variable DATABASE_URL');
   if (schemaFlaw(schema) !== undefined) throw new UsageError(`--schema '${schema}' is no schema of sagas`);
-  const options = { type: 'postgres', url: database, applicationName: 'saga' } as const;
-  const application = await new DataSource({ ...options, connectTimeoutMS: PATIENCE }).initialize();
+  const connection = { type: 'postgres', url: database, applicationName: 'saga' } as const;
+  const application = await new DataSource({ ...connection, connectTimeoutMS: PATIENCE }).initialize();
+  const parts = {
+    entities: sagaEntities,
+    migrations: (name: string) => sagaMigrations(name, { partitions: options.partitions }),
+  };
   try {
-    return await work(await createSagaDataSource(application, schema), schema, application);
+    return await work(await createSagaDataSource(application, schema, parts), schema, application);
   } finally {
     await application.destroy();
   }

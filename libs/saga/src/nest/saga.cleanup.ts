@@ -74,6 +74,8 @@ export class SagaCleanup {
     private readonly registry: SagaRegistry,
     private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
+    /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
+    private readonly grace: () => number = () => 0,
   ) {}
 
   /** From now on by itself, if anything has a retention. */
@@ -116,7 +118,9 @@ export class SagaCleanup {
     };
     try {
       if (!(await this.index.ensure(this.stopping.signal))) return;
-      const tasks = [...this.registry.retentions].map(([name, age]) => ({ name, age }));
+      const ages = [...this.registry.retentions];
+      const longest = Math.max(...ages.map(([, age]) => age));
+      const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted: their retention is over`);

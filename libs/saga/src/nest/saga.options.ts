@@ -1,3 +1,5 @@
+import { PARTITIONS_RULE } from '../store/postgres/migrations/saga-migrations.js';
+import { type Partitions, PERIODS } from '../store/postgres/migrations/partition-saga-tables.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
 import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
@@ -47,6 +49,13 @@ export interface SagaModuleOptions {
    * them, in small batches. Default: for ever.
    */
   retention?: Duration;
+  /**
+   * Keeps sagas in partitions of their tables, by the time at which they were started: what is over its retention goes
+   * by dropping one, which costs nothing. For many millions of sagas that are kept for a while: see docs/retention.md
+   * for what it costs. The first start with it converts the tables, and everybody who uses them waits for that. Default:
+   * none.
+   */
+  partitions?: Partitions;
 }
 
 export interface SagaWorkerOptions {
@@ -84,6 +93,7 @@ export interface ResolvedSagaOptions {
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
   readonly retention?: number;
+  readonly partitions?: Partitions;
 }
 
 const OPTIONS: readonly string[] = [
@@ -98,6 +108,7 @@ const OPTIONS: readonly string[] = [
   'maxPayloadBytes',
   'codec',
   'retention',
+  'partitions',
 ] satisfies (keyof SagaModuleOptions)[];
 const WORKER_OPTIONS: readonly string[] = [
   'concurrency',
@@ -181,6 +192,9 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
   const onDrift = options.onDrift ?? 'error';
   if (onDrift !== 'error' && onDrift !== 'warn')
     problems.push(`onDrift is ${shown(onDrift)}; give 'error' or 'warn'`);
+  const { partitions } = options;
+  if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
+    problems.push(`partitions is ${shown(partitions)}; ${PARTITIONS_RULE}`);
   if (options.retry) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
   if (options.compensationRetry)
     attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
@@ -212,6 +226,7 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
     codec: options.codec,
     retention: options.retention === undefined ? undefined : retention(options.retention),
+    partitions,
   };
   return problems.length > 0 ? problems : resolved;
 }

@@ -19,12 +19,15 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { FinishedIndex } from '../store/postgres/finished-index.js';
-import { checkMigrated, migrate } from '../store/postgres/migrate.js';
+import { checkMigrated, migrate, partitionedNeeds, SAGA_NEEDS } from '../store/postgres/migrate.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
+import { sagaMigrations } from '../store/postgres/migrations/saga-migrations.js';
+import { PostgresPartitions } from '../store/postgres/postgres-partitions.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
+import { sagaEntities } from '../store/postgres/saga-entities.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { applicationDataSource } from './application-data-source.js';
 import { ObserverExplorer } from './observer.explorer.js';
@@ -34,6 +37,7 @@ import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from './saga.options.js';
 import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './saga.poller.js';
+import { SagaPartitions } from './saga.partitions.js';
 import type { SagaRegistry } from './saga.registry.js';
 
 /**
@@ -58,6 +62,7 @@ export interface Running {
   readonly graphs: Pick<GraphStore, 'stored'>;
   readonly upgrades: SagaUpgrades;
   readonly cleanup: SagaCleanup;
+  readonly partitions: SagaPartitions;
   /** What came of sagas, over time. */
   readonly rates: PostgresRates;
 }
@@ -89,7 +94,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { engine, options, upgrades, cleanup } = await this.ready();
+    const { engine, options, upgrades, cleanup, partitions } = await this.ready();
     this.started = engine.start();
     await this.started;
     upgrades.tick();
@@ -97,15 +102,17 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
       engine.tick();
       upgrades.tick();
     });
-    if (options.worker) cleanup.start();
+    if (!options.worker) return;
+    cleanup.start();
+    partitions.start();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
     if (!this.running) return;
-    const { engine, upgrades, cleanup } = await this.running;
+    const { engine, upgrades, cleanup, partitions } = await this.running;
     await this.started;
-    await Promise.all([cleanup.stop(), upgrades.stop()]);
+    await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop()]);
     await engine.stop();
   }
 
@@ -123,8 +130,18 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
     const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
-    const dataSource = await createSagaDataSource(application, options.schema);
-    await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema);
+    const migrations = (schema: string) => sagaMigrations(schema, options);
+    const parts = { entities: sagaEntities, migrations };
+    const dataSource = await createSagaDataSource(application, options.schema, parts);
+    const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
+    await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema, needs);
+    const partitions = new SagaPartitions(
+      new PostgresPartitions(dataSource, options.schema),
+      registry.retentions,
+      this.poller,
+      this.log,
+    );
+    await partitions.prepare(options.partitions);
     const graphs = new PostgresGraphStore(dataSource, options.schema);
     await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
@@ -145,7 +162,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     );
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
     return {
-      ...{ engine, registry, options, graphs },
+      ...{ engine, registry, options, graphs, partitions },
       upgrades: new SagaUpgrades(runs, graphs, engine, this.log),
       rates: new PostgresRates(dataSource, options.schema),
       cleanup: new SagaCleanup(
@@ -154,6 +171,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
         registry,
         this.poller,
         this.log,
+        () => partitions.grace,
       ),
     };
   }

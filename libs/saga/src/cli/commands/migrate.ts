@@ -1,7 +1,14 @@
-import { migrate as applyMigrations, missingParts } from '../../store/postgres/migrate.js';
+import {
+  migrate as applyMigrations,
+  missingParts,
+  partitionedNeeds,
+  SAGA_NEEDS,
+} from '../../store/postgres/migrate.js';
+import type { Partitions } from '../../store/postgres/migrations/partition-saga-tables.js';
+import { PARTITIONS_RULE } from '../../store/postgres/migrations/saga-migrations.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { onDatabase } from '../operating.js';
-import { CannotTell } from '../usage-error.js';
+import { CannotTell, UsageError } from '../usage-error.js';
 import { counted } from '../words.js';
 
 export const migrate = command({
@@ -12,11 +19,19 @@ export const migrate = command({
     'For applications with forRoot({ migrate: false }) whose role may not do it. Processes that start meanwhile wait. ' +
     'With --check it changes nothing, and ends with 1 if anything is missing.',
   examples: ['saga migrate --url postgres://owner@db/shop', 'saga migrate --check'],
-  options: { ...DATABASE_OPTIONS, ...JSON_OPTION, check: option.flag('only says what is missing') },
-  run: async ({ values, terminal }) =>
-    onDatabase(values, terminal, async (dataSource, schema) => {
+  options: {
+    ...DATABASE_OPTIONS,
+    ...JSON_OPTION,
+    check: option.flag('only says what is missing'),
+    partitions: option.text('daily|weekly', 'keeps sagas in partitions, as forRoot({ partitions }) does'),
+  },
+  run: async ({ values, terminal }) => {
+    const partitions = partitionsOf(values.partitions);
+    const needs = partitions ? partitionedNeeds(partitions) : SAGA_NEEDS;
+    const options = { ...values, partitions };
+    return onDatabase(options, terminal, async (dataSource, schema) => {
       if (values.check) {
-        const missing = await missingParts(dataSource, schema);
+        const missing = await missingParts(dataSource, schema, needs);
         const text =
           missing.length === 0
             ? `Schema '${schema}' is up to date`
@@ -24,8 +39,8 @@ export const migrate = command({
         terminal.out(values.json ? JSON.stringify({ schema, missing }) : text);
         return missing.length === 0 ? EXIT.done : EXIT.refused;
       }
-      const applied = await applyMigrations(dataSource, schema);
-      const missing = await missingParts(dataSource, schema);
+      const applied = await applyMigrations(dataSource, schema, needs);
+      const missing = await missingParts(dataSource, schema, needs);
       if (missing.length > 0) {
         throw new CannotTell(
           `All migrations of schema '${schema}' are recorded as applied, and it lacks ${missing.join(', ')}: that was taken away by hand`,
@@ -38,5 +53,11 @@ export const migrate = command({
           : `Applied ${counted(applied.length, 'migration')} to schema '${schema}': ${applied.join(', ')}`;
       terminal.out(values.json ? JSON.stringify({ schema, applied }) : text);
       return EXIT.done;
-    }),
+    });
+  },
 });
+
+function partitionsOf(given: string | undefined): Partitions | undefined {
+  if (given === undefined || given === 'daily' || given === 'weekly') return given;
+  throw new UsageError(`--partitions '${given}': ${PARTITIONS_RULE}`);
+}

@@ -81,10 +81,10 @@ export class FinishedIndex {
   }
 
   private async look(): Promise<'valid' | 'invalid' | 'missing'> {
-    const rows = (await this.dataSource.query(
+    const rows = await this.dataSource.query<{ valid: boolean }[]>(
       'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1)',
       [`"${this.schema}".instance_finished`],
-    )) as { valid: boolean }[];
+    );
     if (!rows[0]) return 'missing';
     return rows[0].valid ? 'valid' : 'invalid';
   }

@@ -1,5 +1,7 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { PARTITION_FUNCTIONS } from './functions/partition.function.js';
+import type { Partitions } from './migrations/partition-saga-tables.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
@@ -9,6 +11,8 @@ export interface Needs {
   readonly module: string;
   /** The function that gives its migrations. */
   readonly migrations: string;
+  /** What it is called with beside the schema. */
+  readonly options?: string;
   readonly tables: readonly string[];
   readonly functions: readonly string[];
 }
@@ -46,6 +50,14 @@ export const SAGA_NEEDS: Needs = {
     ...MESSAGING_NEEDS.functions,
   ],
 };
+
+/** Of a module whose tables are partitioned. */
+export const partitionedNeeds = (partitions: Partitions): Needs => ({
+  ...SAGA_NEEDS,
+  options: `{ partitions: '${partitions}' }`,
+  tables: [...SAGA_NEEDS.tables, 'correlation', 'partitioning'],
+  functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
+});
 
 /**
  * Applies pending migrations, once, however many processes start at this moment: under an advisory lock of the
@@ -104,7 +116,7 @@ export async function checkMigrated(
   const missing = await missingParts(dataSource, schema, needs);
   if (missing.length > 0) {
     throw new SagaConfigurationError(
-      `Schema '${schema}' lacks ${missing.join(', ')}. Run ${needs.migrations}('${schema}') with your ` +
+      `Schema '${schema}' lacks ${missing.join(', ')}. Run ${needs.migrations}('${schema}'${needs.options ? `, ${needs.options}` : ''}) with your ` +
         `own migrations before the application starts, or leave out migrate: false.`,
     );
   }

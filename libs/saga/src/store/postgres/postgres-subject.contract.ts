@@ -5,8 +5,10 @@ import type { WakeupMessage } from '../../engine/wakeup.js';
 import type { SagaStore } from '../../engine/saga-store.js';
 import type { StoreSubject } from '../contract/store-subject.contract.js';
 import { migrate } from './migrate.js';
+import { sagaMigrations, type SagaMigrationsOptions } from './migrations/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
+import { sagaEntities } from './saga-entities.js';
 import { wakeupChannel } from './wakeup-channel.js';
 import { createSagaDataSource } from './saga-data-source.js';
 
@@ -25,13 +27,18 @@ const STEP_TIMES = ['retry_at', 'started_at', 'updated_at'];
 /**
  * A store over a database of its own.
  * @param around what is tested instead, over it
+ * @param options of its tables
  */
 export async function postgresSubject(
   around: (store: SagaStore) => SagaStore = (store) => store,
+  options: SagaMigrationsOptions = {},
 ): Promise<StoreSubject & { readonly query: (sql: string) => Promise<Record<string, unknown>[]> }> {
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const dataSource = await createSagaDataSource(application, SCHEMA);
+  const dataSource = await createSagaDataSource(application, SCHEMA, {
+    entities: sagaEntities,
+    migrations: (schema) => sagaMigrations(schema, options),
+  });
   await migrate(dataSource, SCHEMA);
   const messages: WakeupMessage[] = [];
   const listener = new pg.Client({ connectionString: database.url });

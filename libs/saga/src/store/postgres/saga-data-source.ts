@@ -97,7 +97,7 @@ export function beMorePatient(client: unknown, patience: number): void {
 /** What of a schema a DataSource knows. */
 export interface SchemaParts {
   readonly entities: (schema: string) => EntitySchema[];
-  readonly migrations: typeof sagaMigrations;
+  readonly migrations: (schema: string) => ReturnType<typeof sagaMigrations>;
 }
 
 /**

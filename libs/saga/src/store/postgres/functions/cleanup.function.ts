@@ -20,8 +20,9 @@ const BELONGINGS = ['step', 'signal', 'operation'];
  * again with each batch.
  * $1 name, $2 age in ms, $3 and $4 time and id to begin behind, $5 how many at most, without descendants, $6 only count,
  * $7 only if no other process is at it: otherwise there is no row.
+ * @param forget what else is to be done about a `family`, before it is deleted
  */
-export const cleanupFunction = (schema: string): string => {
+export const cleanupFunction = (schema: string, forget: (schema: string) => string = () => ''): string => {
   const old = `
       SELECT i.id, i.finished_at FROM ${schema}.instance i
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
@@ -73,7 +74,7 @@ BEGIN
     gone := coalesce(cardinality(family), 0);
     IF NOT $6 AND gone > 0 THEN
       ${BELONGINGS.map((table) => `DELETE FROM ${schema}.${table} b WHERE b.saga_id = ANY(family);`).join('\n      ')}
-      DELETE FROM ${schema}.instance i WHERE i.id = ANY(family);
+      ${forget(schema)}DELETE FROM ${schema}.instance i WHERE i.id = ANY(family);
     END IF;
   END IF;
   RETURN NEXT;

@@ -40,17 +40,30 @@ export const START_TYPES = BATCH.types(COLUMNS);
  * draws the call's number is an InitPlan: run once, and never for plain sagas.
  * $1 worker, $2 lease in ms, then the columns.
  */
-export const startFunction = (schema: string): string => startFrom(BATCH, `${schema}.start_1`, schema);
+export const startFunction = (schema: string, unique: Unique = BY_INDEX): string =>
+  startFrom(BATCH, `${schema}.start_1`, schema, unique);
 
 /** start_one_1: the same for one saga, as on an idle server. */
-export const startOneFunction = (schema: string): string =>
-  startFrom(SINGLE, `${schema}.start_one_1`, schema);
+export const startOneFunction = (schema: string, unique: Unique = BY_INDEX): string =>
+  startFrom(SINGLE, `${schema}.start_one_1`, schema, unique);
 
-const startFrom = (source: RowSource, name: string, schema: string): string => `
+/** What keeps correlation ids unique, around the insert of those that it lets through. */
+export interface Unique {
+  readonly declare: string;
+  /** @param rows all that are to be started, as w */
+  readonly before: (schema: string, rows: string) => string;
+  /** Which of w are let through. */
+  readonly only: string;
+  readonly after: (schema: string, rows: string) => string;
+}
+
+const BY_INDEX: Unique = { declare: '', before: () => '', only: '', after: () => '' };
+
+const startFrom = (source: RowSource, name: string, schema: string, unique: Unique): string => `
 CREATE OR REPLACE FUNCTION ${name}(text, float8, ${source.types(COLUMNS)})
 RETURNS TABLE (started uuid, clock float8) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan AS $function$
-BEGIN
+SET plan_cache_mode = force_generic_plan AS $function$${unique.declare}
+BEGIN${unique.before(schema, source.rows(COLUMNS, 'w', 3))}
   RETURN QUERY INSERT INTO ${schema}.instance
     (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
       deadline_at, lock_key, lock_state, lock_place, lock_timeout, sla_at)
@@ -72,7 +85,7 @@ BEGIN
       WHEN w.leased THEN now() + $2 * interval '1 millisecond'
       WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
       ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
-    END AS due_at) t
+    END AS due_at) t${unique.only}
   ON CONFLICT DO NOTHING
-  RETURNING instance.id, (extract(epoch FROM now()) * 1000)::float8;
+  RETURNING instance.id, (extract(epoch FROM now()) * 1000)::float8;${unique.after(schema, source.rows(COLUMNS, 'w', 3))}
 END $function$`;

@@ -1,19 +1,37 @@
 import type { MigrationInterface } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors/saga-errors.js';
+import { shown } from '../../../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../saga-entities.js';
 import { schemaFlaw } from '../schema-name.js';
 import { CreateMessagingTables } from './create-messaging-tables.js';
 import { CreateSagaTables } from './create-saga-tables.js';
+import { type Partitions, PartitionSagaTables, PERIODS } from './partition-saga-tables.js';
 
 type MigrationClass = new () => MigrationInterface;
+
+export interface SagaMigrationsOptions {
+  /** As in `SagaModule.forRoot()`; default: none. */
+  partitions?: Partitions;
+}
+
+export const PARTITIONS_RULE = `give ${Object.keys(PERIODS)
+  .map((name) => `'${name}'`)
+  .join(' or ')}`;
 
 /**
  * The migrations for a schema, in order, for applications that run their own: put them into the DataSource's
  * `migrations` and give `SagaModule.forRoot({ migrate: false })`.
- * @throws SagaConfigurationError for a name that no schema of ours can have
+ * @throws SagaConfigurationError for a name that no schema of ours can have, or partitions that there are not
  */
-export function sagaMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
+export function sagaMigrations(
+  schema: string = DEFAULT_SCHEMA,
+  { partitions }: SagaMigrationsOptions = {},
+): MigrationClass[] {
   refuseOthers(schema, 'sagaMigrations');
+  if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
+    throw new SagaConfigurationError(
+      `sagaMigrations(): partitions is ${shown(partitions)}; ${PARTITIONS_RULE}.`,
+    );
   return [
     class extends CreateSagaTables {
       // TypeORM orders migrations by the time that ends their name.
@@ -21,6 +39,7 @@ export function sagaMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[
       protected readonly schema = schema;
     },
     ...messagingMigrations(schema),
+    ...(partitions ? [partitionMigration(schema, partitions)] : []),
   ];
 }
 
@@ -37,6 +56,14 @@ export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationC
       protected readonly schema = schema;
     },
   ];
+}
+
+function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
+  return class extends PartitionSagaTables {
+    readonly name = 'PartitionSagaTables1763700000002';
+    protected readonly schema = schema;
+    protected readonly partitions = partitions;
+  };
 }
 
 function refuseOthers(schema: string, what: string): void {
