@@ -1,8 +1,9 @@
-// npm run bench:retention -- [--sagas=1000000] [--keep=100000] [--rounds=5] [--seconds=5]
+// npm run bench:retention -- [--sagas=1000000] [--keep=100000] [--rounds=5] [--seconds=5] [--partitions]
 // What the deletion of old sagas costs those that run: an ordinary Nest application, one process, with PostgreSQL 18 from
 // npm beside it. So many finished sagas are filled in by SQL, of which all but `keep` are old. Then three-step sagas run
 // for some seconds, and while a part of what is old is deleted as the schedule does it, in turns; the ratio of the two
-// rates tells what it costs. --sagas=10000000 needs some 10 GB of disk and a while.
+// rates tells what it costs. --sagas=10000000 needs some 10 GB of disk and a while. With --partitions what is old is in
+// a daily partition for each round, which is dropped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Module } from '@nestjs/common';
@@ -12,8 +13,10 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Saga, SagaModule, SagaService, Step } from '../libs/saga/dist/index.js';
 import { SagaCleanup } from '../libs/saga/dist/nest/saga.cleanup.js';
+import { SagaPartitions } from '../libs/saga/dist/nest/saga.partitions.js';
 import { FinishedIndex } from '../libs/saga/dist/store/postgres/finished-index.js';
 import { PostgresCleanup } from '../libs/saga/dist/store/postgres/postgres-cleanup.js';
+import { PostgresPartitions } from '../libs/saga/dist/store/postgres/postgres-partitions.js';
 import { startServer } from './server.mjs';
 
 const { values } = parseArgs({
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     keep: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
+    partitions: { type: 'boolean', default: false },
   },
 });
 const [sagas, keep, rounds, seconds] = ['sagas', 'keep', 'rounds', 'seconds'].map((name) => {
@@ -30,6 +34,7 @@ const [sagas, keep, rounds, seconds] = ['sagas', 'keep', 'rounds', 'seconds'].ma
     throw new Error(`--${name}=${values[name]}: give a whole number from 1`);
   return value;
 });
+const DAY = 86_400_000;
 const WINDOW = 200;
 const FILLED_AT_ONCE = 100_000;
 
@@ -76,23 +81,64 @@ async function loadDuring(service, promise) {
   };
 }
 
-/** Those to keep ended yesterday; the others in portions, one a round, each ten days before the one before. */
+/** Of a round's portion, and of those to keep. */
+const daysAgo = (portion) => (portion === undefined ? 1 : 60 + portion * 10);
+
+/** Those to keep began and ended yesterday; the others in portions, one a round, each ten days before the one before. */
 async function fill(client) {
-  for (let n = 0; n < sagas; n += FILLED_AT_ONCE) {
-    const [first, last] = [n, Math.min(sagas, n + FILLED_AT_ONCE) - 1];
-    await client.query(
-      `WITH made AS (
-         INSERT INTO saga.instance (id, name, version, correlation_id, status, step, input, epoch, finished_at)
-         SELECT gen_random_uuid(), 'old', 1, 'old-' || n, 'completed', '', '{"sku":"abc","quantity":1}', 1,
-           now() - n * interval '1 ms' - CASE WHEN n < $3::int THEN interval '1 day'
-             ELSE interval '60 days' + (n % $4::int) * interval '10 days' END
-         FROM generate_series($1::int, $2::int) n RETURNING id)
-       INSERT INTO saga.step (saga_id, name, status, attempts, result)
-       SELECT made.id, s.name, 'completed', 1, '{"ok":true}' FROM made, unnest(ARRAY['s1', 's2', 's3']) AS s(name)`,
-      [first, last, keep, rounds],
-    );
+  const portions = [undefined, ...Array.from({ length: rounds }, (_, n) => n)];
+  for (const portion of portions) {
+    const noon = Math.floor(Date.now() / DAY) * DAY - daysAgo(portion) * DAY + DAY / 2;
+    if (values.partitions) await makePartition(client, noon);
+    const count = portion === undefined ? Math.min(keep, sagas) : Math.floor((sagas - keep) / rounds);
+    for (let n = 0; n < count; n += FILLED_AT_ONCE) {
+      const [first, last] = [n, Math.min(count, n + FILLED_AT_ONCE) - 1];
+      await client.query(
+        `WITH made AS (
+           INSERT INTO saga.instance (id, name, version, correlation_id, status, step, input, epoch, finished_at)
+           SELECT (lpad(to_hex($3::bigint + n), 12, '0') || '7' || substr(md5(n::text || $4), 1, 19))::uuid, 'old', 1,
+             $4 || n, 'completed', '', '{"sku":"abc","quantity":1}', 1, to_timestamp(($3::bigint + n) / 1000.0)
+           FROM generate_series($1::int, $2::int) n RETURNING id, correlation_id),
+         taken AS (${
+           values.partitions
+             ? `INSERT INTO saga.correlation SELECT correlation_id, 'old', id FROM made RETURNING 1`
+             : 'SELECT 1'
+         })
+         INSERT INTO saga.step (saga_id, name, status, attempts, result)
+         SELECT made.id, s.name, 'completed', 1, '{"ok":true}' FROM made, unnest(ARRAY['s1', 's2', 's3']) AS s(name)`,
+        [first, last, noon, `${portion}-`],
+      );
+    }
   }
   await client.query('VACUUM ANALYZE saga.instance, saga.step');
+}
+
+/** As it would have been made then. */
+async function makePartition(client, noon) {
+  const name = new Date(noon).toISOString().slice(0, 10).replaceAll('-', '');
+  const { rows } = await client.query(
+    'SELECT saga.partition_bound_1($1) AS low, saga.partition_bound_1($2) AS high',
+    [noon - DAY / 2, noon + DAY / 2],
+  );
+  for (const table of ['instance', 'step', 'signal', 'operation'])
+    await client.query(
+      `CREATE TABLE saga.${table}_${name} PARTITION OF saga.${table} FOR VALUES FROM ('${rows[0].low}') TO ('${rows[0].high}')`,
+    );
+}
+
+/** What the schedule does, with what would be the retention of the round's portion. */
+async function passOf(round, index) {
+  const retentions = new Map([['old', (daysAgo(round) - 5) * DAY]]);
+  if (!values.partitions)
+    return new SagaCleanup(new PostgresCleanup(dataSource, 'saga'), index, { retentions }, undefined, quiet);
+  const partitions = new SagaPartitions(
+    new PostgresPartitions(dataSource, 'saga'),
+    retentions,
+    undefined,
+    quiet,
+  );
+  await partitions.prepare();
+  return partitions;
 }
 
 const server = await startServer();
@@ -102,7 +148,10 @@ class App {}
 Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: server.url, poolSize: 12 }),
-    SagaModule.forRoot({ worker: { concurrency: WINDOW } }),
+    SagaModule.forRoot({
+      worker: { concurrency: WINDOW },
+      ...(values.partitions && { partitions: 'daily' }),
+    }),
   ],
   providers: [OldSaga, PlainSaga],
 })(App);
@@ -129,20 +178,12 @@ while (!(await index.ensure(new AbortController().signal))) await sleep(100);
 const ratios = [];
 for (let round = rounds - 1; round >= 0; round -= 1) {
   const without = await loadDuring(service, sleep(seconds * 1_000));
-  // The schedule's own pass, with what the oldest portion's retention would be.
-  const retentions = new Map([['old', (55 + round * 10) * 86_400_000]]);
-  const cleanup = new SagaCleanup(
-    new PostgresCleanup(dataSource, 'saga'),
-    index,
-    { retentions },
-    undefined,
-    quiet,
-  );
+  const pass = await passOf(round, index);
   const [count, began] = [await total(), performance.now()];
   let gone = 0;
   const counted = await loadDuring(
     service,
-    cleanup.tick().then(() => (gone = (performance.now() - began) / 1_000)),
+    pass.tick().then(() => (gone = (performance.now() - began) / 1_000)),
   );
   const deleted = Math.floor((sagas - keep) / rounds);
   ratios.push(counted.rate / without.rate);
