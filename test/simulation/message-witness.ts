@@ -94,7 +94,7 @@ export class MessageWitness {
   epoch = 0;
 
   /** What was stored in the outbox, with this state of the saga that published it. */
-  published(id: string, state: SagaState, messages: readonly StoredMessage[]): void {
+  published({ id, relations }: SagaBook, state: SagaState, messages: readonly StoredMessage[]): void {
     for (const message of messages) {
       const published = JSON.parse(message.payload) as Published;
       if (this.ids.has(message.id)) this.violate('I25', `${message.id} is in the outbox twice`);
@@ -102,8 +102,10 @@ export class MessageWitness {
       const parts = partsOfKey(published.key.replace(/:compensate$/, ''));
       const isUndone = published.key.endsWith(':compensate');
       const { status } = stepState(state, parts.key);
-      // Back at its savepoint, a saga begins the next round with the same checkpoint.
-      const isOver = isUndone && stepState(state, parts.step).round > parts.round;
+      // Back at its savepoint, a saga begins the next round with the same checkpoint: the one in which its last step was
+      // undone, or ended, where there is nothing to undo.
+      const endsRound = isUndone || relations.node(parts.step).compensate === undefined;
+      const isOver = endsRound && stepState(state, parts.step).round > parts.round;
       if (parts.saga !== id || !(isOver || status === (isUndone ? 'compensated' : 'completed')))
         this.violate('I25', `${published.key} is published, and ${status}`);
       this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);

@@ -131,7 +131,7 @@ export class Witness {
         `${worker} saves ${id} under epoch ${epoch}; it is ${book.holder}'s under ${book.epoch}`,
       );
     this.changed(book, state);
-    this.messages.published(id, state, messages ?? []);
+    this.messages.published(book, state, messages ?? []);
     if (release || isTerminal(state.status)) book.holder = undefined;
     for (const child of starts ?? []) this.started(child, undefined, { worker: '', duration: 0 });
   }
