@@ -1,5 +1,6 @@
 import type { Decision } from '../machine/decide.js';
-import { isSettled, type SagaState } from '../machine/saga-state.js';
+import { hasAdvanced } from '../machine/lost-workers.js';
+import type { SagaState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
@@ -66,16 +67,17 @@ export class RunCheckpoints {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
     const published = [...this.published.map(({ message }) => message), ...messages];
+    const changed = this.record.changedIn(state);
     return {
       id,
       epoch,
       number: this.number,
       state,
-      changed: this.record.changedIn(state),
+      changed,
       elapsed: this.elapsed,
       step: describeStep(state, next),
       // What is given back to wait for its time may have come to nothing.
-      advances: release === undefined || this.record.hasNews || isSettled(state.status),
+      advances: release === undefined || hasAdvanced(this.record.saved, state, changed),
       cancelSeen,
       pauseSeen,
       release,

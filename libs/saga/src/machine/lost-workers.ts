@@ -3,7 +3,7 @@ import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/sa
 import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
-import { type SagaState, stepState } from './saga-state.js';
+import { type SagaState, stepState, type StepStatus } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 
 /**
@@ -116,4 +116,25 @@ function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, 
     active: false,
   }));
   return gaveUp(graph, next, key, { kind: 'error', step: key, error });
+}
+
+/** Of a step that has not come to anything yet. */
+const OPEN: readonly StepStatus[] = ['pending', 'waiting', 'compensating'];
+
+/**
+ * Something of a saga has come to an end, or waits for somebody, that was not so before: it is worth more than what is
+ * recorded of attempts that came to nothing, and what its workers were lost with so far counts no more.
+ * @param keys the steps that changed
+ */
+export function hasAdvanced(before: SagaState, after: SagaState, keys: readonly string[]): boolean {
+  if (before.status !== after.status || before.round !== after.round) return true;
+  return keys.some((key) => {
+    const [was, is] = [stepState(before, key), stepState(after, key)];
+    return (
+      (is.status !== was.status && !OPEN.includes(is.status)) ||
+      (is.wait !== undefined && was.wait === undefined) ||
+      is.failures > was.failures ||
+      is.compensationFailures > was.compensationFailures
+    );
+  });
 }

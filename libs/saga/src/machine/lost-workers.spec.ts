@@ -1,0 +1,40 @@
+import { hasAdvanced } from './lost-workers.js';
+import { INITIAL, PENDING, type SagaState, type StepState } from './saga-state.js';
+
+const sagaOf = (step: Partial<StepState>, saga: Partial<SagaState> = {}): SagaState => ({
+  ...INITIAL,
+  ...saga,
+  steps: new Map([['charge', { ...PENDING, ...step }]]),
+});
+const advances = (before: Partial<StepState>, after: Partial<StepState>) =>
+  hasAdvanced(sagaOf(before), sagaOf(after), ['charge']);
+
+describe('a saga whose workers are lost, one after the other, has come further', () => {
+  test.each([
+    ['a step ended', { status: 'running' }, { status: 'completed' }],
+    ['an attempt failed', { status: 'running' }, { status: 'waiting', failures: 1 }],
+    ['a step was undone', { status: 'compensating' }, { status: 'compensated' }],
+    [
+      'an attempt to undo one failed',
+      { status: 'compensating' },
+      { status: 'compensating', compensationFailures: 1 },
+    ],
+    ['it waits for somebody', { status: 'pending' }, { status: 'waiting', wait: { signal: 'reply' } }],
+  ] satisfies [string, Partial<StepState>, Partial<StepState>][])('when %s', (_, before, after) => {
+    expect(advances(before, after)).toBe(true);
+  });
+
+  test('when it turned back, or began anew at a savepoint', () => {
+    const [step, keys] = [{ status: 'running' } as const, ['charge']];
+    expect(hasAdvanced(sagaOf(step), sagaOf(step, { status: 'compensating' }), keys)).toBe(true);
+    expect(hasAdvanced(sagaOf(step), sagaOf(step, { round: 2 }), keys)).toBe(true);
+  });
+
+  test.each([
+    ['an attempt was lost', { status: 'pending' }, { status: 'pending', attempts: 4, unknown: true }],
+    ['an attempt came to nothing', { status: 'running', attempts: 4 }, { status: 'pending', attempts: 4 }],
+    ['a step is put off', { status: 'pending' }, { status: 'waiting', retryAt: 1 }],
+  ] satisfies [string, Partial<StepState>, Partial<StepState>][])('and not when %s', (_, before, after) => {
+    expect(advances(before, after)).toBe(false);
+  });
+});
