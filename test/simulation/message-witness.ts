@@ -106,7 +106,10 @@ export class MessageWitness {
       // undone, or ended, where there is nothing to undo.
       const endsRound = isUndone || relations.node(parts.step).compensate === undefined;
       const isOver = endsRound && stepState(state, parts.step).round > parts.round;
-      if (parts.saga !== id || !(isOver || status === (isUndone ? 'compensated' : 'completed')))
+      // One that passed the point of no return on the way back completed, and cannot be undone.
+      const isStranded = status === 'compensation_failed' && !isUndone && relations.node(parts.step).pivot;
+      const isEnded = isOver || isStranded || status === (isUndone ? 'compensated' : 'completed');
+      if (parts.saga !== id || !isEnded)
         this.violate('I25', `${published.key} is published, and ${status}`);
       this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);
     }
