@@ -1,4 +1,4 @@
-// npm run bench -- [--rounds=3] [--quick] [--only=saga|dbos|naive-save|naive-lean] [--memory] [--strict] …: see README.md
+// npm run bench -- [--peers] [--rounds=3] [--quick] [--only=saga|dbos|…] [--memory] [--strict] …: see README.md
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -13,6 +13,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string' },
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
+    peers: { type: 'boolean', default: false },
     memory: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     'no-build': { type: 'boolean', default: false },
@@ -39,13 +40,39 @@ const ENGINES = [
   { name: 'naive-save', file: 'naive.mjs', flags: ['--variant=save', '--conc=10'], n: 2_000 },
   { name: 'naive-lean', file: 'naive.mjs', flags: ['--variant=lean', '--conc=10'], n: 2_500 },
 ];
-const engines = ENGINES.filter(({ name }) => flags.only === undefined || name === flags.only);
-if (engines.length === 0)
-  throw new Error(`--only=${flags.only}: give one of ${ENGINES.map((e) => e.name).join(', ')}`);
+/** Beside them with --peers; some need Node 22, of which npm brings a binary. */
+const PEERS = [
+  {
+    name: 'pg-boss-batch',
+    file: 'pg-boss.mjs',
+    flags: ['--variant=batch'],
+    n: 20_000,
+    warm: 2_000,
+    node: 22,
+  },
+  { name: 'pg-boss', file: 'pg-boss.mjs', flags: ['--variant=perjob'], n: 4_000, node: 22 },
+  { name: 'graphile-worker', file: 'graphile-worker.mjs', flags: [], n: 2_000, node: 22 },
+  { name: 'openworkflow', file: 'openworkflow.mjs', flags: [], n: 2_000, slow: true },
+  { name: 'pg-workflows', file: 'pg-workflows.mjs', flags: [], n: 1_000, slow: true, node: 22 },
+];
+const wanted = flags.only?.split(',');
+const unknown = wanted?.filter((name) => ![...ENGINES, ...PEERS].some((e) => e.name === name)) ?? [];
+if (unknown.length > 0) {
+  const all = [...ENGINES, ...PEERS].map((e) => e.name).join(', ');
+  throw new Error(`--only=${unknown.join(',')}: give some of ${all}`);
+}
+const engines = wanted
+  ? [...ENGINES, ...PEERS].filter(({ name }) => wanted.includes(name))
+  : [...ENGINES, ...(flags.peers ? PEERS : [])];
 
 const METRICS = [
   ['throughput', ({ n, warm = 300 }) => [`--n=${quick ? Math.max(1_000, n / 4) : n}`, `--warm=${warm}`]],
-  ['latency', () => [`--n=${quick ? 100 : 300}`, `--warm=${quick ? 300 : 1_500}`]],
+  [
+    'latency',
+    // Those that poll take so long for each that they need no compiling to be measured.
+    ({ slow }) =>
+      slow ? ['--n=40', '--warm=20'] : [`--n=${quick ? 100 : 300}`, `--warm=${quick ? 300 : 1_500}`],
+  ],
   ['idle', () => [`--secs=${quick ? 5 : 10}`]],
 ];
 
@@ -81,8 +108,9 @@ async function measure(engine, metric, args, round, env, nodeFlags = []) {
   console.error(`round ${round}/${rounds}  ${metric.padEnd(10)}  ${engine.name}`);
   try {
     const adapter = at(`peers/${engine.file}`);
+    const own = Number(process.versions.node.split('.')[0]) >= (engine.node ?? 0);
     await run(
-      process.execPath,
+      own ? process.execPath : at('node_modules/node/bin/node'),
       [...nodeFlags, '--no-deprecation', adapter, metric, ...engine.flags, ...args],
       {
         env: { ...env, ROUND: String(round) },
