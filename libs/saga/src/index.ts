@@ -17,7 +17,9 @@ export type {
   NodeOptions,
   Predicate,
   ProbeAnswer,
+  RateLimit,
   RemoteStepOptions,
+  SavepointOptions,
   StepHandlerOptions,
   StepOptions,
   SubSagaOptions,
@@ -50,15 +52,22 @@ export type { Serialized } from './definition/serialized.js';
 export * from './errors/saga-errors.js';
 export type { SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
-export type { SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
+export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
 export { SAGA_PARTITIONS_INTERVAL } from './nest/saga.partitions.js';
 export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
-export type { OperatorOptions } from './nest/operator-options.js';
+export type { ExpectedState, OperatorOptions } from './nest/operator-options.js';
 export type { HistoryEntry } from './nest/saga-history.js';
 export type { SagaStats } from './nest/saga-stats.js';
-export { type SagaHandle, SagaService, type SagaTarget } from './nest/saga.service.js';
+export {
+  type OutcomeOptions,
+  type RetryOptions,
+  type SagaHandle,
+  SagaService,
+  type SagaTarget,
+  type SkipOptions,
+} from './nest/saga.service.js';
 export type { Page, SagaFilter } from './nest/saga-filter.js';
 export type {
   AskedHandler,

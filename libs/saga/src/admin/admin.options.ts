@@ -23,7 +23,7 @@ export type AdminActionKind = 'look' | 'bulk' | OperatorAction;
 export type OperatorAction =
   'cancel' | 'abort' | 'undo' | 'retry' | 'skip' | 'pause' | 'resume' | 'signal' | 'approve' | 'reject';
 
-/** What may come from a factory. */
+/** What `SagaAdminModule` takes, or what its factory returns. */
 export interface SagaAdminModuleOptions {
   /**
    * Whoever the guards let in: may they do this? `request` is that of the HTTP platform (express, fastify), with whatever
@@ -39,7 +39,7 @@ export interface SagaAdminModuleOptions {
   operator?: (request: any) => string | Promise<string>;
   /** Origins whose pages may act, such as `https://ops.example.com`, beside the admin's own. Default: none. */
   origins?: readonly string[];
-  /** Shown in the dashboard's head, to tell one system from another: `production`. */
+  /** Shown in the dashboard's head, to tell one system from another, such as `production`. Default: none. */
   title?: string;
 }
 
@@ -52,9 +52,9 @@ export interface SagaAdminRoutes {
    * that nobody else can reach.
    */
   guards: readonly (CanActivate | Type<CanActivate>)[];
-  /** False: REST alone. Default true. */
+  /** `false`: REST alone. Default true. */
   dashboard?: boolean;
-  /** Modules with what the guards inject. */
+  /** Modules with what the guards inject. Default: none. */
   imports?: ModuleMetadata['imports'];
 }
 

@@ -30,16 +30,17 @@ export interface EdgeLine {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
+/** Sizes for `layoutOf()`, in pixels. */
 export interface LayoutOptions {
-  /** Width of a step's box; default: as its name may need at 14 px, within bounds. */
+  /** Width of a step's box, in pixels. Default: as its name may need at 14 px, within bounds. */
   widthOf?: (name: string) => number;
-  /** Height of every box; default 48. */
+  /** Height of every box, in pixels; default 48. */
   height?: number;
-  /** Room between boxes side by side; default 32. */
+  /** Room between boxes side by side, in pixels; default 32. */
   columnGap?: number;
-  /** Room between a layer of boxes and the next, for the edges; default 48. */
+  /** Room between a layer of boxes and the next, for the edges, in pixels; default 48. */
   rowGap?: number;
-  /** Room around everything; default 16. */
+  /** Room around everything, in pixels; default 16. */
   margin?: number;
 }
 

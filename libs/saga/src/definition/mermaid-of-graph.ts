@@ -1,7 +1,8 @@
 import type { SagaDescription, StepDescription } from './saga-description.js';
 
+/** How `mermaidOf()` draws. */
 export interface MermaidOptions {
-  /** `TD`: top down (default); `LR`: left to right. */
+  /** `'TD'`: top down; `'LR'`: left to right. Default `'TD'`. */
   direction?: 'TD' | 'LR';
 }
 

@@ -2,7 +2,10 @@
 export interface OutboxMessage<P = unknown> {
   /** Where to: a topic, subject, routing key or pattern, as the broker calls it. At most 255 characters. */
   readonly topic: string;
-  /** Messages of one topic and key arrive in the order in which they were published. Default: see where it is published. */
+  /**
+   * Messages of one topic and key arrive in the order in which they were published. Default: in a saga its id, in an
+   * outbox none.
+   */
   readonly key?: string;
   /** What kind of message it is, for those who read it; default: the topic. */
   readonly type?: string;
@@ -10,7 +13,7 @@ export interface OutboxMessage<P = unknown> {
   readonly payload: P;
   /**
    * Go with the message. Names are HTTP's (letters, digits, `-`, `_`, …), values have no control characters. The names
-   * `id`, `type` and `key` are the message's own.
+   * `id`, `type` and `key` are the message's own. Default: none.
    */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -7,7 +7,7 @@ import { shown } from './shown-value.js';
 export interface RetryPolicy {
   /** Attempts in all, the first included; at least 1. */
   attempts: number;
-  /** Wait before the second attempt; default `'200ms'`. */
+  /** Wait before the second attempt. Default `'200ms'`. */
   delay?: Duration;
   /** Each further wait is this many times the one before; default 2. */
   factor?: number;
@@ -15,7 +15,10 @@ export interface RetryPolicy {
   maxDelay?: Duration;
   /** 0 to 1: the part of the wait that is random, so that many failures do not come back at one moment; default 0.2. */
   jitter?: number;
-  /** `false`: this error will not go away, turn back at once. Default: every error but StepRejectedError is retried. */
+  /**
+   * Asked whether an error may go away: `false` turns the saga back at once. Has to answer at once. Default: `true` for
+   * every error but StepRejectedError.
+   */
   retryIf?: (error: unknown) => boolean;
 }
 

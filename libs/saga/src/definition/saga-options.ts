@@ -1,12 +1,16 @@
 import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
 
+/** What `@Saga` takes. */
 export interface SagaOptions {
-  /** Default: the class name in kebab-case, without a trailing `Saga`: PlaceOrderSaga is `place-order`. */
+  /**
+   * What the saga is called in the database, and by everybody who looks at it: 1 to 200 characters. Default: the class
+   * name in kebab-case, without a trailing `Saga` (PlaceOrderSaga is `place-order`).
+   */
   name?: string;
   /**
-   * Default 1. Several versions of one name may be registered side by side: running instances stay on
-   * theirs, new ones start on the highest.
+   * A whole number from 1; default 1. Several versions of one name may be registered side by side: running instances
+   * stay on theirs, new ones start on the highest.
    */
   version?: number;
   /**
@@ -22,18 +26,18 @@ export interface SagaOptions {
   timeout?: Duration;
   /** A saga that has not finished by then, counted from when it may begin, is overdue, which is told once. Default: none. */
   sla?: Duration;
-  /** `suspend`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `compensate`. */
+  /** `'suspend'`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `'compensate'`. */
   onFailure?: 'compensate' | 'suspend';
   /**
    * Semantic lock: of the sagas of this name with one key, one is active at a time; the others wait in the order
-   * in which they were started. A function of the input alone.
+   * in which they were started. A function of the input alone, which gives 1 to 500 characters. Default: none.
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
   /**
    * Sagas of this name, in all versions, that are advanced at once, in all processes together; the others wait
-   * without a worker until one ends, or waits for a retry or a delay. Default: as many as the workers have room for.
-   * Of several versions in a process, the highest one's counts.
+   * without a worker until one ends, or waits for a retry or a delay. Sagas; default: as many as the workers have room
+   * for. Of several versions in a process, the highest one's counts.
    */
   concurrency?: number;
   /**

@@ -13,29 +13,32 @@ export type ItemsOf<Item = any> = (ctx: StepContext<any, any>) => readonly Item[
 export interface NodeOptions<Compensation extends string = string, After extends string = string> {
   /**
    * The method of the same class that undoes this step. A name that does not exist, or a method whose
-   * `ctx.result` does not fit what the step returns, does not compile.
+   * `ctx.result` does not fit what the step returns, does not compile. Default: none, it is not undone.
    */
   compensate?: Compensation;
-  /** Steps to wait for; default: the one declared just before; `[]`: none, begin at once. */
+  /** Steps to wait for; `[]`: none, begin at once. Default: the one declared just before. */
   after?: After | readonly After[];
   /**
-   * With several names in `after`. `all` (default): waits until each is done, skipped ones included. `any`: goes on
-   * as soon as one has completed; what only the others needed is cancelled, and undone if it completed.
+   * With several names in `after`. `'all'`: waits until each is done, skipped ones included. `'any'`: goes on as soon as
+   * one has completed, and what only the others needed is cancelled, and undone if it completed. Default `'all'`.
    */
   join?: 'all' | 'any';
-  /** `false`: the step is skipped, and what waits for it goes on. It has to depend on the context alone. */
+  /**
+   * `false`: the step is skipped, and what waits for it goes on. It has to depend on the context alone. Default: never
+   * skipped.
+   */
   when?: Predicate;
   /** Durable wait between being ready and beginning; holds no worker. Default: none. */
   delay?: Duration;
   /**
    * A later failure undoes what came after this step (not the step itself) and goes forward again, with `ctx.round`
-   * and the idempotency keys of the steps that happen again one higher. `attempts` in all, the first included,
-   * default 2; then the saga turns back fully.
+   * and the idempotency keys of the steps that happen again one higher. `true`: 2 attempts in all, the first included;
+   * then the saga turns back fully. Default false.
    */
-  savepoint?: boolean | { attempts: number };
-  /** Default: the saga's, then the module's (3 attempts); of at-most-once steps: 1 attempt. */
+  savepoint?: boolean | SavepointOptions;
+  /** When, and how often, the step is tried again. Default: the saga's, then the module's, and 1 attempt at most once. */
   retry?: RetryPolicy;
-  /** Default: the saga's, then the module's (10 attempts). */
+  /** When, and how often, its compensation is tried again. Default: the saga's, then the module's. */
   compensationRetry?: RetryPolicy;
 }
 
@@ -44,7 +47,7 @@ export interface SubSagaOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends NodeOptions<Compensation, After> {
-  /** Point of no return: once the sub-saga has completed, this saga only goes forward. */
+  /** Point of no return: once the sub-saga has completed, this saga only goes forward. Default false. */
   pivot?: boolean;
 }
 
@@ -53,7 +56,7 @@ export interface RemoteStepOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends SubSagaOptions<Compensation, After> {
-  /** The version of the handler that is asked for; default 1. */
+  /** The version of the handler that is asked for: a whole number from 1. Default 1. */
   version?: number;
 }
 
@@ -64,7 +67,7 @@ export interface WaitOptions<
 > extends NodeOptions<Compensation, After> {
   /** From when the saga begins to wait; past it the step has failed, and the saga turns back. Default: none. */
   timeout?: Duration;
-  /** Point of no return: once this step has completed, the saga only goes forward. */
+  /** Point of no return: once this step has completed, the saga only goes forward. Default false. */
   pivot?: boolean;
 }
 
@@ -92,6 +95,21 @@ export interface ApprovalDecision {
   readonly at: string;
 }
 
+/** How often a savepoint is tried from. */
+export interface SavepointOptions {
+  /** Rounds in all, the first included: a whole number from 2. */
+  attempts: number;
+}
+
+/** How often attempts of a step may begin, across all processes. */
+export interface RateLimit {
+  /** Attempts: a whole number from 1. */
+  count: number;
+  /** Within any window of this length. */
+  per: Duration;
+}
+
+/** What `@Step` takes. */
 export interface StepOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
@@ -102,28 +120,38 @@ export interface StepOptions<
 > extends NodeOptions<Compensation, After> {
   /** Per attempt; past it `ctx.signal` aborts and the attempt's outcome is unknown. Default: none. */
   timeout?: Duration;
-  /** `ctx.manager`: what the step writes through it and the step's checkpoint commit together. The compensation's too. */
+  /**
+   * `ctx.manager`: what the step writes through it and the step's checkpoint commit together. The compensation's too.
+   * Default false.
+   */
   transactional?: Transactional;
-  /** `false`: at most once. The start is recorded before the step runs, and an interrupted one is never run again. */
+  /**
+   * `false`: at most once. The start is recorded before the step runs, and an interrupted one is never run again.
+   * Default true.
+   */
   idempotent?: boolean;
   /** Also undo this step when it is the one that definitely failed; default false. */
   compensateOnFailure?: boolean;
   /**
    * One run of the step per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation.
-   * The step's result is the array of theirs.
+   * The step's result is the array of theirs. Default: one run, without an item.
    */
   forEach?: ItemsOf<Item>;
-  /** With `forEach`: items at once; default 10. */
+  /** With `forEach`: items at once, a whole number from 1. Default 10. */
   concurrency?: number;
   /**
    * A method of the class that is asked when an attempt's outcome is unknown (it timed out, threw
    * UnknownOutcomeError, or an at-most-once step was interrupted): returns `{ done: result }`, `'not-done'` or `'unknown'`.
+   * Default: nobody is asked.
    */
   probe?: Probe;
-  /** Point of no return: once this step has completed, the saga only goes forward, and what gives up waits for a person. */
+  /**
+   * Point of no return: once this step has completed, the saga only goes forward, and what gives up waits for a person.
+   * Default false.
+   */
   pivot?: boolean;
-  /** At most `count` attempts of this step begin within `per`, across all processes. */
-  rateLimit?: { count: number; per: Duration };
+  /** At most `count` attempts of this step begin within `per`, across all processes. Default: none. */
+  rateLimit?: RateLimit;
 }
 
 /** What a probe found out. */
@@ -152,12 +180,15 @@ export interface StepHandlerOptions<
   | 'rateLimit'
 > {
   /**
-   * Default 1. A handler that is given or returns something else is another version: have both for as long as sagas
-   * ask for the one before.
+   * A whole number from 1; default 1. A handler that is given or returns something else is another version: have both for
+   * as long as sagas ask for the one before.
    */
   version?: number;
   /** Calls of it that are under way at once, across all processes; default: as many as workers have room for. */
   concurrency?: number;
-  /** Fields of what it is given, and of its result, that are never shown to operators; as in `@Saga({ redact })`. */
+  /**
+   * Fields of what it is given, and of its result, that are never shown to operators, as in `@Saga({ redact })`.
+   * Default: none.
+   */
   redact?: readonly string[];
 }

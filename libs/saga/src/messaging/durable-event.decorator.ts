@@ -4,13 +4,14 @@ import type { Duration } from '../definition/duration.js';
 import { DurableInterceptor } from './durable.interceptor.js';
 import { DURABLE_EVENT, type DurableSettings, redelivery } from './durable-settings.js';
 
+/** What `@DurableEvent` takes beside the topic. */
 export interface DurableEventOptions {
   /**
    * After a handler threw, the message is given back to the broker only after this time, so that it does not come back
    * at once, for ever; default `'1s'`.
    */
   readonly redeliverAfter?: Duration;
-  /** For the transport, as `@EventPattern` takes them: `{ queue }` of NATS, `{ qos }` of MQTT. */
+  /** For the transport, as `@EventPattern` takes them: `{ queue }` of NATS, `{ qos }` of MQTT. Default `{ qos: 1 }`. */
   readonly extras?: Record<string, unknown>;
 }
 

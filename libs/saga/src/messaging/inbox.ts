@@ -5,8 +5,9 @@ import { SagaValidationError } from '../errors/saga-errors.js';
 import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 
+/** What `Inbox.once()` takes beside the work. */
 export interface OnceOptions {
-  /** Who handles the message, where several do, each once; default `'default'`. */
+  /** Who handles the message, where several do, each once: 1 to 255 characters. Default `'default'`. */
   consumer?: string;
 }
 

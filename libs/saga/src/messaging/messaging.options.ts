@@ -12,32 +12,37 @@ import type { MessageTransport } from './message-transport.js';
 import { ClientProxyTransport } from './transports/client-proxy.transport.js';
 import type { EventClient } from './transports/emitted.js';
 
+/** What `SagaMessagingModule.forRoot()` takes. */
 export interface SagaMessagingModuleOptions {
   /** Name of a TypeORM DataSource; default: the default one. */
   dataSource?: string;
-  /** The tables' schema, which is theirs alone; default `'saga'`. With SagaModule: the same. */
+  /** The tables' schema, which is theirs alone; with SagaModule: the same. Default `'saga'`. */
   schema?: string;
   /** Apply pending migrations at start-up; default true. */
   migrate?: boolean;
-  /** Where messages are sent; or give `client`. Closed with the application. */
+  /** Where messages are sent; or give `client`. Closed with the application. Default: none, with `relay: false` alone. */
   transport?: MessageTransport;
-  /** A client of `@nestjs/microservices`, such as ClientProxyFactory makes: short for `new ClientProxyTransport(client)`. */
+  /**
+   * A client of `@nestjs/microservices`, such as ClientProxyFactory makes: short for `new ClientProxyTransport(client)`.
+   * Default: none, as with `transport`.
+   */
   client?: EventClient;
-  /** `false`: this process publishes, and another one, or change data capture, sends. */
+  /** `false`: this process publishes, and another one, or change data capture, sends. Default: it sends. */
   relay?: false | RelayOptions;
-  /** Of messages in the outbox. */
+  /** Of messages in the outbox. Default: see there. */
   outbox?: OutboxOptions;
-  /** Of the journal of handled messages. */
+  /** Of the journal of handled messages. Default: see there. */
   inbox?: InboxOptions;
   /** Largest payload as JSON, in bytes; default 1 MiB. A clear error above it. */
   maxPayloadBytes?: number;
   /**
-   * Encodes the payloads of messages while they are in the outbox; they are sent as they were published. Default:
-   * SagaModule's, so give it there if there is one.
+   * Encodes the payloads of messages while they are in the outbox; they are sent as they were published. Where there is
+   * a SagaModule, give it there. Default: SagaModule's.
    */
   codec?: PayloadCodec;
 }
 
+/** How a process sends what is in the outbox. */
 export interface RelayOptions {
   /** Messages taken at once; default 1,000. */
   batch?: number;
@@ -55,11 +60,13 @@ export interface RelayOptions {
   shutdownTimeout?: Duration;
 }
 
+/** How long messages stay in the outbox. */
 export interface OutboxOptions {
-  /** Only with `relay: false`, where change data capture sends: messages older than this are deleted. Default: none is. */
+  /** Only with `relay: false`, where change data capture sends: messages older than this are deleted. Default: never. */
   retention?: Duration;
 }
 
+/** How long handled messages are known. */
 export interface InboxOptions {
   /** How long a message is remembered; a delivery that comes later is handled again. Default `'14d'`. */
   retention?: Duration;

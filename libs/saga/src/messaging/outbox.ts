@@ -29,10 +29,11 @@ export interface DeadMessage {
   readonly deadAt: Date;
 }
 
+/** Which dead messages `Outbox.dead()` gives. */
 export interface DeadMessagesFilter {
-  /** 1 to 1,000; default 50. */
+  /** Messages on a page, 1 to 1,000; default 50. */
   limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the page before. Default: the first page. */
   cursor?: string;
 }
 

@@ -1,6 +1,7 @@
 import { durable, type DurableEventOptions } from './durable-event.decorator.js';
 import { redelivery } from './durable-settings.js';
 
+/** What `@SagaReply` takes beside the topic. */
 export interface SagaReplyOptions extends DurableEventOptions {
   /** The signal that the reply is, as `@WaitFor({ signal })` names it. */
   readonly signal: string;

@@ -12,10 +12,12 @@ import type { SagaService } from './saga.service.js';
 import type { SagaSummary } from './saga-snapshot.js';
 
 const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
+/** What `SagaService.bulk()` can do to each saga. */
 export type BulkAction = (typeof ACTIONS)[number];
 
+/** What `SagaService.bulk()` takes beside its filter. */
 export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
-  /** Only count what the filter finds; default false. */
+  /** Only count what the filter finds. Default false. */
   dryRun?: boolean;
   /** Sagas at most, 1 to 100,000; default 1,000. */
   limit?: number;

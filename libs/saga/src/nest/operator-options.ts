@@ -7,15 +7,23 @@ import { readOptions } from './call-options.js';
 
 /** What every operator's call may say: who does it, why, and to a saga in which state. All of it is kept in the history. */
 export interface OperatorOptions {
-  /** Who does it: 1 to 255 characters. */
+  /** Who does it: 1 to 255 characters. Default: nobody is named. */
   by?: string;
-  /** Why: at most 4,000 characters. */
+  /** Why: at most 4,000 characters. Default: none. */
   reason?: string;
   /**
    * How the saga was when the operator looked at it: its status, its `revision`, or both. If it is another by now, nothing
    * happens: so two operators cannot cross. Default: whatever it is.
    */
-  expects?: SagaStatus | { status?: SagaStatus; revision?: number };
+  expects?: SagaStatus | ExpectedState;
+}
+
+/** How an operator saw a saga. */
+export interface ExpectedState {
+  /** The status that it had. Default: any. */
+  status?: SagaStatus;
+  /** As `get()` and `find()` tell it. Default: any. */
+  revision?: number;
 }
 
 /** In characters. */

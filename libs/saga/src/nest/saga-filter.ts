@@ -9,24 +9,29 @@ import type { SagaRegistry } from './saga.registry.js';
 import { isUuid, KEY_RULE, TAGS_RULE, timeOf } from './start-options.js';
 import { readTags } from './tags.js';
 
+/** Which sagas `SagaService.find()` and `bulk()` mean: all of what is given has to fit. */
 export interface SagaFilter {
-  /** A class or a name. */
+  /** A class or a name. Default: all. */
   saga?: Type | string;
+  /** One, or any of several. Default: all. */
   status?: SagaStatus | SagaStatus[];
+  /** Exactly this one. Default: all. */
   correlationId?: string;
-  /** All of these. */
+  /** Has all of these tags. Default: whatever tags. */
   tags?: Record<string, string>;
-  /** From this time on. */
+  /** Created from this time on. Default: ever. */
   createdAfter?: Date;
-  /** Before this time. */
+  /** Created before this time. Default: ever. */
   createdBefore?: Date;
-  /** 1 to 1,000; default 50. */
+  /** Sagas on a page, 1 to 1,000; default 50. */
   limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the page before. Default: the first page. */
   cursor?: string;
 }
 
+/** A part of what there is, and how to ask for the next. */
 export interface Page<T> {
+  /** In the order that the call promises. */
   readonly items: readonly T[];
   /** The cursor of the next page; undefined: this is the last one. */
   readonly next?: string;

@@ -15,14 +15,15 @@ import type { SagaRegistry } from './saga.registry.js';
 /** The name of the deletion of ended sagas among the application's scheduled intervals. */
 export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
 
+/** What `SagaService.cleanup()` takes. */
 export interface CleanupOptions {
   /** Sagas that ended longer ago than this; default: what their `retention` says. */
   olderThan?: Duration;
-  /** A class or a name; default: all that have a retention, or with `olderThan` all over this schema. */
+  /** A class or a name. Default: all that have a retention, or with `olderThan` all over this schema. */
   saga?: Type | string;
-  /** How many at most, not counting those that others started; default 10,000. */
+  /** How many at most, not counting those that others started: 1 to 10,000,000. Default 10,000. */
   limit?: number;
-  /** Counts, and deletes nothing. */
+  /** Counts, and deletes nothing. Default false. */
   dryRun?: boolean;
 }
 

@@ -12,6 +12,7 @@ import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { codecFlaw } from './codec-flaw.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 
+/** What `SagaModule.forRoot()` takes. All of it is checked at start-up, and everything that is wrong is told at once. */
 export interface SagaModuleOptions {
   /** Name of a TypeORM DataSource; default: the default one. */
   dataSource?: string;
@@ -21,27 +22,27 @@ export interface SagaModuleOptions {
   migrate?: boolean;
   /**
    * What to do at start-up when a saga's graph has changed and its version has not, while instances of it are running.
-   * `error` (default): SagaDriftError, nothing starts. `warn`: they keep the graph that they have, and those that may
-   * need what the code has no longer get stuck instead of being run.
+   * `'error'`: SagaDriftError, nothing starts. `'warn'`: they keep the graph that they have, and those that may need what
+   * the code has no longer get stuck instead of being run. Default `'error'`.
    */
   onDrift?: 'error' | 'warn';
-  /** `false`: this process starts and queries sagas but runs none. */
+  /** `false`: this process starts and queries sagas but runs none. Default: it runs all that it has. */
   worker?: false | SagaWorkerOptions;
-  /** Default for steps: 3 attempts, exponential, with jitter. */
+  /** For steps of sagas that have no policy of their own. Default: 3 attempts, exponential, with jitter. */
   retry?: RetryPolicy;
-  /** Default for compensations: 10 attempts. */
+  /** For compensations, likewise. Default: 10 attempts, exponential, with jitter. */
   compensationRetry?: RetryPolicy;
   /**
    * People who have to make the same call before it is carried out: 2 or more. The first ones are kept in the history as
    * proposals, and hold for as long as nothing else happens to the saga. Default: 1 for each.
    */
-  approvals?: { abort?: number; undo?: number; skip?: number };
+  approvals?: ApprovalCounts;
   /** Largest input or result as JSON, in bytes; default 1 MiB. A clear error above it. */
   maxPayloadBytes?: number;
   /**
    * Encodes, in the database, what sagas are given and give: inputs, results, errors, signals, approvals, reasons, and
-   * the payloads of messages. Default: none, it is stored as JSON. What was stored before stays readable. The same for
-   * all processes over the database: see docs/encryption.md, and AesGcmCodec.
+   * the payloads of messages. What was stored before stays readable. The same for all processes over the database. Default:
+   * none, it is stored as JSON.
    */
   codec?: PayloadCodec;
   /**
@@ -58,6 +59,17 @@ export interface SagaModuleOptions {
   partitions?: Partitions;
 }
 
+/** People who have to make the same call of an operator before it is carried out. */
+export type ApprovalCounts = {
+  /** For `abort()`: a whole number from 1. Default 1. */
+  abort?: number;
+  /** For `undo()`: a whole number from 1. Default 1. */
+  undo?: number;
+  /** For `skip()`: a whole number from 1. Default 1. */
+  skip?: number;
+};
+
+/** How a process runs sagas. */
 export interface SagaWorkerOptions {
   /** Sagas advanced at once; default 100. */
   concurrency?: number;

@@ -55,6 +55,7 @@ export type SagaTarget = string | { readonly saga: Type | string; readonly corre
 
 /** A saga that was started, now or before. */
 export interface SagaHandle<S = unknown> {
+  /** The saga's id, a UUID. */
   readonly id: string;
   /** False: a saga with this correlation id, or this id, was there already. */
   readonly created: boolean;
@@ -62,7 +63,27 @@ export interface SagaHandle<S = unknown> {
    * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
    * @throws SagaTimeoutError past `timeout`; the saga goes on
    */
-  outcome(options?: { timeout?: Duration }): Promise<SagaOutcome<S>>;
+  outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
+}
+
+/** What `SagaHandle.outcome()` and `SagaService.wait()` take. */
+export interface OutcomeOptions {
+  /** How long to wait, at most 24 days; past it SagaTimeoutError is thrown. Default: as long as it takes. */
+  timeout?: Duration;
+}
+
+/** What `SagaService.retry()` takes beside who and why. */
+export interface RetryOptions {
+  /** Goes on with this input in place of the saga's. Default: the one that it has. */
+  input?: unknown;
+  /** Only this one of several steps that gave up. Default: all of them. */
+  step?: string;
+}
+
+/** What `SagaService.skip()` takes beside who and why. */
+export interface SkipOptions {
+  /** The step's result, as if its method had returned it. Default: `undefined`. */
+  result?: unknown;
 }
 
 /** Entries. */
@@ -131,7 +152,7 @@ export class SagaService {
    * @throws SagaNotFoundError
    * @throws SagaTimeoutError past `timeout`; the saga goes on
    */
-  async wait(target: SagaTarget, options?: { timeout?: Duration }): Promise<SagaOutcome> {
+  async wait(target: SagaTarget, options?: OutcomeOptions): Promise<SagaOutcome> {
     const running = await this.runtime.ready();
     const timeout = readTimeout('wait', options);
     const { id } = await this.get(target);
@@ -285,10 +306,7 @@ export class SagaService {
    * @param options.step only this one of several; `options.input`: goes on with another input
    * @throws SagaStateError when it is not stuck, or not at this step
    */
-  async retry(
-    target: SagaTarget,
-    options?: OperatorOptions & { input?: unknown; step?: string },
-  ): Promise<void> {
+  async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
     const { step, ...given } = readOptions('retry(): options', options, ['input', 'step']);
     if (step !== undefined) checkStep('retry', step);
@@ -303,11 +321,7 @@ export class SagaService {
    * undone if it turns back.
    * @throws SagaStateError when the saga is not stuck, or not at this step
    */
-  async skip(
-    target: SagaTarget,
-    step: string,
-    options?: OperatorOptions & { result?: unknown },
-  ): Promise<void> {
+  async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
     checkStep('skip', step);
     const given = readOptions('skip(): options', options, ['result']);

@@ -6,17 +6,20 @@ import { SagaValidationError } from '../errors/saga-errors.js';
 import { readOptions } from './call-options.js';
 import { KEY_RULE } from './start-options.js';
 
+/** What `SagaService.signal()` takes beside the payload. */
 export interface SignalOptions {
   /**
-   * At most 255 characters: a signal of this saga with the same one is dropped, whenever it comes. Default: one of its
-   * own for each call.
+   * 1 to 255 characters: a signal of this saga with the same one is dropped, whenever it comes. Default: one of its own
+   * for each call.
    */
   messageId?: string;
 }
 
 /** Who decides, and why. */
 export interface Decision {
+  /** Who decides: 1 to 255 characters, as the application names people. */
   by: string;
+  /** Why: at most 4,000 characters. Default: none. */
   comment?: string;
 }
 

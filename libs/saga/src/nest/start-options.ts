@@ -8,20 +8,21 @@ import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
 import { readOptions } from './call-options.js';
 import { readTags } from './tags.js';
 
+/** What `SagaService.start()` takes beside the input. */
 export interface StartOptions {
-  /** A UUID; default: a UUIDv7. The same again returns the same saga, started once. */
+  /** A UUID; default: a new UUIDv7. The same again returns the same saga, started once. */
   id?: string;
-  /** Unique per saga name, at most 255 characters: the same again returns the same saga, started once. */
+  /** Unique per saga name, 1 to 255 characters: the same again returns the same saga, started once. Default: the id. */
   correlationId?: string;
-  /** Starts inside the caller's transaction: no commit, no saga. */
+  /** Starts inside the caller's transaction: no commit, no saga. Default: a transaction of its own. */
   manager?: EntityManager;
-  /** 0 to 100, default 0; waiting raises it (a point for each 10 s), so that nothing starves. */
+  /** A whole number from 0 to 100; waiting raises it, a point for each 10 s, so that nothing starves. Default 0. */
   priority?: number;
-  /** Begins this long after it is stored. */
+  /** Begins this long after it is stored. Not with `startAt`. Default: at once. */
   delay?: Duration;
-  /** Begins at this time; at once if it is past. */
+  /** Begins at this time, or at once if it is past. Not with `delay`. Default: at once. */
   startAt?: Date;
-  /** For finding it again; not for large data. */
+  /** For finding it again, not for large data; keys and values have 1 to 255 characters. Default: none. */
   tags?: Record<string, string>;
 }
 

@@ -8,10 +8,11 @@ import type { SagaStats } from '../nest/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
 import { secondsSince } from './state-gauges.js';
 
+/** From when on `SagaHealthIndicator.isHealthy()` says down. */
 export interface SagaHealthOptions {
   /** Down when a saga that is due has waited longer for a worker. Default: however long. */
   maxOldestDue?: Duration;
-  /** Down when more sagas than this need a person. Default: however many. */
+  /** Sagas: down when more than this need a person. Default: however many. */
   maxStuck?: number;
   /** Down when the database has not answered by then; default `'3s'`. */
   timeout?: Duration;

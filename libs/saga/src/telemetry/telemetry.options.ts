@@ -2,6 +2,7 @@ import { OptionReader } from '../definition/option-reader.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { serializeError } from '../engine/serialize-error.js';
 
+/** What `SagaTelemetryModule.forRoot()` takes. */
 export interface SagaTelemetryModuleOptions {
   /** Spans, and the starter's trace stored with each saga; default true. */
   traces?: boolean;

@@ -17,8 +17,9 @@ export interface FailurePoint {
 /** What may be asserted of every run; what it throws, or rejects with, is reported by its failure point. */
 export type FailureCheck<S> = (run: SagaTestRun<S>, point: FailurePoint) => unknown;
 
+/** What `SagaTest.everyFailure()` takes beside the check. */
 export interface EveryFailureOptions {
-  /** Called before each run: lets fakes forget what the run before has done. */
+  /** Called before each run: lets fakes forget what the run before has done. Default: nothing. */
   readonly beforeEach?: (point: FailurePoint) => unknown;
 }
 

@@ -15,20 +15,21 @@ import {
 import { JetStreamContext } from './jetstream.context.js';
 import { runHandler } from './run-handler.js';
 
+/** How `JetStreamServer` takes messages. */
 export interface JetStreamServerOptions {
-  /** As `connect` of `@nats-io/transport-node` takes them. */
+  /** As `connect` of `@nats-io/transport-node` takes them. Default: `localhost:4222`. */
   readonly connection?: NatsConnectionOptions;
   /** The stream, made if it is not there. */
   readonly stream: JetStreamStream;
   /** The durable consumer's name: processes that share it share the messages, each of which goes to one of them. */
   readonly consumer: string;
-  /** Messages handled at once by this process; default 100. 1 keeps the order of the stream, with one process. */
+  /** Messages handled at once by this process, a whole number from 1; default 100. 1 keeps the order of the stream, with one process. */
   readonly concurrency?: number;
   /** A message is delivered again when nothing was heard of it for so long; renewed while it is handled. Default `'30s'`. */
   readonly ackWait?: Duration;
   /** After a handler threw, the message comes back after this time; default `'1s'`. */
   readonly redeliverAfter?: Duration;
-  /** Further settings of the consumer, as `consumers.add` of `@nats-io/jetstream` takes them. */
+  /** Further settings of the consumer, as `consumers.add` of `@nats-io/jetstream` takes them. Default: the server's. */
   readonly consumerConfig?: object;
 }
 

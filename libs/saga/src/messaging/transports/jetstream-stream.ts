@@ -1,10 +1,15 @@
 import type { JetStreamManager } from './nats-packages.js';
 
+/** A stream of NATS JetStream. */
 export interface JetStreamStream {
+  /** As the server knows it. */
   readonly name: string;
   /** The subjects that it takes, such as `['orders.>']`. */
   readonly subjects: readonly string[];
-  /** Further settings of the stream, as `streams.add` of `@nats-io/jetstream` takes them: storage, num_replicas, max_age, … */
+  /**
+   * Further settings of the stream, as `streams.add` of `@nats-io/jetstream` takes them: storage, num_replicas, max_age, …
+   * Default: the server's.
+   */
   readonly config?: object;
 }
 

@@ -9,10 +9,11 @@ import {
   type NatsConnectionOptions,
 } from './nats-packages.js';
 
+/** How `JetStreamTransport` reaches the broker. */
 export interface JetStreamTransportOptions {
-  /** As `connect` of `@nats-io/transport-node` takes them. */
+  /** As `connect` of `@nats-io/transport-node` takes them. Default: `localhost:4222`. */
   readonly connection?: NatsConnectionOptions;
-  /** The stream that takes the messages, made if it is not there; without, it has to be there. */
+  /** The stream that takes the messages, made if it is not there. Default: one has to be there. */
   readonly stream?: JetStreamStream;
 }
 

@@ -18,8 +18,11 @@ export interface NatsConnection {
 export interface NatsConnectionOptions {
   /** `host:port`, or several; default `localhost:4222`. */
   readonly servers?: string | string[];
+  /** Who connects. Default: nobody is named. */
   readonly user?: string;
+  /** The password of `user`. Default: none. */
   readonly pass?: string;
+  /** In place of user and password. Default: none. */
   readonly token?: string;
   readonly [option: string]: unknown;
 }

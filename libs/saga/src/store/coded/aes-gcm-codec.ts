@@ -4,6 +4,7 @@ import { shown } from '../../definition/shown-value.js';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
 
+/** What `AesGcmCodec` encodes and decodes with. */
 export interface AesGcmCodecOptions {
   /** By their ids, 32 bytes each. Ids are stored with what they encode: letters, digits, `-` and `_`, 64 at most. */
   readonly keys: Readonly<Record<string, Uint8Array>>;
