@@ -288,6 +288,14 @@ describe('a wrong definition stops the application, and says which class, which 
 });
 
 describe('a wrong configuration stops the application, and names all that is wrong', () => {
+  test('SagaModule imported twice: both would run all sagas, each in its own schema', async () => {
+    const again = SagaModule.forRoot({ schema: 'other' });
+    const error = await refusal({ imports: [again] });
+    expect(error).toBeInstanceOf(SagaConfigurationError);
+    expect(error.message).toContain('SagaModule is imported 2 times');
+    expect(error.message).toContain('an application context for each');
+  });
+
   test('no DataSource', async () => {
     const error = await refusal({ without: 'database' });
     expect(error).toBeInstanceOf(SagaConfigurationError);

@@ -7,7 +7,7 @@ import { linkSubSagas } from '../definition/link-sub-sagas.js';
 import { sagaLabel } from '../definition/saga-graph.js';
 import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
-import { SagaDefinitionError } from '../errors/saga-errors.js';
+import { SagaConfigurationError, SagaDefinitionError } from '../errors/saga-errors.js';
 import { handlerInvoker } from '../engine/handler-calls.js';
 import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
@@ -26,7 +26,10 @@ interface Provided {
 export class SagaExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once */
+  /**
+   * @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once
+   * @throws SagaConfigurationError when the application has several SagaModules
+   */
   explore(defaults: DefaultPolicies & { readonly retention?: number }): SagaRegistry {
     const problems: string[] = [];
     const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
@@ -40,6 +43,7 @@ export class SagaExplorer {
         }
       });
     const providers = this.discovery.getProviders();
+    checkAlone(providers);
     const all = [...providers, ...this.discovery.getControllers()];
     const sagas = each(provided(providers, sagaOf, problems), (one) => [saga(one, defaults)]);
     const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
@@ -48,6 +52,22 @@ export class SagaExplorer {
     if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
     return new SagaRegistry(sagas, handlers, defaults.retention);
   }
+}
+
+/**
+ * Each SagaModule would run all of the application's sagas, in whichever schema it has, and nobody could tell which of
+ * them an injected SagaService is.
+ */
+function checkAlone(providers: readonly Wrapper[]): void {
+  const modules = new Set(
+    providers.filter(({ metatype }) => metatype === SagaExplorer).map(({ host }) => host),
+  );
+  if (modules.size > 1)
+    throw new SagaConfigurationError(
+      `SagaModule is imported ${modules.size} times, with options of its own each time. Import it once, in the root ` +
+        `module: its SagaService can be injected everywhere. For sagas in several schemas or databases make an ` +
+        `application context for each, with NestFactory.createApplicationContext().`,
+    );
 }
 
 /** Each class of this sort once; one that two modules make instances of is a problem. */
