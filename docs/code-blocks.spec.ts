@@ -8,12 +8,16 @@ import { sagaMigrations } from 'nestjs-durable-saga';
 import { createTestDatabase } from '../test/support/test-database.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
-  name.endsWith('.md'),
-);
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .map((name) => `docs/${name.replaceAll('\\', '/')}`)
+  // Made from the sources, by who wants it.
+  .filter((name) => name.endsWith('.md') && !name.startsWith('docs/reference/'));
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...DOCS];
+/** Their blocks are parts of modules that are compiled and run: shown-code.spec.ts. */
+const SHOWS_MODULES = /^docs\/(recipes|migrating)\//;
 
 describe('what the documentation shows', () => {
-  test.each(PAGES.filter((page) => blocksOf(page, 'ts').length > 0))(
+  test.each(PAGES.filter((page) => !SHOWS_MODULES.test(page) && blocksOf(page, 'ts').length > 0))(
     '%s compiles',
     (page) => {
       // The blocks of a page are one module: later ones may use what earlier ones declare.
@@ -44,14 +48,11 @@ describe('what the documentation shows', () => {
       expect(() => void JSON.parse(block)).not.toThrow();
   });
 
-  test('links to files that are there', () => {
+  test('links to files, and headings in them, that are there', () => {
     const broken = PAGES.flatMap((page) =>
-      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
-        .map(([, target]) => join(dirname(page), target!))
-        .filter(
-          (target) => !ts.sys.fileExists(join(ROOT, target)) && !ts.sys.directoryExists(join(ROOT, target)),
-        )
-        .map((target) => `${page} → ${target}`),
+      linksOf(page)
+        .filter(({ file, heading }) => !isThere(file) || (heading !== undefined && !has(file, heading)))
+        .map(({ text }) => `${page} → ${text}`),
     );
     expect(broken).toEqual([]);
   });
@@ -60,6 +61,33 @@ describe('what the documentation shows', () => {
 function blocksOf(page: string, language: string): string[] {
   const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm');
   return [...readFileSync(join(ROOT, page), 'utf8').matchAll(pattern)].map(([, block]) => block!);
+}
+
+/** The links of a page to others, and to places in itself. */
+function linksOf(page: string): { text: string; file: string; heading?: string }[] {
+  const prose = readFileSync(join(ROOT, page), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+  return [...prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([, target, heading]) => ({
+    text: `${target}${heading === undefined ? '' : `#${heading}`}`,
+    file: target === '' ? join(ROOT, page) : join(ROOT, dirname(page), target!),
+    heading,
+  }));
+}
+
+function isThere(file: string): boolean {
+  return ts.sys.fileExists(file) || ts.sys.directoryExists(file);
+}
+
+/** Does the page have a heading of this anchor, as GitHub makes them? */
+function has(file: string, anchor: string): boolean {
+  const prose = readFileSync(file, 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+  return [...prose.matchAll(/^#+ (.+)$/gm)]
+    .map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+    .includes(anchor);
 }
 
 /** The compiler's complaints about a module that exists only in memory. */

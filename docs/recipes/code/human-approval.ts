@@ -1,0 +1,139 @@
+import { ForbiddenException, Injectable, Module } from '@nestjs/common';
+import {
+  Approval,
+  type ApprovalDecision,
+  Saga,
+  SagaService,
+  Step,
+  type StepContext,
+  StepRejectedError,
+  WaitFor,
+} from 'nestjs-durable-saga';
+
+export interface Payout {
+  id: string;
+  to: string;
+  cents: number;
+  requestedBy: string;
+}
+
+@Injectable()
+export class Bank {
+  async transfer(_payout: Payout, key: string): Promise<{ transfer: string }> {
+    return { transfer: key };
+  }
+}
+
+/** One person says yes or no, within three days. */
+@Saga({ name: 'small-payout' })
+export class SmallPayoutSaga {
+  constructor(private readonly bank: Bank) {}
+
+  @Approval({ timeout: '3d', when: (ctx: StepContext<Payout>) => ctx.input.cents > 100_00 })
+  approve(_ctx: StepContext<Payout>, decision: ApprovalDecision): { by: string } {
+    return { by: decision.by };
+  }
+
+  @Step()
+  transfer(ctx: StepContext<Payout>): Promise<{ transfer: string }> {
+    return this.bank.transfer(ctx.input, ctx.idempotencyKey);
+  }
+}
+
+/** Four eyes: two people, neither of whom has asked for the money. */
+@Saga({ name: 'large-payout', timeout: '14d' })
+export class LargePayoutSaga {
+  constructor(private readonly bank: Bank) {}
+
+  @Approval()
+  first(ctx: StepContext<Payout>, decision: ApprovalDecision): { by: string } {
+    return approvedBy(decision, [ctx.input.requestedBy]);
+  }
+
+  @Approval()
+  second(ctx: StepContext<Payout, LargePayoutSaga>, decision: ApprovalDecision): { by: string } {
+    return approvedBy(decision, [ctx.input.requestedBy, ctx.results.first.by]);
+  }
+
+  @Step()
+  transfer(ctx: StepContext<Payout>): Promise<{ transfer: string }> {
+    return this.bank.transfer(ctx.input, ctx.idempotencyKey);
+  }
+}
+
+/** The last line of defence: whoever called approve() should have asked before. */
+function approvedBy({ by }: ApprovalDecision, others: readonly string[]): { by: string } {
+  if (others.includes(by)) throw new StepRejectedError(`${by} cannot approve this, too`);
+  return { by };
+}
+
+/** What people's pages call. Who `user` is has to be known by now: the saga believes it. */
+@Injectable()
+export class PayoutDecisions {
+  constructor(private readonly sagas: SagaService) {}
+
+  async approve(id: string, user: string): Promise<void> {
+    const { waitingFor, input, steps } = await this.sagas.get(id);
+    if (waitingFor?.kind !== 'approval') throw new ForbiddenException('there is nothing to approve');
+    const before = steps.map(({ result }) => (result as { by?: string } | undefined)?.by);
+    if ([(input as Payout).requestedBy, ...before].includes(user))
+      throw new ForbiddenException('somebody else has to approve this');
+    await this.sagas.approve(id, waitingFor.step, { by: user });
+  }
+
+  async reject(id: string, user: string, why: string): Promise<void> {
+    const { waitingFor } = await this.sagas.get(id);
+    if (waitingFor?.kind !== 'approval') throw new ForbiddenException('there is nothing to reject');
+    await this.sagas.reject(id, waitingFor.step, { by: user, comment: why });
+  }
+}
+
+/** A decision that may be no as well: sent as a signal, so that a no is an answer and not a failure. */
+export interface Decision {
+  by: string;
+  granted: boolean;
+}
+
+/** The team lead is asked, and after two days the director, too; whoever answers first decides. */
+@Saga({ name: 'escalated-payout' })
+export class EscalatedPayoutSaga {
+  constructor(private readonly bank: Bank) {}
+
+  @Step()
+  askLead(ctx: StepContext<Payout>): void {
+    ctx.publish({ topic: 'tasks', type: 'decide', payload: { role: 'lead', payout: ctx.input.id } });
+  }
+
+  @WaitFor({ signal: 'lead', timeout: '7d' })
+  lead(_ctx: StepContext<Payout>, decision: Decision): Decision {
+    return decision;
+  }
+
+  @Step({ after: 'askLead', delay: '2d' })
+  askDirector(ctx: StepContext<Payout>): void {
+    ctx.publish({ topic: 'tasks', type: 'decide', payload: { role: 'director', payout: ctx.input.id } });
+  }
+
+  @WaitFor({ signal: 'director', timeout: '5d' })
+  director(_ctx: StepContext<Payout>, decision: Decision): Decision {
+    return decision;
+  }
+
+  @Step({ after: ['lead', 'director'], join: 'any' })
+  decide(ctx: StepContext<Payout, EscalatedPayoutSaga>): Decision {
+    const decision = ctx.results.lead ?? ctx.results.director;
+    if (!decision.granted) throw new StepRejectedError(`${decision.by} said no`);
+    return decision;
+  }
+
+  @Step()
+  transfer(ctx: StepContext<Payout>): Promise<{ transfer: string }> {
+    return this.bank.transfer(ctx.input, ctx.idempotencyKey);
+  }
+}
+
+@Module({
+  providers: [Bank, SmallPayoutSaga, LargePayoutSaga, EscalatedPayoutSaga, PayoutDecisions],
+  exports: [PayoutDecisions],
+})
+export class PayoutModule {}

@@ -1,0 +1,93 @@
+import { SagaTest } from 'nestjs-durable-saga/testing';
+import { until } from '../../../test/support/gate.js';
+import {
+  Accounts,
+  Billing,
+  RenewalSaga,
+  SubscriptionModule,
+  Subscriptions,
+  TrialSaga,
+} from './long-timers.js';
+import { RecipeApps } from './recipe-apps.js';
+
+const DAY = 86_400_000;
+
+describe('a trial', () => {
+  const trial = SagaTest.of(TrialSaga).providers(Accounts);
+  const input = { account: 'ada' };
+  const mails = (published: readonly { type?: string }[]) => published.map(({ type }) => type);
+
+  test('ends with the account closed when nobody pays, after a reminder', async () => {
+    const run = await trial.run(input);
+    expect(run.outcome.failure?.kind).toBe('timeout');
+    expect(run.took).toBe(14 * DAY);
+    expect(run.trace).toEqual(['open', 'remind', 'close']);
+    expect(mails(run.published)).toEqual(['trial-ends-soon']);
+  });
+
+  test('has no reminder for who has paid before', async () => {
+    const run = await trial.start(input);
+    await run.advance('3d');
+    await run.signal('paid', { plan: 'large' });
+    await run.finish();
+    expect(run.outcome.status).toBe('completed');
+    expect(mails(run.published)).toEqual(['welcome']);
+    // The step that waits for its ten days is a step like any other: the saga is there until then.
+    expect(run.took).toBe(10 * DAY);
+  });
+
+  test('can be paid after the reminder', async () => {
+    const run = await trial.start(input);
+    await run.advance('11d');
+    await run.signal('paid', { plan: 'small' });
+    await run.finish();
+    expect(mails(run.published)).toEqual(['trial-ends-soon', 'welcome']);
+  });
+});
+
+describe('a subscription', () => {
+  const apps = RecipeApps.onOwnDatabase();
+  const open = () => apps.start({ module: { imports: [SubscriptionModule] } });
+  const renewal = (period: number, subscription = 's-1') => ({
+    saga: RenewalSaga,
+    correlationId: `${subscription}/${period}`,
+  });
+
+  test('is charged when a period is due, and plans the next one a month later', async () => {
+    const { sagas, nest } = await open();
+    await nest.get(Subscriptions).begin('s-1', new Date('2026-01-15T00:00:00Z'));
+    await sagas.wait(renewal(1), { timeout: '10s' });
+    const next = await sagas.get(renewal(2));
+    expect(next.input).toEqual({ subscription: 's-1', period: 2, due: '2026-02-15T00:00:00.000Z' });
+  });
+
+  test('waits for a date months ahead without anybody holding it, and through a restart', async () => {
+    const due = new Date(Date.now() + 60 * DAY);
+    const { nest } = await open();
+    await nest.get(Subscriptions).begin('s-2', due);
+    await apps.close();
+    const { sagas } = await open();
+    const { waitingFor, lockedBy } = await sagas.get(renewal(1, 's-2'));
+    expect(waitingFor).toEqual({ kind: 'delay', until: due });
+    expect(lockedBy).toBeUndefined();
+  });
+
+  test('is charged for nothing once it has ended', async () => {
+    const { sagas, nest } = await open();
+    const charged = chargesOf(nest.get(Billing));
+    await nest.get(Subscriptions).begin('s-3', new Date(Date.now() + 60 * DAY));
+    await nest.get(Subscriptions).end('s-3', 'ada');
+    await until(async () => (await sagas.get(renewal(1, 's-3'))).status === 'compensated');
+    expect(charged).not.toContain('s-3');
+  });
+});
+
+/** What is charged from now on. */
+function chargesOf(billing: Billing): string[] {
+  const charged: string[] = [];
+  billing.charge = async ({ subscription }) => {
+    charged.push(subscription);
+    return { invoice: 'invoice-1' };
+  };
+  return charged;
+}

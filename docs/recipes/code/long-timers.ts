@@ -1,0 +1,146 @@
+import { Injectable, Module } from '@nestjs/common';
+import {
+  type CompensationContext,
+  Saga,
+  SagaService,
+  SagaStateError,
+  type StartOptions,
+  Step,
+  type StepContext,
+  type TransactionalStepContext,
+  WaitFor,
+} from 'nestjs-durable-saga';
+
+export interface Trial {
+  account: string;
+}
+
+@Injectable()
+export class Accounts {
+  async open(_account: string, _key: string): Promise<void> {}
+  async close(_account: string, _key: string): Promise<void> {}
+}
+
+/** Two weeks to pay, with a reminder after ten days; who has not paid by then is closed. */
+@Saga({ name: 'trial' })
+export class TrialSaga {
+  constructor(private readonly accounts: Accounts) {}
+
+  @Step({ compensate: 'close' })
+  open(ctx: StepContext<Trial>): Promise<void> {
+    return this.accounts.open(ctx.input.account, ctx.idempotencyKey);
+  }
+  close(ctx: CompensationContext<Trial, void>): Promise<void> {
+    return this.accounts.close(ctx.input.account, ctx.idempotencyKey);
+  }
+
+  @WaitFor({ signal: 'paid', timeout: '14d' })
+  paid(_ctx: StepContext<Trial>, payment: { plan: string }): { plan: string } {
+    return payment;
+  }
+
+  /** Asked once the ten days are over: `when` sees what has happened until then. */
+  @Step({
+    after: 'open',
+    delay: '10d',
+    when: (ctx: StepContext<Trial, TrialSaga>) => ctx.results.paid === undefined,
+  })
+  remind(ctx: StepContext<Trial>): void {
+    ctx.publish({ topic: 'mails', type: 'trial-ends-soon', payload: { account: ctx.input.account } });
+  }
+
+  @Step({ after: 'paid' })
+  welcome(ctx: StepContext<Trial, TrialSaga>): void {
+    const { account } = ctx.input;
+    ctx.publish({ topic: 'mails', type: 'welcome', payload: { account, plan: ctx.results.paid.plan } });
+  }
+}
+
+export interface Renewal {
+  subscription: string;
+  /** 1, 2, … */
+  period: number;
+  /** ISO date on which it is due. */
+  due: string;
+}
+
+@Injectable()
+export class Billing {
+  async charge(_renewal: Renewal, _key: string): Promise<{ invoice: string }> {
+    return { invoice: 'invoice-1' };
+  }
+  async credit(_invoice: string | undefined, _key: string): Promise<void> {}
+}
+
+/** One saga for each period, which plans the next one with its own last checkpoint: never none, never two. */
+@Saga({ name: 'renewal', retention: '90d' })
+export class RenewalSaga {
+  constructor(
+    private readonly billing: Billing,
+    private readonly sagas: SagaService,
+  ) {}
+
+  /** A card that is declined is tried again for a week. */
+  @Step({ compensate: 'credit', retry: { attempts: 8, delay: '1d', factor: 1 } })
+  charge(ctx: StepContext<Renewal>): Promise<{ invoice: string }> {
+    return this.billing.charge(ctx.input, ctx.idempotencyKey);
+  }
+  credit(ctx: CompensationContext<Renewal, { invoice: string }>): Promise<void> {
+    return this.billing.credit(ctx.result?.invoice, ctx.idempotencyKey);
+  }
+
+  @Step({ transactional: true })
+  async planNext(ctx: TransactionalStepContext<Renewal>): Promise<void> {
+    await planRenewal(this.sagas, nextOf(ctx.input), { manager: ctx.manager });
+  }
+}
+
+function nextOf({ subscription, period, due }: Renewal): Renewal {
+  const next = new Date(due);
+  next.setUTCMonth(next.getUTCMonth() + 1);
+  return { subscription, period: period + 1, due: next.toISOString() };
+}
+
+/** Due at a date, months ahead: until then it is a row. The same period again is the same saga. */
+async function planRenewal(
+  sagas: SagaService,
+  renewal: Renewal,
+  within: Pick<StartOptions, 'manager'> = {},
+): Promise<void> {
+  const { subscription, period, due } = renewal;
+  await sagas.start(RenewalSaga, renewal, {
+    ...within,
+    correlationId: `${subscription}/${period}`,
+    startAt: new Date(due),
+    tags: { subscription },
+  });
+}
+
+@Injectable()
+export class Subscriptions {
+  constructor(private readonly sagas: SagaService) {}
+
+  begin(subscription: string, firstDue: Date): Promise<void> {
+    return planRenewal(this.sagas, { subscription, period: 1, due: firstDue.toISOString() });
+  }
+
+  /** Cancels what is planned, and looks again: one that was being charged meanwhile may have planned another. */
+  async end(subscription: string, by: string): Promise<void> {
+    for (;;) {
+      const planned = { saga: RenewalSaga, tags: { subscription }, status: 'running' } as const;
+      const { items } = await this.sagas.find(planned);
+      if (items.length === 0) return;
+      for (const { id } of items) {
+        try {
+          await this.sagas.cancel(id, { by, reason: 'the subscription has ended' });
+        } catch (error) {
+          if (!(error instanceof SagaStateError)) throw error; // it has completed by now
+        }
+        await this.sagas.wait(id);
+      }
+    }
+  }
+}
+
+@Module({ providers: [TrialSaga, Accounts, RenewalSaga, Billing, Subscriptions] })
+export class SubscriptionModule {}
