@@ -35,4 +35,5 @@ export const ConfigurableModuleClass = built.ConfigurableModuleClass as unknown 
   registerAsync(options: AsyncOptions): DynamicModule;
 };
 
+/** What `SagaAdminModule.registerAsync()` takes: a factory of the options, and beside it the routes. */
 export type SagaAdminModuleAsyncOptions = AsyncOptions;

@@ -17,6 +17,7 @@ export interface AdminAction {
   readonly id?: string;
 }
 
+/** What an action comes to: looking, many at once, or a call to a saga. */
 export type AdminActionKind = 'look' | 'bulk' | OperatorAction;
 
 /** What can be done to a saga. */

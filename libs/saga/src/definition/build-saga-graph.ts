@@ -14,7 +14,9 @@ import type { SagaOptions } from './saga-options.js';
 
 /** Retry policies of the module, for sagas and steps that have none of their own. */
 export interface DefaultPolicies {
+  /** Of steps. Default: 3 attempts. */
   readonly retry?: RetryPolicy;
+  /** Of compensations. Default: 10 attempts. */
   readonly compensationRetry?: RetryPolicy;
 }
 

@@ -16,8 +16,11 @@ type Compared<T> = { [K in keyof T as never]: T[K] };
 
 /** What every method of a saga is given. */
 interface RunContext<Input, S> {
+  /** @hidden */
   readonly [declaredInput]?: { readonly input: Input };
+  /** The saga's id, a UUID. */
   readonly sagaId: string;
+  /** The application's name for the saga; its id, unless it was started with one. */
   readonly correlationId: string;
   /** The step's name, which is its method's. */
   readonly step: string;
@@ -44,6 +47,7 @@ interface RunContext<Input, S> {
 
 /** What a step's method is given. */
 export interface StepContext<Input = unknown, S = unknown> extends RunContext<Input, S> {
+  /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, S]>;
   /**
    * `<sagaId>:<step>`, the same on every attempt: whoever sees it twice should do the work once. Of an item
@@ -56,11 +60,13 @@ export interface StepContext<Input = unknown, S = unknown> extends RunContext<In
 
 /** What a `transactional: true` step's method may ask for: as StepContext, with the manager certainly there. */
 export type TransactionalStepContext<Input = unknown, S = unknown> = StepContext<Input, S> & {
+  /** Of the transaction in which the step's checkpoint is stored. */
   readonly manager: EntityManager;
 };
 
 /** What the method of a step with `forEach` may ask for: as StepContext, with the item certainly there. */
 export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends StepContext<Input, S> {
+  /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Item, S]>;
   /** The item that this run is for, in its stored form. */
   readonly item: Serialized<Item>;
@@ -73,6 +79,7 @@ export interface CompensationContext<Input = unknown, Result = unknown, S = unkn
   Input,
   S
 > {
+  /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Result, S]>;
   /** What the step returned; `undefined` when its outcome is unknown (it timed out, or was lost with its worker). */
   readonly result: Serialized<Result> | undefined;
@@ -87,7 +94,10 @@ export type TransactionalCompensationContext<
   Input = unknown,
   Result = unknown,
   S = unknown,
-> = CompensationContext<Input, Result, S> & { readonly manager: EntityManager };
+> = CompensationContext<Input, Result, S> & {
+  /** Of the transaction in which the compensation's checkpoint is stored. */
+  readonly manager: EntityManager;
+};
 
 /** What the compensation of a step with `forEach` may ask for: each item that completed is undone by itself. */
 export interface ItemCompensationContext<
@@ -96,6 +106,7 @@ export interface ItemCompensationContext<
   Item = unknown,
   S = unknown,
 > extends CompensationContext<Input, Result, S> {
+  /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Result, Item, S]>;
   /** The item that is undone, in its stored form. */
   readonly item: Serialized<Item>;

@@ -26,6 +26,7 @@ export interface HandlerContext<Input = unknown> extends Omit<StepContext<Input>
 
 /** What the method of a `transactional: true` handler may ask for: as HandlerContext, with the manager certainly there. */
 export type TransactionalHandlerContext<Input = unknown> = HandlerContext<Input> & {
+  /** Of the transaction in which the call's checkpoint is stored. */
   readonly manager: EntityManager;
 };
 
@@ -40,4 +41,7 @@ export interface HandlerCompensationContext<Input = unknown, Result = unknown>
 export type TransactionalHandlerCompensationContext<
   Input = unknown,
   Result = unknown,
-> = HandlerCompensationContext<Input, Result> & { readonly manager: EntityManager };
+> = HandlerCompensationContext<Input, Result> & {
+  /** Of the transaction in which the compensation's checkpoint is stored. */
+  readonly manager: EntityManager;
+};

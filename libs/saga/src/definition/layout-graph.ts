@@ -1,12 +1,16 @@
 /** What is drawn: steps by name, each after those that it waits for, and the edges between them. */
 export interface DrawableGraph {
+  /** Each name once. */
   readonly steps: readonly { readonly name: string }[];
+  /** From a step to one that waits for it. */
   readonly edges: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** Where to draw everything, in pixels from the upper left corner. Coordinates are whole or half numbers. */
 export interface GraphLayout {
+  /** Of all of it. */
   readonly width: number;
+  /** Of all of it. */
   readonly height: number;
   /** In the order of the steps. */
   readonly nodes: readonly NodeBox[];
@@ -14,19 +18,27 @@ export interface GraphLayout {
   readonly edges: readonly EdgeLine[];
 }
 
+/** The box of a step. */
 export interface NodeBox {
+  /** The step's. */
   readonly name: string;
   /** Of its upper left corner. */
   readonly x: number;
+  /** Of its upper left corner. */
   readonly y: number;
+  /** In pixels. */
   readonly width: number;
+  /** In pixels. */
   readonly height: number;
 }
 
 /** From the middle of one box's lower side to the middle of another's upper side, past the boxes in between. */
 export interface EdgeLine {
+  /** A step by name. */
   readonly from: string;
+  /** A step by name. */
   readonly to: string;
+  /** The corners of the line, its ends included. */
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 

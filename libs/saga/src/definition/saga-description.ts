@@ -4,12 +4,15 @@ import type { SagaGraph, StepNode } from './saga-graph.js';
 
 /** A saga's definition as plain data: `JSON.stringify` carries all of it. Times are in milliseconds. */
 export interface SagaDescription {
+  /** The saga's. */
   readonly name: string;
+  /** Of the graph. */
   readonly version: number;
   /** For going forward; absent: no deadline. */
   readonly timeout?: number;
   /** From when an instance may begin, past which it is overdue; absent: never. */
   readonly sla?: number;
+  /** What a failure leads to. */
   readonly onFailure: 'compensate' | 'suspend';
   /** Paths of what of the input, and of each step's result, is never shown; absent: none. */
   readonly redact?: readonly string[];
@@ -25,7 +28,9 @@ export interface SagaDescription {
 
 /** A step of a saga as plain data. Functions (`when`, `forEach`, `retryIf`) show as their being there. */
 export interface StepDescription {
+  /** The step's, which is its method's. */
   readonly name: string;
+  /** Which decorator it has. */
   readonly kind: StepNode['kind'];
   /** The name of the saga that a sub-saga step runs. */
   readonly child?: string;
@@ -47,18 +52,25 @@ export interface StepDescription {
   readonly delay?: number;
   /** The method that undoes it; absent: nothing does. */
   readonly compensation?: string;
+  /** It is undone also when it is the one that definitely failed. */
   readonly compensateOnFailure: boolean;
   /** The method that is asked when an outcome is unknown. */
   readonly probe?: string;
+  /** Later failures go back to it, so many rounds in all; absent: it is none. */
   readonly savepoint?: { readonly attempts: number };
+  /** It is a point of no return. */
   readonly pivot: boolean;
+  /** Its writes and its checkpoint are one commit. */
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;
+  /** Of its attempts. */
   readonly retry: RetryDescription;
+  /** Of its compensation's. */
   readonly compensationRetry: RetryDescription;
   /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;
+  /** At most so many attempts within `per` milliseconds; absent: none. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
 }
 
@@ -67,7 +79,9 @@ export type RetryDescription = Omit<ResolvedRetryPolicy, 'retryIf'>;
 
 /** `to` waits for `from`. */
 export interface EdgeDescription {
+  /** A step by name. */
   readonly from: string;
+  /** A step by name. */
   readonly to: string;
   /** That of the step that waits. */
   readonly join: 'all' | 'any';

@@ -6,6 +6,7 @@ export interface SagaFinding {
   readonly problem: string;
   /** What to do about it, or what is allowed. */
   readonly mend: string;
+  /** Such an application does not start. */
   readonly severity: 'error';
 }
 

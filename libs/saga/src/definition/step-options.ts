@@ -90,6 +90,7 @@ export type ApprovalOptions<
 export interface ApprovalDecision {
   /** Who approved. */
   readonly by: string;
+  /** Why, if that was said. */
   readonly comment?: string;
   /** When; ISO 8601. */
   readonly at: string;

@@ -3,6 +3,7 @@
  * where, and the mend, and is meant for people.
  */
 export abstract class SagaError extends Error {
+  /** Stable, and meant for programs: `SAGA_` and what it is. */
   abstract readonly code: string;
 
   constructor(message: string, options?: ErrorOptions) {

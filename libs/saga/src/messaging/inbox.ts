@@ -11,11 +11,13 @@ export interface OnceOptions {
   consumer?: string;
 }
 
+/** What `Inbox.once()` came to: the work was done, with its result, or had been done before. */
 export type Once<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
 
 /** The journal of the messages that were handled. */
 @Injectable()
 export class Inbox {
+  /** @hidden */
   constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
 
   /**

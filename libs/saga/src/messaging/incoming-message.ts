@@ -6,10 +6,13 @@ import { isEnvelope } from './transports/envelope.js';
 export interface IncomingMessage<P = unknown> {
   /** The same each time that the message is delivered: what `Inbox.once` goes by. Empty for one that has none. */
   readonly id: string;
+  /** What kind of message it is. */
   readonly type: string;
+  /** The order holds for one topic and key. */
   readonly key: string;
   /** As they were published, `saga-id` and `traceparent` included; `id`, `type` and `key` are properties. */
   readonly headers: Readonly<Record<string, string>>;
+  /** As it was published. */
   readonly payload: P;
 }
 

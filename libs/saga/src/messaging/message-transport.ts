@@ -2,8 +2,11 @@
 export interface RelayedMessage {
   /** A UUID; the same each time that it is sent again. */
   readonly id: string;
+  /** Where to. */
   readonly topic: string;
+  /** Messages of one topic and key are sent in order. */
   readonly key: string;
+  /** What kind of message it is. */
   readonly type: string;
   /** JSON text. */
   readonly payload: string;

@@ -18,10 +18,15 @@ import { Outbox } from './outbox.js';
   exports: [Outbox, Inbox],
 })
 export class SagaMessagingModule extends ConfigurableModuleClass {
+  /**
+   * See SagaMessagingModuleOptions for the defaults.
+   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   */
   static override forRoot(options: SagaMessagingModuleOptions): DynamicModule {
     return super.forRoot(options);
   }
 
+  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     return super.forRootAsync(options);
   }

@@ -16,16 +16,25 @@ import { SAGA_ID } from '../engine/step-messages.js';
 
 /** A message that the broker refused as often as it is tried. Later messages of its topic and key wait behind it. */
 export interface DeadMessage {
+  /** A UUID, as its receivers would see it. */
   readonly id: string;
+  /** Where it was to be sent. */
   readonly topic: string;
+  /** Messages of this topic and key wait behind it. */
   readonly key: string;
+  /** What kind of message it is. */
   readonly type: string;
+  /** As it was published. */
   readonly payload: unknown;
+  /** As it was published, with what was added. */
   readonly headers: Readonly<Record<string, string>>;
+  /** How often it was refused. */
   readonly attempts: number;
   /** Why the last attempt failed. */
   readonly error: string;
+  /** When it was published. */
   readonly createdAt: Date;
+  /** When it was given up. */
   readonly deadAt: Date;
 }
 
@@ -42,6 +51,7 @@ const LONGEST_PAGE = 1_000;
 /** Messages that are sent if, and only if, a transaction commits. */
 @Injectable()
 export class Outbox {
+  /** @hidden */
   constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
 
   /**

@@ -23,9 +23,11 @@ export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
   limit?: number;
 }
 
+/** What `SagaService.bulk()` has done. */
 export interface BulkResult {
   /** Sagas that the filter found. */
   readonly matched: number;
+  /** Sagas to which it was done. */
   readonly done: number;
   /** Those that wait for a second person now. */
   readonly proposed: number;

@@ -6,6 +6,7 @@ import { type SagaState, stepState } from '../machine/saga-state.js';
 
 /** A compensation that would run, with what it would be given. */
 export interface RollbackPlanStep {
+  /** The step's name. */
   readonly step: string;
   /** The method that undoes it; absent: `subSaga` does. */
   readonly compensate?: string;
@@ -15,6 +16,7 @@ export interface RollbackPlanStep {
   readonly unknown: boolean;
   /** Of a fan-out: which item. */
   readonly index?: number;
+  /** That item, in its stored form. */
   readonly item?: unknown;
   /** Of a sub-saga step: the saga that would be cancelled, or undone, and what that would do. */
   readonly subSaga?: RollbackPlan & { readonly id: string };

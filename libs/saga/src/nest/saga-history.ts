@@ -4,9 +4,13 @@ import type { SagaStatus } from '../machine/saga-state.js';
 
 /** Something that was done to a saga from outside. */
 export interface HistoryEntry {
+  /** When, by the database’s clock. */
   readonly at: Date;
+  /** What was done. */
   readonly action: OperatorAction | 'signal';
+  /** Who did it, if that was said. */
   readonly by?: string;
+  /** Why, if that was said. */
   readonly reason?: string;
   /** The step that it was about. */
   readonly step?: string;

@@ -23,23 +23,31 @@ import {
 
 /** What a saga came to, or that it needs a person (`stuck`, `suspended`). */
 export interface SagaOutcome<S = unknown> {
+  /** The saga's id. */
   readonly id: string;
+  /** What it came to, or that it needs a person. */
   readonly status: SagaStatus;
   /** Of the steps that completed and were not undone, in their stored form. */
   readonly results: Partial<ResultsOf<S>>;
+  /** What made it turn back, or stop; absent: it completed. */
   readonly failure?: SagaFailure;
 }
 
+/** A step of a saga, or an item of one. */
 export interface StepSnapshot {
+  /** The step's name, which is its method's. */
   readonly name: string;
+  /** What has become of it. */
   readonly status: StepStatus;
   /** Attempts begun, those lost with their worker included. */
   readonly attempts: number;
+  /** Attempts of its compensation begun. */
   readonly compensationAttempts: number;
   /** Some attempt may have taken effect without anyone knowing. */
   readonly unknown: boolean;
   /** 1; more after a rollback to a savepoint before it. */
   readonly round: number;
+  /** What it returned, in its stored form; absent: nothing, or not yet. */
   readonly result?: unknown;
   /** Of a fan-out: its items, in order; `name` is the step's with the index. */
   readonly items?: readonly StepSnapshot[];
@@ -47,8 +55,11 @@ export interface StepSnapshot {
   readonly errors: readonly AttemptError[];
   /** Of a sub-saga step: the saga that it started. */
   readonly child?: string;
+  /** When it is tried again, or its delay is over. */
   readonly retryAt?: Date;
+  /** When something about it was first recorded. */
   readonly startedAt?: Date;
+  /** When something about it was last recorded. */
   readonly updatedAt?: Date;
 }
 
@@ -83,17 +94,27 @@ export type WaitingFor =
 
 /** A handler that a remote step has asked for, and the saga in which it runs. */
 export interface AskedHandler {
+  /** The step that asks. */
   readonly step: string;
+  /** The handler's name. */
   readonly handler: string;
+  /** The version of the handler that is asked for. */
   readonly version: number;
+  /** The saga in which the handler runs, or will. */
   readonly id: string;
 }
 
+/** A saga in a list. */
 export interface SagaSummary {
+  /** Its id, a UUID. */
   readonly id: string;
+  /** The saga's name. */
   readonly saga: string;
+  /** The version of its graph. */
   readonly version: number;
+  /** Where it is in its life. */
   readonly status: SagaStatus;
+  /** The application's name for it; its id, unless it was started with one. */
   readonly correlationId: string;
   /** Rises with every change; what an operator's `expects` names. */
   readonly revision: number;
@@ -101,22 +122,35 @@ export interface SagaSummary {
   readonly step: string;
   /** The message of its last error. */
   readonly error?: string;
+  /** As it was started with. */
   readonly tags: Readonly<Record<string, string>>;
+  /** When it was stored. */
   readonly createdAt: Date;
+  /** When it last changed. */
   readonly updatedAt: Date;
+  /** When it ended; absent: it has not. */
   readonly finishedAt?: Date;
 }
 
+/** A saga in full, as it was stored at one moment. */
 export interface SagaSnapshot {
+  /** Its id, a UUID. */
   readonly id: string;
+  /** The saga's name. */
   readonly saga: string;
+  /** The version of its graph. */
   readonly version: number;
+  /** Where it is in its life. */
   readonly status: SagaStatus;
   /** Rises with every change; what an operator's `expects` names. */
   readonly revision: number;
+  /** The application's name for it; its id, unless it was started with one. */
   readonly correlationId: string;
+  /** In its stored form. */
   readonly input: unknown;
+  /** 0 to 100, as it was started with. */
   readonly priority: number;
+  /** As it was started with. */
   readonly tags: Readonly<Record<string, string>>;
   /** Where it stands: the steps under way or next, by name; empty when nothing is left to do. */
   readonly step: string;
@@ -124,9 +158,11 @@ export interface SagaSnapshot {
   readonly steps: readonly StepSnapshot[];
   /** 1; one more after each rollback to a savepoint. */
   readonly round: number;
+  /** What made it turn back, or stop; absent: nothing. */
   readonly failure?: SagaFailure;
   /** The saga that waits for this one, and its step. */
   readonly parent?: { readonly id: string; readonly step: string };
+  /** Why it does not move right now; absent: it does, or has ended. */
   readonly waitingFor?: WaitingFor;
   /** When it is overdue, by the `sla` of its saga. */
   readonly slaAt?: Date;
@@ -134,8 +170,11 @@ export interface SagaSnapshot {
   readonly overdue: boolean;
   /** The worker that holds it. */
   readonly lockedBy?: string;
+  /** When it was stored. */
   readonly createdAt: Date;
+  /** When it last changed. */
   readonly updatedAt: Date;
+  /** When it ended; absent: it has not. */
   readonly finishedAt?: Date;
 }
 

@@ -3,6 +3,7 @@ import type { SagaStatus } from '../machine/saga-state.js';
 
 /** What there is to do, over all applications of a database. */
 export interface SagaStats {
+  /** By the database’s clock. */
   readonly at: Date;
   /** Sagas that have not ended, by name, version and status. */
   readonly sagas: readonly {
@@ -17,6 +18,7 @@ export interface SagaStats {
   readonly oldestDue?: Date;
   /** Sagas that have not finished by their sla. */
   readonly overdue: number;
+  /** Messages that were published and have not been sent. */
   readonly outbox: {
     /** Messages that are to be sent; 100,000 at most are counted. */
     readonly waiting: number;

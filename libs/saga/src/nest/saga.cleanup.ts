@@ -27,6 +27,7 @@ export interface CleanupOptions {
   dryRun?: boolean;
 }
 
+/** What `SagaService.cleanup()` has deleted. */
 export interface CleanupResult {
   /** How many are gone, those included that they started; with `dryRun`: would be. */
   readonly deleted: number;

@@ -30,11 +30,15 @@ import { SagaService } from './saga.service.js';
   exports: [SagaService, SAGA_CODEC, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
-  /** Works without options: see SagaModuleOptions for the defaults. */
+  /**
+   * Works without options: see SagaModuleOptions for the defaults.
+   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   */
   static override forRoot(options: SagaModuleOptions = {}): DynamicModule {
     return super.forRoot(options);
   }
 
+  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     return super.forRootAsync(options);
   }

@@ -99,6 +99,7 @@ type Change = (
 /** Starts sagas, looks at them, waits for them, and lets an operator act on them. */
 @Injectable()
 export class SagaService {
+  /** @hidden */
   constructor(private readonly runtime: SagaRuntime) {}
 
   /**

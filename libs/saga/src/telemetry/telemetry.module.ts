@@ -10,10 +10,15 @@ import type { SagaTelemetryModuleOptions } from './telemetry.options.js';
  */
 @Module({ providers: [SagaTelemetry, SagaHealthIndicator], exports: [SagaHealthIndicator] })
 export class SagaTelemetryModule extends ConfigurableModuleClass {
+  /**
+   * See SagaTelemetryModuleOptions for the defaults.
+   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   */
   static override forRoot(options: SagaTelemetryModuleOptions = {}): DynamicModule {
     return super.forRoot(options);
   }
 
+  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     return super.forRootAsync(options);
   }

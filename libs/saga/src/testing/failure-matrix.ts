@@ -9,6 +9,7 @@ import type { CrashPoint } from './test-process.js';
 export interface FailurePoint {
   /** In words: `chargeCard is rejected`. */
   readonly name: string;
+  /** In which way. */
   readonly kind: 'none' | 'rejected' | 'timed-out' | 'compensation-failed' | 'crash';
   /** The step, or the compensation. */
   readonly method?: string;
@@ -25,12 +26,14 @@ export interface EveryFailureOptions {
 
 /** Which paths were walked, and what was wrong on which. `String(report)` is for people. */
 export interface FailureReport {
+  /** The ways that were walked, each with what the saga came to and the methods that were called. */
   readonly points: readonly (FailurePoint & {
     readonly status: string;
     readonly trace: readonly string[];
     /** What the check threw. */
     readonly problem?: string;
   })[];
+  /** For people: a line for each point. */
   toString(): string;
 }
 
@@ -38,7 +41,10 @@ export interface FailureReport {
 export class SagaFailureMatrixError extends SagaError {
   readonly code = 'SAGA_FAILURE_MATRIX';
 
-  constructor(readonly report: FailureReport) {
+  constructor(
+    /** All that was walked, the ways that are right included. */
+    readonly report: FailureReport,
+  ) {
     super(String(report));
   }
 }

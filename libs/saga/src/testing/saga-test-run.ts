@@ -26,9 +26,11 @@ interface Beginning<S> {
 export class SagaTestRun<S> {
   /** As it was when the run last came to rest. */
   outcome!: SagaOutcome<S>;
+  /** As `SagaService.get` tells it, when the run last came to rest. */
   snapshot!: SagaSnapshot;
 
   private constructor(
+    /** The saga's id. */
     readonly id: string,
     private readonly world: TestWorld,
     private readonly answers: readonly SignalAnswer[],
@@ -115,16 +117,19 @@ export class SagaTestRun<S> {
     await this.proceed();
   }
 
+  /** Approves a step, and goes on to where the saga rests next. */
   async approve(step: string, by = 'the test'): Promise<void> {
     await this.world.sagas.approve(this.id, step, { by });
     await this.proceed();
   }
 
+  /** Rejects a step, and goes on to where the saga rests next. */
   async reject(step: string, by = 'the test'): Promise<void> {
     await this.world.sagas.reject(this.id, step, { by });
     await this.proceed();
   }
 
+  /** Cancels the saga, and goes on to its end. */
   async cancel(reason?: string): Promise<void> {
     await this.world.sagas.cancel(this.id, { reason });
     await this.finish();

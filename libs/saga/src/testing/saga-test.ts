@@ -86,7 +86,10 @@ export class SagaTest<S> {
     private readonly script: Script,
   ) {}
 
-  /** @param others sagas, and providers with step handlers, that it needs; those of its `@SubSaga` steps come by themselves */
+  /**
+   * A test of this saga.
+   * @param others sagas, and providers with step handlers, that it needs; those of its `@SubSaga` steps come by themselves
+   */
   static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
     return new SagaTest(saga, new TestSetting([saga, ...others]), { faults: [], crashes: [], answers: [] });
   }
@@ -101,6 +104,7 @@ export class SagaTest<S> {
     return this.with({ providers: [...this.setting.providers, ...providers] });
   }
 
+  /** Modules with what the saga injects. */
   imports(...imports: NonNullable<ModuleMetadata['imports']>): SagaTest<S> {
     return this.with({ imports: [...this.setting.imports, ...imports] });
   }

@@ -32,6 +32,7 @@ export class DurableMqttServer extends ServerMqtt {
     super(options);
   }
 
+  /** @hidden */
   override bindEvents(mqttClient: unknown): void {
     const client = mqttClient as MqttClient;
     // mqtt.js emits the message first, and sends PUBACK after this callback.
@@ -46,6 +47,7 @@ export class DurableMqttServer extends ServerMqtt {
     super.bindEvents(mqttClient);
   }
 
+  /** @hidden */
   override getMessageHandler(pub: unknown) {
     return (topic: string, payload: Buffer, packet: object = {}): Promise<void> => {
       const handled = this.untilHandled(pub as MqttClient, topic, payload, packet);
@@ -54,6 +56,7 @@ export class DurableMqttServer extends ServerMqtt {
     };
   }
 
+  /** @hidden */
   override close(): void {
     this.closed = true;
     super.close();
@@ -80,6 +83,7 @@ export class DurableMqttServer extends ServerMqtt {
     }
   }
 
+  /** @hidden */
   override async handleEvent(topic: string, packet: { data: unknown }, context: MqttContext): Promise<void> {
     const handler = this.getHandlerByPattern(topic);
     if (!handler) return void this.logger.error(`No handler listens to '${topic}'`);

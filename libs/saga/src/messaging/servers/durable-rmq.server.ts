@@ -17,6 +17,7 @@ export class DurableRmqServer extends ServerRMQ {
     super({ ...options, noAck: false });
   }
 
+  /** @hidden */
   override async createClient<T = unknown>(): Promise<T> {
     const manager = await super.createClient<ConnectionManager>();
     const create = manager.createChannel.bind(manager);

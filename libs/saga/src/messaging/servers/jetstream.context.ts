@@ -3,10 +3,12 @@ import type { JetStreamMessage, NatsHeaders } from '../transports/nats-packages.
 
 /** What a handler of a JetStreamServer finds with `@Ctx()`. */
 export class JetStreamContext extends BaseRpcContext<[JetStreamMessage]> {
+  /** The subject that the message was published to. */
   getSubject(): string {
     return this.args[0].subject;
   }
 
+  /** Its headers; undefined: it has none. */
   getHeaders(): NatsHeaders | undefined {
     return this.args[0].headers;
   }

@@ -4,6 +4,7 @@ import { lastValueFrom, type Observable } from 'rxjs';
 export interface EventClient {
   /** The observable completes once the event was handed over. */
   emit(pattern: string, data: unknown): Observable<unknown>;
+  /** When the application stops. */
   close(): unknown;
 }
 

@@ -2,8 +2,11 @@ import { SagaConfigurationError } from '../../errors/saga-errors.js';
 
 /** The part of NATS's packages that is used; by structure, so that who does not use NATS need not have its types. */
 export interface NatsHeaders {
+  /** Sets a header. */
   set(name: string, value: string): void;
+  /** A header; empty: there is none. */
   get(name: string): string;
+  /** The names of all headers. */
   keys(): string[];
 }
 
@@ -32,15 +35,23 @@ interface NatsPackage {
   readonly headers: () => NatsHeaders;
 }
 
+/** The part of a message of JetStream that is used. */
 export interface JetStreamMessage {
+  /** Where it was published. */
   readonly subject: string;
+  /** Absent: it has none. */
   readonly headers?: NatsHeaders;
+  /** JSON, as bytes. */
   readonly data: Uint8Array;
   /** Of its deliveries, the first included. */
   readonly info: { readonly deliveryCount: number };
+  /** It is handled. */
   ack(): void;
+  /** The same, and waits until the server knows. */
   ackAck(): Promise<boolean>;
+  /** Deliver it again, after so many milliseconds. */
   nak(ms?: number): void;
+  /** It takes longer: do not deliver it again yet. */
   working(): void;
 }
 

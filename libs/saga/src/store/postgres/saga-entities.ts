@@ -7,21 +7,29 @@ export const DEFAULT_SCHEMA = 'saga';
 
 /** One saga: one row that says where it stands. Table `instance`. */
 export class SagaInstance {
+  /** A UUID. */
   id!: string;
+  /** The saga's. */
   name!: string;
+  /** Of its graph. */
   version!: number;
   /** The revision of its version's graph that it keeps; null: the newest. */
   graphRevision!: number | null;
   /** Null: the saga's id serves as its correlation id. */
   correlationId!: string | null;
+  /** Where it is in its life. */
   status!: SagaStatus;
   /** Where it stands: the steps under way or next; empty when nothing is left to do. */
   step!: string;
   /** The message of the last error, for a look at the row. */
   error!: string | null;
+  /** JSON; SQL NULL: undefined. Encoded, if there is a codec. */
   input!: unknown;
+  /** As it was started with. */
   tags!: Record<string, string> | null;
+  /** 0 to 100, as it was started with. */
   priority!: number;
+  /** What made it turn back, or stop. Encoded, if there is a codec. */
   failure!: SagaFailure | null;
   /** While stuck: what it was doing, and goes back to on retry. */
   stuckIn!: 'running' | 'compensating' | null;
@@ -51,7 +59,9 @@ export class SagaInstance {
   takeovers!: number;
   /** The same since anything of it came to an end. */
   losses!: number;
+  /** When its worker was asked to cancel it. */
   cancelRequestedAt!: Date | null;
+  /** Why. Encoded, if there is a codec. */
   cancelReason!: string | null;
   /** Somebody waits for it: announce when it is settled. */
   watched!: boolean;
@@ -65,20 +75,27 @@ export class SagaInstance {
   lockTimeout!: number | null;
   /** The saga that waits for this one, and the step that started it. */
   parentId!: string | null;
+  /** The step that started it. */
   parentStep!: string | null;
   /** A saga that it waits for has ended, or a signal has come, since it was last claimed. */
   woken!: boolean;
   /** How many signals it was sent. */
   signals!: number;
+  /** When it was stored. */
   createdAt!: Date;
+  /** When it last changed. */
   updatedAt!: Date;
+  /** When it ended; null: it has not. */
   finishedAt!: Date | null;
 }
 
 /** One step of one saga, from the first time that something about it was recorded. Table `step`. */
 export class SagaStep {
+  /** Of its saga. */
   sagaId!: string;
+  /** The step's; of an item with its index, as in `ship[3]`. */
   name!: string;
+  /** What has become of it. */
   status!: StepStatus;
   /** Attempts begun, those lost with their worker included. */
   attempts!: number;
@@ -86,8 +103,11 @@ export class SagaStep {
   failures!: number;
   /** Some attempt may have taken effect without anyone knowing. */
   unknown!: boolean;
+  /** Attempts of its compensation begun. */
   compensationAttempts!: number;
+  /** Those of them that count against the retry policy. */
   compensationFailures!: number;
+  /** When it is tried again, or its delay is over. */
   retryAt!: Date | null;
   /** SQL NULL: it returned nothing. */
   result!: unknown;
@@ -100,17 +120,23 @@ export class SagaStep {
   progress!: Partial<
     Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'>
   > | null;
+  /** When something about it was first recorded. */
   startedAt!: Date;
+  /** When something about it was last recorded. */
   updatedAt!: Date;
 }
 
 /** The structure of a saga's graph, as it was deployed once. Table `graph`. */
 export class SagaGraphRevision {
+  /** The saga's. */
   name!: string;
+  /** Of the graph. */
   version!: number;
   /** 1; one more each time that the graph changed and its version did not. */
   revision!: number;
+  /** The structure, and what else the code says of the saga. */
   graph!: GraphRecord;
+  /** When it was first deployed. */
   storedAt!: Date;
 }
 
