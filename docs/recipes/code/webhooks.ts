@@ -52,26 +52,28 @@ export class Checkouts {
   async open(_order: Order, reference: string, _key: string): Promise<{ url: string }> {
     return { url: `https://pay.example/${reference}` };
   }
-  async refund(_payment: string, _key: string): Promise<void> {}
+  /** No payment is taken under this reference any more, and what was paid is paid back, once, however often it is called. */
+  async close(_reference: string, _key: string): Promise<void> {}
 }
 
 @Saga({ name: 'place-order' })
 export class PlaceOrderSaga {
   constructor(private readonly checkouts: Checkouts) {}
 
-  @Step()
+  @Step({ compensate: 'closeCheckout' })
   openCheckout(ctx: StepContext<Order>): Promise<{ url: string }> {
     return this.checkouts.open(ctx.input, ctx.sagaId, ctx.idempotencyKey);
   }
+  /** By the reference: whatever was paid by now is given back, whether the saga has heard of it or not. */
+  closeCheckout(ctx: CompensationContext<Order, { url: string }>): Promise<void> {
+    return this.checkouts.close(ctx.sagaId, ctx.idempotencyKey);
+  }
 
   /** Half an hour to pay; then the order turns back. */
-  @WaitFor({ signal: 'payment', timeout: '30m', compensate: 'refund' })
+  @WaitFor({ signal: 'payment', timeout: '30m' })
   pay(_ctx: StepContext<Order>, event: PaymentEvent): { payment: string } {
     if (event.status === 'refused') throw new StepRejectedError('the payment was refused');
     return { payment: event.payment };
-  }
-  async refund(ctx: CompensationContext<Order, { payment: string }>): Promise<void> {
-    if (ctx.result) await this.checkouts.refund(ctx.result.payment, ctx.idempotencyKey);
   }
 
   /** Customers are told in the order in which things happened to them: the key is the customer. */
@@ -82,14 +84,14 @@ export class PlaceOrderSaga {
   }
 }
 
-/** Pays back what was paid after the order had turned back. */
+/** Pays back what came after the order had turned back. */
 @Saga({ name: 'return-late-payment', onFailure: 'suspend' })
 export class ReturnLatePaymentSaga {
   constructor(private readonly checkouts: Checkouts) {}
 
   @Step({ retry: { attempts: 20, delay: '1s', maxDelay: '1h' } })
-  async refund(ctx: StepContext<{ payment: string }>): Promise<void> {
-    await this.checkouts.refund(ctx.input.payment, ctx.idempotencyKey);
+  close(ctx: StepContext<{ reference: string }>): Promise<void> {
+    return this.checkouts.close(ctx.input.reference, ctx.idempotencyKey);
   }
 }
 
@@ -117,8 +119,9 @@ export class PaymentWebhooks {
   }
 
   /** The order has ended without this payment. One saga for each event, however often that is delivered. */
-  private async tooLate({ id, status, payment }: PaymentEvent): Promise<void> {
-    if (status === 'paid') await this.sagas.start(ReturnLatePaymentSaga, { payment }, { correlationId: id });
+  private async tooLate({ id, status, reference }: PaymentEvent): Promise<void> {
+    if (status !== 'paid') return;
+    await this.sagas.start(ReturnLatePaymentSaga, { reference }, { correlationId: id });
   }
 }
 
