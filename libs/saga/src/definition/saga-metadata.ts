@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
+import { methodName } from './legacy-decorators.js';
 import type { SagaOptions } from './saga-options.js';
 import type { AnyNodeOptions, StepHandlerOptions } from './step-options.js';
 
@@ -30,6 +31,15 @@ export interface HandlerMetadata {
 
 const STEP: NodeMetadata = { kind: 'step' };
 
+/** As users write them. */
+const DECORATORS: Record<NodeMetadata['kind'], string> = {
+  step: '@Step',
+  signal: '@WaitFor',
+  approval: '@Approval',
+  'sub-saga': '@SubSaga',
+  remote: '@RemoteStep',
+};
+
 export interface ObserverMetadata {
   readonly method: string;
   /** As they were given; checked at start-up. */
@@ -44,17 +54,20 @@ export const SagaMetadata = {
     Reflect.defineMetadata(SAGA, options, target);
   },
 
-  defineStep(prototype: object, method: string, options: AnyNodeOptions, node: NodeMetadata = STEP): void {
+  defineStep(prototype: object, key: string, options: AnyNodeOptions, node: NodeMetadata = STEP): void {
+    const method = methodName(DECORATORS[node.kind], key);
     const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
     Reflect.defineMetadata(STEPS, [...own, { method, options, node }], prototype);
   },
 
   defineHandler(prototype: object, handler: HandlerMetadata): void {
+    methodName('@StepHandler', handler.method);
     const own = (Reflect.getOwnMetadata(HANDLERS, prototype) ?? []) as HandlerMetadata[];
     Reflect.defineMetadata(HANDLERS, [...own, handler], prototype);
   },
 
   defineObserver(target: object, observer: ObserverMetadata): void {
+    methodName('@OnSagaEvent', observer.method);
     const own = (Reflect.getOwnMetadata(OBSERVERS, target) ?? []) as ObserverMetadata[];
     Reflect.defineMetadata(OBSERVERS, [...own, observer], target);
   },

@@ -9,6 +9,7 @@ import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaConfigurationError, SagaDefinitionError } from '../errors/saga-errors.js';
 import { handlerInvoker } from '../engine/handler-calls.js';
+import { uninjectedParameters } from './injected-parameters.js';
 import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
@@ -47,6 +48,7 @@ export class SagaExplorer {
     const all = [...providers, ...this.discovery.getControllers()];
     const sagas = each(provided(providers, sagaOf, problems), (one) => [saga(one, defaults)]);
     const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
+    problems.push(...providers.flatMap(undecorated));
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
     if (problems.length === 0) problems.push(...linkSubSagas(sagas));
     if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
@@ -98,6 +100,21 @@ function sagaOf({ metatype }: Wrapper): Type | undefined {
   return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
 }
 
+/** A class whose steps nobody would ever run; one that is only extended is no provider. */
+function undecorated({ metatype }: Wrapper): string[] {
+  if (!isClass(metatype) || SagaMetadata.sagaOf(metatype)) return [];
+  const [first] = SagaMetadata.stepsOf(metatype);
+  return first
+    ? [`${metatype.name} has steps (${first.method}), and is no saga. Decorate the class with @Saga()`]
+    : [];
+}
+
+/** Of what Nest makes instances of by itself: factories and values get their parameters from the application. */
+function refuseUninjected({ type, wrapper }: Provided, what: string): void {
+  const problem = wrapper.metatype === type ? uninjectedParameters(type, what) : undefined;
+  if (problem !== undefined) throw new SagaDefinitionError(`${problem}.`);
+}
+
 function withHandlers(wrapper: Wrapper): Type | undefined {
   return classThat(
     (type) => SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0,
@@ -105,14 +122,18 @@ function withHandlers(wrapper: Wrapper): Type | undefined {
   );
 }
 
-function saga({ type, wrapper }: Provided, defaults: DefaultPolicies): RegisteredSaga {
+function saga(one: Provided, defaults: DefaultPolicies): RegisteredSaga {
+  const { type, wrapper } = one;
+  refuseUninjected(one, '@Saga()');
   const graph = buildSagaGraph(type, defaults);
   const instance = instanceOf<Method>(wrapper, type, 'steps');
   const methods = new Set(methodsOf(type).plain);
   return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
 }
 
-function handlersOf({ type, wrapper, module }: Provided, defaults: DefaultPolicies): RegisteredHandler[] {
+function handlersOf(one: Provided, defaults: DefaultPolicies): RegisteredHandler[] {
+  const { type, wrapper, module } = one;
+  refuseUninjected(one, '@Injectable()');
   const graphs = buildHandlerGraphs(type, defaults);
   const instance = instanceOf<Method>(wrapper, type, 'step handlers');
   const methods = new Set(methodsOf(type).plain);

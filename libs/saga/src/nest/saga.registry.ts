@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { shown } from '../definition/shown-value.js';
 import { nearestName } from '../definition/nearest-name.js';
+import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError, SagaValidationError } from '../errors/saga-errors.js';
 import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import type { RunnableSaga } from '../engine/invoker.js';
@@ -96,8 +97,12 @@ export class SagaRegistry implements SagaDefinitions {
     const saga = this.byType.get(type);
     if (saga) return saga;
     const name = typeof type === 'function' && typeof type.name === 'string' ? type.name : shown(type);
+    const decorated = typeof type === 'function' && SagaMetadata.sagaOf(type) !== undefined;
     throw new SagaDefinitionError(
-      `${name} is not a saga of this application. Decorate it with @Saga() and add it to the providers of a module.`,
+      `${name} is not a saga of this application. ` +
+        (decorated
+          ? `No module provides it: add it to the providers of one that the application imports.`
+          : `Decorate it with @Saga() and add it to the providers of a module.`),
     );
   }
 }

@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { DiscoveryService, ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import type { OperatorRules } from '../definition/graph-record.js';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
@@ -15,6 +15,7 @@ import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaObservers } from '../engine/saga-observers.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
@@ -38,6 +39,7 @@ import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '
 import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './saga.poller.js';
 import { SagaPartitions } from './saga.partitions.js';
+import { ShutdownHint } from './shutdown-hint.js';
 import type { SagaRegistry } from './saga.registry.js';
 
 /**
@@ -77,6 +79,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
   private readonly options: ResolvedSagaOptions;
   private running: Promise<Running> | undefined;
   private started: Promise<void> | undefined;
+  private readonly hint: ShutdownHint;
 
   constructor(
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
@@ -85,8 +88,10 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     private readonly observers: SagaObservers,
     private readonly poller: SagaPoller,
     private readonly moduleRef: ModuleRef,
+    private readonly discovery: DiscoveryService,
   ) {
     this.options = withDefaults(options ?? {});
+    this.hint = new ShutdownHint(this.log, this.options.lease);
   }
 
   async onModuleInit(): Promise<void> {
@@ -105,10 +110,12 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     if (!options.worker) return;
     cleanup.start();
     partitions.start();
+    this.hint.start();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
+    this.hint.stop();
     if (!this.running) return;
     const { engine, upgrades, cleanup, partitions } = await this.running;
     await this.started;
@@ -124,6 +131,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   private async setUp(): Promise<Running> {
     const { options, observers } = this;
+    this.refuseTwin();
     const registry = this.explorer.explore(options);
     for (const observer of this.observerExplorer.explore(registry, this.log))
       observers.add((event) => observer.observe(event));
@@ -174,5 +182,20 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
         () => partitions.grace,
       ),
     };
+  }
+
+  /** Two of them over the same tables would each run every saga, and tell every observer. */
+  private refuseTwin(): void {
+    const { dataSource, schema } = this.options;
+    const twins = this.discovery
+      .getProviders()
+      .filter(({ instance }) => instance instanceof SagaRuntime)
+      .map(({ instance }) => (instance as SagaRuntime).options)
+      .filter((options) => options.dataSource === dataSource && options.schema === schema);
+    if (twins.length < 2) return;
+    throw new SagaConfigurationError(
+      `SagaModule.forRoot() is imported ${twins.length} times for the schema '${schema}'. Import it once, in the ` +
+        `application's root module: SagaService can be injected everywhere then.`,
+    );
   }
 }

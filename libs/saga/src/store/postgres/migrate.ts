@@ -2,6 +2,7 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { PARTITION_FUNCTIONS } from './functions/partition.function.js';
 import type { Partitions } from './migrations/partition-saga-tables.js';
+import { checkServer } from './check-server.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
@@ -65,12 +66,14 @@ export const partitionedNeeds = (partitions: Partitions): Needs => ({
  * @returns the names of those that it applied
  */
 export async function migrate(dataSource: DataSource, schema: string, needs = SAGA_NEEDS): Promise<string[]> {
+  await checkServer(dataSource, schema, needs);
   const queryRunner = dataSource.createQueryRunner();
+  let exists = false;
   try {
     await queryRunner.startTransaction();
     await waitAsLongAsItTakes(queryRunner);
     await queryRunner.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    const [{ exists }] = (await queryRunner.query(
+    [{ exists }] = (await queryRunner.query(
       'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
       [schema],
     )) as [{ exists: boolean }];
@@ -85,7 +88,8 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
     if (isForbidden(error)) {
       throw new SagaConfigurationError(
         `${needs.module} may not create its tables in schema '${schema}': ${(error as Error).message}. ` +
-          `Grant CREATE on the database, or run ${needs.migrations}() as another role and give forRoot({ migrate: false }).`,
+          `Grant CREATE on the ${exists ? 'schema' : 'database'}, or run ${needs.migrations}() as another role (npx saga ` +
+          `migrate --url …) and give forRoot({ migrate: false }).`,
         { cause: error },
       );
     }
@@ -113,6 +117,7 @@ export async function checkMigrated(
   schema: string,
   needs = SAGA_NEEDS,
 ): Promise<void> {
+  await checkServer(dataSource, schema, needs);
   const missing = await missingParts(dataSource, schema, needs);
   if (missing.length > 0) {
     throw new SagaConfigurationError(

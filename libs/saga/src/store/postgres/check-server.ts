@@ -1,0 +1,83 @@
+import type { DataSource } from 'typeorm';
+import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import type { Needs } from './migrate.js';
+
+/** The oldest major version that the tests of the stores have been run on, and that all of it works with. */
+const OLDEST = 14;
+
+/** What a role has to be allowed on each table. */
+const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+interface ServerRow {
+  readonly version: number;
+  readonly release: string;
+  readonly standby: boolean;
+  readonly read_only: boolean;
+  readonly role: string;
+  readonly database: string;
+  readonly address: string;
+  /** `instance: INSERT, UPDATE`, of the tables that are there. */
+  readonly denied: string[];
+}
+
+/**
+ * By the catalog, which everybody may read: names are resolved only for who has USAGE on their schema. One round trip
+ * when an application starts, and none later.
+ */
+const ASK = `
+  SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS release,
+    pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS read_only,
+    current_user::text AS role, current_database()::text AS database,
+    coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'a local socket') AS address,
+    ARRAY(
+      SELECT c.relname || ': ' || string_agg(r.name, ', ' ORDER BY r.place)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+        unnest($3::text[]) WITH ORDINALITY AS r (name, place)
+      WHERE n.nspname = $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p')
+        AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, r.name))
+      GROUP BY c.relname ORDER BY c.relname
+    ) AS denied`;
+
+/**
+ * Whether sagas can be kept on this server, by this role.
+ * @throws SagaConfigurationError when the server is too old or only to be read from, or when the role may not use tables
+ * that are there
+ */
+export async function checkServer(dataSource: DataSource, schema: string, needs: Needs): Promise<void> {
+  const [server] = await dataSource.query<[ServerRow]>(ASK, [schema, needs.tables, RIGHTS]);
+  const problem = tooOld(server, needs) ?? onlyToBeRead(server, needs) ?? forbidden(server, schema, needs);
+  if (problem !== undefined) throw new SagaConfigurationError(problem);
+}
+
+function tooOld({ version, release, database, address }: ServerRow, { module }: Needs): string | undefined {
+  if (version >= OLDEST * 10_000) return undefined;
+  return (
+    `${module} needs PostgreSQL ${OLDEST} or later, but the server of database '${database}' at ${address} is ` +
+    `${release}. Upgrade it, or give the DataSource another server.`
+  );
+}
+
+/** What would be written next fails; better to say so now than to retry for as long as the server stays like that. */
+function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined {
+  const { standby, read_only: readOnly, database, address, role } = server;
+  if (standby) {
+    return (
+      `${module} has to write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
+      `which only answers queries. Give the DataSource the primary server.`
+    );
+  }
+  if (!readOnly) return undefined;
+  return (
+    `${module} has to write, but transactions of role '${role}' in database '${database}' at ${address} are read-only ` +
+    `by default (default_transaction_read_only). Set it off for the role, the database or the connection.`
+  );
+}
+
+function forbidden({ denied, role }: ServerRow, schema: string, { module }: Needs): string | undefined {
+  if (denied.length === 0) return undefined;
+  return (
+    `${module} may not use the tables of schema '${schema}': role '${role}' lacks ${denied.join('; ')}. As their owner: ` +
+    `GRANT USAGE ON SCHEMA "${schema}" TO "${role}"; GRANT ${RIGHTS.join(', ')} ON ALL TABLES IN SCHEMA "${schema}" ` +
+    `TO "${role}";`
+  );
+}
