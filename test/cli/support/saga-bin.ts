@@ -15,14 +15,16 @@ export interface Called {
   readonly environment?: Record<string, string>;
   /** What is piped in. */
   readonly input?: string;
+  /** The folder that it is called in. */
+  readonly cwd?: string;
 }
 
 /** Calls the built command line as a process of its own, in which only what it is given says where the database is. */
-export function saga(args: readonly string[], { environment, input }: Called = {}): Promise<Ended> {
+export function saga(args: readonly string[], { environment, input, cwd }: Called = {}): Promise<Ended> {
   const { DATABASE_URL: _, ...inherited } = process.env;
   return new Promise((resolve) => {
     const env = { ...inherited, NODE_OPTIONS: '', USER: 'ann', ...environment };
-    const child = execFile(process.execPath, [BIN, ...args], { env }, (error, out, stderr) =>
+    const child = execFile(process.execPath, [BIN, ...args], { env, cwd }, (error, out, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr }),
     );
     child.stdin!.end(input);

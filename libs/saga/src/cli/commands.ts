@@ -4,6 +4,7 @@ import { decisions } from './commands/decide.js';
 import { diagram } from './commands/diagram.js';
 import { graphDiff } from './commands/graph-diff.js';
 import { history } from './commands/history.js';
+import { init } from './commands/init.js';
 import { list } from './commands/list.js';
 import { migrate } from './commands/migrate.js';
 import { operations, retry } from './commands/operate.js';
@@ -19,5 +20,5 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
-  ...[diagram, graphDiff, cleanup, migrate],
+  ...[diagram, graphDiff, cleanup, migrate, init],
 ];

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { command, EXIT, option } from '../command.js';
+import { columns } from '../columns.js';
+import { installCommands, neededPackages } from '../init/needed-packages.js';
+import { type NestApp, readNestApp } from '../init/nest-app.js';
+import { type FileChange, folderOf, planInit } from '../init/plan-init.js';
+import type { Terminal } from '../terminal.js';
+import { CannotTell, UsageError } from '../usage-error.js';
+
+export const init = command({
+  words: 'init',
+  operands: ['[<folder>]'],
+  summary: 'Adds SagaModule, a first saga and its test to the Nest application in this folder',
+  details:
+    'The saga goes to <folder> below the sources (default: orders). No file is overwritten: what is there is left, what ' +
+    'can be edited safely is, and of the rest it prints the lines to add. Called again it changes nothing.',
+  examples: [
+    'npx nestjs-durable-saga init --install --postgres',
+    'saga init --dry-run',
+    'saga init checkout --project api',
+  ],
+  options: {
+    install: option.flag('installs the packages that are missing, too'),
+    postgres: option.flag('adds a PostgreSQL from npm to develop with: npm run postgres'),
+    project: option.text('<name>', 'of a monorepo, which application'),
+    'dry-run': option.flag('only says what it would do'),
+  },
+  run: async ({ operands: [folder = 'orders'], values, terminal }) => {
+    if (!/^[a-z0-9][\w-]*(\/[a-z0-9][\w-]*)*$/i.test(folder))
+      throw new UsageError(`'${folder}' is no folder below the sources; give one such as orders`);
+    const app = readNestApp(process.cwd(), values.project);
+    const { install = false, postgres = false, 'dry-run': dryRun = false } = values;
+    const plan = planInit(app, { folder, postgres });
+    if (!dryRun) plan.forEach((change) => apply(app.root, change));
+    terminal.out(report(plan, dryRun).join('\n'));
+    const commands = installCommands(app.packageManager, neededPackages(app, postgres));
+    if (install && !dryRun) for (const words of commands) await installed(words, app, terminal);
+    terminal.out(next(app, install && !dryRun ? [] : commands, postgres).join('\n'));
+    return EXIT.done;
+  },
+});
+
+function apply(root: string, change: FileChange): void {
+  if (change.kind !== 'create' && change.kind !== 'edit') return;
+  mkdirSync(folderOf(root, change), { recursive: true });
+  // A file that somebody else has made since is theirs.
+  writeFileSync(join(root, change.path), change.text, { flag: change.kind === 'create' ? 'wx' : 'w' });
+}
+
+const WORDS = { create: 'created', edit: 'edited', keep: 'left', 'by-hand': 'by hand' } as const;
+
+function report(plan: readonly FileChange[], dryRun: boolean): string[] {
+  const rows = plan.map(({ kind, path, about }) => [`  ${WORDS[kind]}`, path, about]);
+  const lines = plan.flatMap((change) =>
+    change.kind === 'by-hand' && change.lines.length > 0
+      ? ['', `To add to ${change.path}:`, ...change.lines.map((line) => `  ${line}`)]
+      : [],
+  );
+  const changed = plan.some(({ kind }) => kind === 'create' || kind === 'edit');
+  const head = dryRun ? ['Nothing was changed: --dry-run. It would be:'] : [];
+  return [...head, ...columns(rows), ...lines, ...(changed && !dryRun ? ['', ...undoing(plan)] : [])];
+}
+
+function undoing(plan: readonly FileChange[]): string[] {
+  const pathsOf = (kind: FileChange['kind']) =>
+    plan.filter((one) => one.kind === kind).map(({ path }) => path);
+  const [made, edited] = [pathsOf('create'), pathsOf('edit')];
+  return [
+    'To take it back:',
+    ...(made.length > 0 ? [`  rm ${made.join(' ')}`] : []),
+    ...(edited.length > 0 ? [`  git diff ${edited.join(' ')}   # what was added to them`] : []),
+  ];
+}
+
+function next(app: NestApp, commands: readonly string[][], postgres: boolean): string[] {
+  const run = `${app.packageManager} run`;
+  const order = `-H 'content-type: application/json' -d '{"orderId":"1","sku":"cup","amount":20}'`;
+  const calls = [`curl -X POST localhost:3000/orders ${order}`, 'curl localhost:3000/orders/1'];
+  const rows = [
+    ...(app.runner
+      ? [[`  ${run} test`, '# the saga, in every way in which it can fail: without a database']]
+      : []),
+    postgres
+      ? [`  ${run} postgres`, '# in a terminal of its own; or set DATABASE_URL to a PostgreSQL of yours']
+      : ['  export DATABASE_URL=postgres://…', '# a PostgreSQL of yours; without one: saga init --postgres'],
+    [`  ${run} start`, ''],
+  ];
+  return [
+    '',
+    'Next:',
+    ...commands.map((words) => `  ${words.join(' ')}`),
+    ...columns(rows),
+    ...(app.hasHttp ? calls.map((call) => `  ${call}`) : []),
+    '',
+    'Kill the application in the middle (kill -9) and start it again: within 30 s, once the lease of the dead process has',
+    'run out, the order goes on where it was. npx saga list shows it.',
+  ];
+}
+
+/** @throws CannotTell when the package manager ends with an error */
+function installed([manager, ...args]: readonly string[], app: NestApp, terminal: Terminal): Promise<void> {
+  const line = [manager, ...args].join(' ');
+  terminal.out(`\n$ ${line}`);
+  return new Promise((resolve, reject) => {
+    const failed = (reason: string) =>
+      reject(
+        new CannotTell(
+          `${line} did not succeed: ${reason}. The files are in place; install them by hand`,
+          'INSTALL_FAILED',
+        ),
+      );
+    // On Windows package managers are scripts, which only a shell runs.
+    const child = spawn(manager!, args, {
+      cwd: app.root,
+      stdio: 'inherit',
+      shell: process.platform === 'win32',
+    });
+    child.once('error', (error) => failed(error.message));
+    child.once('exit', (code) => (code === 0 ? resolve() : failed(`it ended with ${code}`)));
+  });
+}

@@ -1,0 +1,197 @@
+/** How the files of an application are written that a first saga is put into. */
+export interface Manner {
+  /** Behind the path of a relative import: `.js` in ES modules, nothing elsewhere. */
+  readonly extension: '.js' | '';
+  /** `private readonly stock: StockService` has to name what it injects: the compiler leaves no types. */
+  readonly namesInjected: boolean;
+  readonly runner?: 'jest' | 'vitest';
+  readonly hasHttp: boolean;
+}
+
+/** The files of a first saga, by name: two participants, the saga, its module, its test, and a way in by HTTP. */
+export function firstSaga(manner: Manner): Readonly<Record<string, string>> {
+  return {
+    'stock.service.ts': STOCK,
+    'payment.service.ts': PAYMENT,
+    'place-order.saga.ts': saga(manner),
+    ...(manner.runner && { 'place-order.saga.spec.ts': spec(manner) }),
+    ...(manner.hasHttp && { 'orders.controller.ts': controller(manner) }),
+    'orders.module.ts': module(manner),
+  };
+}
+
+const STOCK = `import { Injectable, Logger } from '@nestjs/common';
+
+/** Stands for the warehouse: replace what the methods do by calls of yours. */
+@Injectable()
+export class StockService {
+  private readonly log = new Logger('StockService');
+
+  /** The same key twice is one reservation: a step that was interrupted is run again. */
+  async reserve(sku: string, key: string): Promise<{ reservation: string }> {
+    this.log.log(\`reserve \${sku} as \${key}\`);
+    return { reservation: key };
+  }
+
+  async release(reservation: string): Promise<void> {
+    this.log.log(\`release \${reservation}\`);
+  }
+}
+`;
+
+const PAYMENT = `import { setTimeout } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { StepRejectedError } from 'nestjs-durable-saga';
+
+/** Stands for the bank: replace what the methods do by calls of yours. */
+@Injectable()
+export class PaymentService {
+  private readonly log = new Logger('PaymentService');
+
+  async charge(amount: number, key: string): Promise<{ payment: string }> {
+    if (amount > 1_000) throw new StepRejectedError('card declined');
+    this.log.log(\`charge \${amount} as \${key}: the bank takes its time\`);
+    // Time enough to kill the process in the middle, start it again, and see the saga go on.
+    await setTimeout(5_000);
+    return { payment: key };
+  }
+
+  async refund(payment: string): Promise<void> {
+    this.log.log(\`refund \${payment}\`);
+  }
+}
+`;
+
+function saga({ extension, namesInjected }: Manner): string {
+  const parameter = (name: string, type: string) =>
+    `    ${namesInjected ? `@Inject(${type}) ` : ''}private readonly ${name}: ${type},\n`;
+  return `${namesInjected ? `import { Inject } from '@nestjs/common';\n` : ''}import { type CompensationContext, Saga, Step, type StepContext } from 'nestjs-durable-saga';
+import { PaymentService } from './payment.service${extension}';
+import { StockService } from './stock.service${extension}';
+
+export interface PlaceOrder {
+  orderId: string;
+  sku: string;
+  amount: number;
+}
+
+/** Steps run in this order, each once the result of the one before is stored; a failure undoes them in reverse. */
+@Saga()
+export class PlaceOrderSaga {
+  constructor(
+${parameter('stock', 'StockService')}${parameter('payments', 'PaymentService')}  ) {}
+
+  @Step({ compensate: 'releaseStock' })
+  reserveStock(ctx: StepContext<PlaceOrder>) {
+    return this.stock.reserve(ctx.input.sku, ctx.idempotencyKey);
+  }
+
+  /** Without a result nobody knows whether the step happened: it is undone by the key that it was given. */
+  async releaseStock(ctx: CompensationContext<PlaceOrder, { reservation: string }>) {
+    await this.stock.release(ctx.result?.reservation ?? \`\${ctx.sagaId}:reserveStock\`);
+  }
+
+  /** Tried up to five times. A \`StepRejectedError\` is tried once: the saga turns back. */
+  @Step({ compensate: 'refund', retry: { attempts: 5 }, timeout: '10s' })
+  chargeCard(ctx: StepContext<PlaceOrder>) {
+    return this.payments.charge(ctx.input.amount, ctx.idempotencyKey);
+  }
+
+  async refund(ctx: CompensationContext<PlaceOrder, { payment: string }>) {
+    await this.payments.refund(ctx.result?.payment ?? \`\${ctx.sagaId}:chargeCard\`);
+  }
+}
+`;
+}
+
+function spec({ extension, runner }: Manner): string {
+  const imports = runner === 'vitest' ? `import { beforeEach, describe, expect, it } from 'vitest';\n` : '';
+  return `import { StepRejectedError } from 'nestjs-durable-saga';
+import { SagaTest } from 'nestjs-durable-saga/testing';
+${imports}import { PaymentService } from './payment.service${extension}';
+import { PlaceOrderSaga } from './place-order.saga${extension}';
+import { StockService } from './stock.service${extension}';
+
+const reserved = new Set<string>();
+const charged = new Set<string>();
+const forget = () => [reserved, charged].forEach((set) => set.clear());
+
+/** No database, and no waiting: retries and timeouts pass in virtual time. */
+const placeOrder = SagaTest.of(PlaceOrderSaga)
+  .provide(StockService, {
+    reserve: async (_sku: string, key: string) => (reserved.add(key), { reservation: key }),
+    release: async (reservation: string) => void reserved.delete(reservation),
+  })
+  .provide(PaymentService, {
+    charge: async (_amount: number, key: string) => (charged.add(key), { payment: key }),
+    refund: async (payment: string) => void charged.delete(payment),
+  });
+const order = { orderId: 'order-1', sku: 'cup', amount: 20 };
+
+describe('PlaceOrderSaga', () => {
+  beforeEach(forget);
+
+  it('reserves the stock, then charges the card', async () => {
+    const run = await placeOrder.run(order);
+    expect(run.outcome.status).toBe('completed');
+    expect(run.trace).toEqual(['reserveStock', 'chargeCard']);
+  });
+
+  it('gives the stock back when the card is declined', async () => {
+    const run = await placeOrder.failing('chargeCard', new StepRejectedError('card declined')).run(order);
+    expect(run.outcome.status).toBe('compensated');
+    expect(run.trace).toEqual(['reserveStock', 'chargeCard', 'releaseStock']);
+  });
+
+  it('ends with all of it or nothing, in whichever way it fails', async () => {
+    await placeOrder.everyFailure(
+      order,
+      (run) => {
+        const expected = run.outcome.status === 'completed' ? 1 : 0;
+        expect([reserved.size, charged.size]).toEqual([expected, expected]);
+      },
+      { beforeEach: forget },
+    );
+  });
+});
+`;
+}
+
+function controller({ extension, namesInjected }: Manner): string {
+  const inject = namesInjected ? '@Inject(SagaService) ' : '';
+  return `import { Body, Controller, Get, ${namesInjected ? 'Inject, ' : ''}Param, Post } from '@nestjs/common';
+import { SagaService } from 'nestjs-durable-saga';
+import { type PlaceOrder, PlaceOrderSaga } from './place-order.saga${extension}';
+
+@Controller('orders')
+export class OrdersController {
+  constructor(${inject}private readonly sagas: SagaService) {}
+
+  /** The same order again is the same saga, started once. */
+  @Post()
+  async place(@Body() order: PlaceOrder) {
+    const { id } = await this.sagas.start(PlaceOrderSaga, order, { correlationId: order.orderId });
+    return { saga: id };
+  }
+
+  @Get(':orderId')
+  async look(@Param('orderId') orderId: string) {
+    const saga = await this.sagas.get({ saga: PlaceOrderSaga, correlationId: orderId });
+    return { status: saga.status, steps: saga.steps.map((step) => \`\${step.name}: \${step.status}\`) };
+  }
+}
+`;
+}
+
+function module({ extension, hasHttp }: Manner): string {
+  return `import { Module } from '@nestjs/common';
+${hasHttp ? `import { OrdersController } from './orders.controller${extension}';\n` : ''}import { PaymentService } from './payment.service${extension}';
+import { PlaceOrderSaga } from './place-order.saga${extension}';
+import { StockService } from './stock.service${extension}';
+
+@Module({
+${hasHttp ? '  controllers: [OrdersController],\n' : ''}  providers: [PlaceOrderSaga, StockService, PaymentService],
+})
+export class OrdersModule {}
+`;
+}

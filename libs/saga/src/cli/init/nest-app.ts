@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Refusal, UsageError } from '../usage-error.js';
+
+type Versions = Readonly<Record<string, string>>;
+
+interface PackageJson {
+  readonly type?: string;
+  readonly packageManager?: string;
+  readonly dependencies?: Versions;
+  readonly devDependencies?: Versions;
+}
+
+interface NestProject {
+  readonly type?: string;
+  readonly sourceRoot?: string;
+  readonly entryFile?: string;
+}
+
+interface NestCli extends NestProject {
+  readonly projects?: Readonly<Record<string, NestProject>>;
+}
+
+export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+/** A Nest application on this disk, as far as its files of configuration tell. */
+export interface NestApp {
+  /** Where its package.json is. */
+  readonly root: string;
+  /** Of the sources, from the root: `src`. */
+  readonly sourceRoot: string;
+  /** Of the sources: `main.ts`. */
+  readonly entryFile: string;
+  readonly isModule: boolean;
+  readonly nestMajor: number;
+  readonly packageManager: PackageManager;
+  readonly runner?: 'jest' | 'vitest';
+  /** It answers HTTP. */
+  readonly hasHttp: boolean;
+  /** Its tests are compiled by esbuild, which leaves no types for injection on classes. */
+  readonly testsLackTypes: boolean;
+  has(dependency: string): boolean;
+}
+
+/**
+ * @param project of a monorepo
+ * @throws Refusal when there is no Nest application
+ * @throws UsageError when it is not said which of several
+ */
+export function readNestApp(root: string, project?: string): NestApp {
+  const file = join(root, 'package.json');
+  if (!existsSync(file)) throw noNestApp(`there is no package.json in ${root}`);
+  const { type, packageManager, dependencies = {}, devDependencies = {} } = readJson<PackageJson>(file);
+  const all: Versions = { ...devDependencies, ...dependencies };
+  const has = (name: string): boolean => name in all;
+  if (!has('@nestjs/core')) throw noNestApp(`${file} does not depend on @nestjs/core`);
+  const { sourceRoot = 'src', entryFile = 'main' } = projectOf(root, project);
+  return {
+    ...{ root, sourceRoot, entryFile: `${entryFile}.ts`, isModule: type === 'module', has },
+    nestMajor: majorOf(root, '@nestjs/core') ?? Number(/\d+/.exec(all['@nestjs/core']!)?.[0] ?? 12),
+    packageManager: managerOf(root, packageManager),
+    runner: has('vitest') ? 'vitest' : has('jest') ? 'jest' : undefined,
+    hasHttp: has('@nestjs/platform-express') || has('@nestjs/platform-fastify'),
+    testsLackTypes: has('vitest') && !has('unplugin-swc') && (majorOf(root, 'vite') ?? 8) < 8,
+  };
+}
+
+function noNestApp(reason: string): Refusal {
+  return new Refusal(
+    `This is no Nest application: ${reason}. Call saga init in the folder of one; npx @nestjs/cli new shop makes one`,
+    'NO_NEST_APP',
+  );
+}
+
+function projectOf(root: string, wanted: string | undefined): NestProject {
+  const file = join(root, 'nest-cli.json');
+  const { projects = {}, ...whole } = existsSync(file) ? readJson<NestCli>(file) : {};
+  const names = Object.keys(projects).filter((name) => projects[name]!.type !== 'library');
+  if (wanted !== undefined) {
+    if (names.includes(wanted)) return projects[wanted]!;
+    const known = names.length > 0 ? `It has ${names.join(', ')}` : 'It has none: leave out --project';
+    throw new UsageError(`--project '${wanted}' is no application of ${file}. ${known}`);
+  }
+  if (names.length > 1) throw new UsageError(`Give --project: ${file} has ${names.join(', ')}`);
+  return names.length === 1 ? projects[names[0]!]! : whole;
+}
+
+function managerOf(root: string, field = ''): PackageManager {
+  const [named] = field.split('@');
+  if (named === 'npm' || named === 'pnpm' || named === 'yarn' || named === 'bun') return named;
+  const lockFiles = {
+    'pnpm-lock.yaml': 'pnpm',
+    'yarn.lock': 'yarn',
+    'bun.lock': 'bun',
+    'bun.lockb': 'bun',
+  } as const;
+  const found = Object.entries(lockFiles).find(([lockFile]) => existsSync(join(root, lockFile)));
+  return found?.[1] ?? 'npm';
+}
+
+/** Of a package that is installed, or that one of the installed has brought. */
+function majorOf(root: string, name: string): number | undefined {
+  const { resolve } = createRequire(join(root, 'package.json'));
+  const folders = resolve.paths(name) ?? [];
+  const file = folders.map((folder) => join(folder, name, 'package.json')).find((path) => existsSync(path));
+  return file === undefined ? undefined : Number.parseInt(readJson<{ version: string }>(file).version, 10);
+}
+
+function readJson<T>(file: string): T {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch (error) {
+    throw new Refusal(`${file} is not JSON that can be read: ${(error as Error).message}`, 'NO_NEST_APP');
+  }
+}

@@ -1,0 +1,241 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { Refusal, UsageError } from '../usage-error.js';
+import { readEntryFile, withShutdownHooks } from './edit-main.js';
+import { type ModuleImport, withModuleImports } from './edit-module.js';
+import { firstSaga } from './first-saga.js';
+import type { NestApp } from './nest-app.js';
+import { DEVELOPMENT_URL, OWN_POSTGRES } from './own-postgres.js';
+import {
+  editedJson,
+  JEST_LINES,
+  type Json,
+  needsJestByHand,
+  withJestTransform,
+  withPostgresScript,
+} from './json-edits.js';
+import { type Ts, typeScriptOf } from './source-edit.js';
+
+/** What is done to a file, its path seen from the application's root. */
+export type FileChange =
+  | { readonly kind: 'create' | 'edit'; readonly path: string; readonly text: string; readonly about: string }
+  /** It is as it should be, or its owner's. */
+  | { readonly kind: 'keep'; readonly path: string; readonly about: string }
+  /** Its shape is not one that can be edited safely. */
+  | {
+      readonly kind: 'by-hand';
+      readonly path: string;
+      readonly about: string;
+      readonly lines: readonly string[];
+    };
+
+export interface InitOptions {
+  /** Of the first saga, below the sources. */
+  readonly folder: string;
+  /** With a PostgreSQL from npm. */
+  readonly postgres: boolean;
+}
+
+/**
+ * All that makes an application have a first saga.
+ * @throws Refusal when the folder is in use
+ */
+export function planInit(app: NestApp, options: InitOptions): FileChange[] {
+  const ts = typeScriptOf(app.root);
+  const main = posix.join(app.sourceRoot, app.entryFile);
+  const entry = ts && readOr(app, main, (source) => readEntryFile(ts, source));
+  const module = rootModuleFile(app, entry?.rootModule?.from);
+  const extension = usesExtensions(app, entry?.rootModule?.from) ? '.js' : '';
+  return [
+    ...sagaFiles(app, options.folder, extension),
+    ...moduleChange(app, ts, { module, folder: options.folder, extension }),
+    mainChange(app, ts, main),
+    ...packageChange(app, options),
+    ...postgresFiles(app, options),
+  ];
+}
+
+function readOr<T>({ root }: NestApp, path: string, read: (source: string) => T): T | undefined {
+  const file = join(root, path);
+  return existsSync(file) ? read(readFileSync(file, 'utf8')) : undefined;
+}
+
+function usesExtensions({ isModule }: NestApp, specifier: string | undefined): boolean {
+  return specifier === undefined ? isModule : specifier.endsWith('.js');
+}
+
+function rootModuleFile({ sourceRoot }: NestApp, specifier = './app.module'): string {
+  return posix.join(sourceRoot, `${specifier.replace(/\.js$/, '')}.ts`);
+}
+
+function sagaFiles(app: NestApp, folder: string, extension: '.js' | ''): FileChange[] {
+  const where = posix.join(app.sourceRoot, folder);
+  const files = firstSaga({ ...app, extension, namesInjected: app.testsLackTypes });
+  const there = join(app.root, where);
+  if (existsSync(there) && readdirSync(there).length > 0 && !existsSync(join(there, 'place-order.saga.ts'))) {
+    throw new Refusal(
+      `${where} is there already, with files of yours. Name another folder: saga init checkout`,
+      'FOLDER_IN_USE',
+    );
+  }
+  return Object.entries(files).map(([name, text]) => {
+    const path = posix.join(where, name);
+    return existsSync(join(app.root, path))
+      ? { kind: 'keep', path, about: 'is there already' }
+      : { kind: 'create', path, text, about: ABOUT[name]! };
+  });
+}
+
+const ABOUT: Readonly<Record<string, string>> = {
+  'stock.service.ts': 'a participant',
+  'payment.service.ts': 'another, which takes 5 s',
+  'place-order.saga.ts': 'a saga of two steps, each with its compensation',
+  'place-order.saga.spec.ts': 'its test, through every way in which it can fail',
+  'orders.controller.ts': 'POST /orders and GET /orders/:orderId',
+  'orders.module.ts': 'the module of these',
+};
+
+interface Target {
+  /** The root module's file. */
+  readonly module: string;
+  readonly folder: string;
+  readonly extension: string;
+}
+
+function moduleChange(app: NestApp, ts: Ts | undefined, target: Target): FileChange[] {
+  const { module: path } = target;
+  const source = readOr(app, path, (text) => text);
+  const wanted = missingImports(app, target);
+  if (wanted.length === 0) return [{ kind: 'keep', path, about: 'imports all of it already' }];
+  const names = wanted.map(({ needs }) => needs.name).join(', ');
+  const text = ts && source !== undefined ? withModuleImports(ts, source, wanted) : undefined;
+  if (text !== undefined) return [{ kind: 'edit', path, text, about: `imports ${names}` }];
+  const lines = [
+    ...wanted.map(({ needs }) => `import { ${needs.name} } from '${needs.from}';`),
+    ...wanted.map(({ expression }) => `${expression},  // in imports of @Module()`),
+  ];
+  return [{ kind: 'by-hand', path, lines, about: `add to your root module, which ${whyByHand(ts, source)}` }];
+}
+
+function whyByHand(ts: Ts | undefined, source: string | undefined): string {
+  if (source === undefined) return 'was not found';
+  return ts ? 'has not the usual shape' : 'cannot be read without the package typescript';
+}
+
+/** What no file of the application has yet: modules may be imported by others than the root module. */
+function missingImports(app: NestApp, { module, folder, extension }: Target): ModuleImport[] {
+  const sources = sourcesOf(join(app.root, app.sourceRoot));
+  const has = (part: RegExp): boolean => sources.some((source) => part.test(source));
+  const from = (path: string) => relative(posix.dirname(module), posix.join(app.sourceRoot, path));
+  const url = `process.env.DATABASE_URL ?? '${DEVELOPMENT_URL}'`;
+  return [
+    ...(has(/\bTypeOrmModule\s*\.forRoot(Async)?\(/)
+      ? []
+      : [
+          {
+            expression: `TypeOrmModule.forRoot({\n  type: 'postgres',\n  url: ${url},\n})`,
+            needs: { name: 'TypeOrmModule', from: '@nestjs/typeorm' },
+          },
+        ]),
+    ...(has(/\bSagaModule\s*\.forRoot(Async)?\(/)
+      ? []
+      : [{ expression: 'SagaModule.forRoot()', needs: { name: 'SagaModule', from: 'nestjs-durable-saga' } }]),
+    ...(has(/\bimport\b[^;]*\bOrdersModule\b/)
+      ? []
+      : [
+          {
+            expression: 'OrdersModule',
+            needs: { name: 'OrdersModule', from: `${from(posix.join(folder, 'orders.module'))}${extension}` },
+          },
+        ]),
+  ];
+}
+
+function relative(from: string, to: string): string {
+  const path = posix.relative(from, to);
+  return path.startsWith('.') ? path : `./${path}`;
+}
+
+function sourcesOf(folder: string): string[] {
+  if (!existsSync(folder))
+    throw new UsageError(`There is no folder ${folder}; nest-cli.json names it as sourceRoot`);
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
+}
+
+function mainChange(app: NestApp, ts: Ts | undefined, path: string): FileChange {
+  const source = readOr(app, path, (text) => text);
+  if (source?.includes('enableShutdownHooks')) return { kind: 'keep', path, about: 'has shutdown hooks' };
+  const text = ts && source !== undefined ? withShutdownHooks(ts, source) : undefined;
+  if (text !== undefined) return { kind: 'edit', path, text, about: 'drains sagas on SIGTERM' };
+  const lines = ['app.enableShutdownHooks();'];
+  return {
+    kind: 'by-hand',
+    path,
+    lines,
+    about: 'add behind NestFactory.create(), so that SIGTERM drains sagas',
+  };
+}
+
+function packageChange(app: NestApp, { postgres }: InitOptions): FileChange[] {
+  const scripts = postgres
+    ? jsonChange(app, 'package.json', [withPostgresScript], 'the script postgres')
+    : undefined;
+  if (app.runner !== 'jest' || app.isModule || app.nestMajor >= 12) return scripts ? [scripts] : [];
+  return jestChanges(app, postgres);
+}
+
+/** Nest 12 brings what ES modules in Jest take, and Nest 11 does not. */
+function jestChanges(app: NestApp, postgres: boolean): FileChange[] {
+  const about = 'Jest compiles the ES modules of this package';
+  const also = postgres ? [withPostgresScript] : [];
+  const inPackage = [...also, (json: Json) => withJestTransform(json.jest)];
+  const changes = [
+    jsonChange(app, 'package.json', inPackage, postgres ? `${about}; the script postgres` : about),
+    jsonChange(app, 'test/jest-e2e.json', [withJestTransform], about),
+  ];
+  const { jest } = readOr(app, 'package.json', (text) => JSON.parse(text) as Json)!;
+  const byHand: FileChange = {
+    kind: 'by-hand',
+    path: jest === undefined ? 'jest.config' : 'package.json',
+    about: `Jest has to compile the ES modules of this package; see docs/testing.md, "In Jest"`,
+    lines: JEST_LINES,
+  };
+  return [...changes.filter((one) => one !== undefined), ...(needsJestByHand(jest) ? [byHand] : [])];
+}
+
+function jsonChange(
+  app: NestApp,
+  path: string,
+  edits: readonly ((json: Json) => boolean)[],
+  about: string,
+): FileChange | undefined {
+  const text = readOr(app, path, (source) => source);
+  if (text === undefined) return undefined;
+  const edited = editedJson(text, edits);
+  return edited === text
+    ? { kind: 'keep', path, about: 'is left as it is' }
+    : { kind: 'edit', path, text: edited, about };
+}
+
+function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
+  if (!postgres) return [];
+  const path = 'postgres.mjs';
+  const files: FileChange[] = [
+    existsSync(join(app.root, path))
+      ? { kind: 'keep', path, about: 'is there already' }
+      : { kind: 'create', path, text: OWN_POSTGRES, about: 'a PostgreSQL to develop with' },
+  ];
+  const ignored = readOr(app, '.gitignore', (text) => text);
+  if (ignored !== undefined && !/^\/?\.postgres\/?$/m.test(ignored)) {
+    const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
+    files.push({ kind: 'edit', path: '.gitignore', text, about: 'leaves its data out' });
+  }
+  return files;
+}
+
+/** Of a file that is to be written, the folder that has to be there. */
+export function folderOf(root: string, { path }: FileChange): string {
+  return dirname(join(root, path));
+}

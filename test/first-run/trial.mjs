@@ -1,0 +1,150 @@
+// What a newcomer does by the README, with a stopwatch: from an empty folder to a first saga that survives kill -9.
+// npm run trial [-- --nest=11] [--keep]
+import { execFile, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+
+/** Of the promise: ten minutes, those at which a newcomer reads and types included. */
+const LIMIT = 600;
+/** What reading and typing take (s), by guess: the README's first screen, and eight commands. */
+const READING = 240;
+const ORDER = { orderId: 'order-1', sku: 'cup', amount: 20 };
+
+const { values } = parseArgs({
+  options: { nest: { type: 'string', default: 'latest' }, keep: { type: 'boolean' } },
+});
+const run = promisify(execFile);
+const packageFolder = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+const folder = await mkdtemp(join(tmpdir(), 'saga-trial-'));
+// PostgreSQL runs as another user where this one is root.
+await chmod(folder, 0o755);
+const shop = join(folder, 'shop');
+const [appPort, databasePort] = [await freePort(), await freePort()];
+const env = {
+  ...process.env,
+  PORT: String(appPort),
+  DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${databasePort}/postgres`,
+};
+const started = [];
+const rows = [];
+
+try {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: packageFolder,
+  });
+  const tarball = join(folder, JSON.parse(stdout)[0].filename);
+  await step(`npx @nestjs/cli@${values.nest} new shop`, () =>
+    call(
+      'npx',
+      ['-y', `@nestjs/cli@${values.nest}`, 'new', 'shop', '--package-manager', 'npm', '--skip-git'],
+      folder,
+    ),
+  );
+  await step('npm install nestjs-durable-saga', () => call('npm', ['install', tarball]));
+  await step('npx saga init --install --postgres', async () => {
+    console.log((await call('npx', ['saga', 'init', '--install', '--postgres'])).replace(/^/gm, '    '));
+  });
+  await step('npm test', () => call('npm', ['test']));
+  await step('npm run postgres', () => background('npm', ['run', 'postgres'], /PostgreSQL answers/));
+  const first = await step('npm run start', () =>
+    background('npm', ['run', 'start'], /successfully started/),
+  );
+  await step('an order, and kill -9 in the middle of charging', async () => {
+    await http('POST', '/orders', ORDER);
+    await first.says(/charge 20 .* the bank takes its time/);
+    process.kill(-first.pid, 'SIGKILL');
+    await first.ended;
+  });
+  const second = await step('npm run start, again', () =>
+    background('npm', ['run', 'start'], /successfully started/),
+  );
+  await step('the order is completed', () => completed());
+  await step('npx saga list', async () =>
+    console.log((await call('npx', ['saga', 'list'])).replace(/^/gm, '    ')),
+  );
+  if (/reserve cup/.test(second.said)) throw new Error('What was stored before the kill was run again');
+  const seconds = rows.reduce((sum, [, one]) => sum + one, 0);
+  console.log(
+    `\n${seconds.toFixed(0)} s of waiting, and ${READING} s of reading and typing by guess; the limit is ${LIMIT} s`,
+  );
+  if (seconds + READING > LIMIT) throw new Error('That is too long');
+} catch (error) {
+  console.error(error.stack ?? error, error.stdout ?? '', error.stderr ?? '');
+  for (const { said } of started) console.error(said);
+  process.exitCode = 1;
+} finally {
+  for (const process of started.reverse()) await process.stop();
+  if (!values.keep) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  else console.log(`Kept: ${folder}`);
+}
+
+async function step(name, work) {
+  console.log(`\n▸ ${name}`);
+  const begin = performance.now();
+  const result = await work();
+  const seconds = (performance.now() - begin) / 1_000;
+  rows.push([name, seconds]);
+  console.log(`  ${seconds.toFixed(1)} s`);
+  return result;
+}
+
+async function call(program, args, cwd = shop) {
+  const { stdout } = await run(program, args, { cwd, env, timeout: 300_000, maxBuffer: 1e8 });
+  return stdout;
+}
+
+/** A process group of its own, once it has said this. */
+async function background(program, args, ready) {
+  const child = spawn(program, args, { cwd: shop, env, detached: true });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const told = { said: '', pid: child.pid, ended, says, stop };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (told.said += data));
+  started.push(told);
+  await says(ready);
+  return told;
+
+  async function says(words) {
+    for (const until = Date.now() + 120_000; !words.test(told.said); await sleep(50)) {
+      if (child.exitCode !== null || Date.now() > until)
+        throw new Error(`${program} ${args.join(' ')} never said ${words}`);
+    }
+  }
+
+  async function stop() {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    process.kill(-child.pid, 'SIGTERM');
+    await Promise.race([ended, sleep(10_000)]);
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
+  }
+}
+
+async function completed() {
+  for (const until = Date.now() + 60_000; Date.now() < until; await sleep(250)) {
+    const { status } = await http('GET', `/orders/${ORDER.orderId}`);
+    if (status === 'completed') return;
+  }
+  throw new Error('The order was not completed in a minute');
+}
+
+async function http(method, path, body) {
+  const response = await fetch(`http://127.0.0.1:${appPort}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: body && JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
