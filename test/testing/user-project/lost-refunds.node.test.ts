@@ -1,0 +1,7 @@
+/* eslint-disable @typescript-eslint/no-floating-promises -- node:test waits for what it was told of */
+import { it } from 'node:test';
+import { allOrNothing, placeOrder } from './company.js';
+
+it('ends with all of it or nothing', async () => {
+  await allOrNothing(placeOrder({ refunds: false }));
+});
