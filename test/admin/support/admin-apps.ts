@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type INestApplication, Module, type ModuleMetadata, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import {
   SagaAdminModule,
@@ -10,6 +11,11 @@ import {
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../../libs/saga/src/index.js';
 import { TestApps } from '../../support/test-app.js';
 import { AdminClient } from './admin-client.js';
+
+export type HttpPlatform = 'express' | 'fastify';
+
+/** What the applications of all specs are served by, unless one says otherwise: HTTP_PLATFORM=fastify runs them on that. */
+const PLATFORM: HttpPlatform = process.env.HTTP_PLATFORM === 'fastify' ? 'fastify' : 'express';
 
 export interface AdminAppOptions {
   readonly sagas?: Provider[];
@@ -43,11 +49,11 @@ export class AdminApps {
   private readonly database: TestApps;
 
   /** To be called at the top of a file. */
-  static onOwnDatabase(): AdminApps {
-    return new AdminApps();
+  static onOwnDatabase(platform: HttpPlatform = PLATFORM): AdminApps {
+    return new AdminApps(platform);
   }
 
-  private constructor() {
+  private constructor(private readonly platform: HttpPlatform) {
     // Closed first: what they hold is to be emptied then.
     afterEach(() => Promise.all([...this.apps].map((app) => app.close())));
     this.database = TestApps.onOwnDatabase();
@@ -74,10 +80,15 @@ export class AdminApps {
       ],
       providers: [...sagas, ...providers],
     };
-    const nest = await NestFactory.create(module, {
-      logger: process.env.SAGA_LOG ? undefined : false,
-      abortOnError: false,
-    });
+    const quiet = { logger: process.env.SAGA_LOG ? undefined : (false as const), abortOnError: false };
+    const nest: INestApplication = await (this.platform === 'fastify'
+      ? NestFactory.create(
+          module,
+          // As docs/operating.md advises: Express does so by itself.
+          new FastifyAdapter({ routerOptions: { ignoreTrailingSlash: true } }),
+          quiet,
+        )
+      : NestFactory.create(module, quiet));
     options.prepare?.(nest);
     await nest.listen(0, '127.0.0.1');
     const { port } = (nest.getHttpServer() as { address(): AddressInfo }).address();
