@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { type Compiler, NewcomersProject } from './support/newcomers-project.js';
 import { shop, typeOrm } from './support/newcomers-shop.js';
@@ -163,5 +164,34 @@ describe('an application without enableShutdownHooks()', () => {
     const { said } = await run({ program: shop({ after: `app.enableShutdownHooks();${waits}` }) });
     expect(said).toContain('order completed');
     expect(said).not.toMatch(HINT);
+  });
+
+  test.each([
+    ['leaves its sagas to whoever finds its leases run out', '', true],
+    ['with them gives them back at once', 'app.enableShutdownHooks();', false],
+  ])('%s, on SIGTERM', async (_, hooks, leased) => {
+    const after = `${hooks}
+      const slow = await app.get(SagaService).start(PlaceOrderSaga, { slow: true });
+      console.log('id=' + slow.id);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      process.kill(process.pid, 'SIGTERM');
+      await new Promise((resolve) => setTimeout(resolve, 10_000));`;
+    const program = shop({ after })
+      .replace('reserveStock()', 'async reserveStock({ signal }: { signal: AbortSignal })')
+      .replace(
+        'return this.stock',
+        `await new Promise((_, stop) => signal.addEventListener('abort', stop));\n return this.stock`,
+      )
+      .replace('SagaModule.forRoot()', `SagaModule.forRoot({ worker: { shutdownTimeout: 100 } })`);
+    const { signal, said } = await run({ program });
+    expect(signal).toBe('SIGTERM');
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query('SELECT status, locked_by FROM saga.instance WHERE id = $1', [
+      /id=(\S+)/.exec(said)?.[1],
+    ]);
+    await client.end();
+    const worker: unknown = leased ? expect.any(String) : null;
+    expect(rows).toEqual([{ status: 'running', locked_by: worker }]);
   });
 });
