@@ -29,7 +29,8 @@ export class DurableMqttServer extends ServerMqtt {
   private closed = false;
 
   constructor(options: NonNullable<MqttOptions['options']>) {
-    super(options);
+    // Early versions of Nest 11 pass over what `@DurableEvent` asks for, and what is subscribed to with QoS 0 gets lost.
+    super({ ...options, subscribeOptions: { qos: 1, ...options.subscribeOptions } });
   }
 
   /** @hidden */
@@ -87,8 +88,6 @@ export class DurableMqttServer extends ServerMqtt {
   override async handleEvent(topic: string, packet: { data: unknown }, context: MqttContext): Promise<void> {
     const handler = this.getHandlerByPattern(topic);
     if (!handler) return void this.logger.error(`No handler listens to '${topic}'`);
-    await runHandler(handler as never, packet.data, context, (work) =>
-      this.runWithProcessingHooks(context, work),
-    );
+    await runHandler(handler as never, packet.data, context, this);
   }
 }

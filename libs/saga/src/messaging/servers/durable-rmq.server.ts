@@ -18,14 +18,20 @@ export class DurableRmqServer extends ServerRMQ {
   }
 
   /** @hidden */
-  override async createClient<T = unknown>(): Promise<T> {
-    const manager = await super.createClient<ConnectionManager>();
+  override createClient<T = unknown>(): Promise<T> {
+    // Nest 11 makes it at once and takes it so, Nest 12 gives a promise of it.
+    const made: unknown = super.createClient<ConnectionManager>();
+    if (made instanceof Promise) return made.then((manager) => this.survivingErrors(manager as never) as T);
+    return this.survivingErrors(made as ConnectionManager) as Promise<T>;
+  }
+
+  private survivingErrors(manager: ConnectionManager): unknown {
     const create = manager.createChannel.bind(manager);
     manager.createChannel = (options) => {
       const channel = create(options);
       channel.on('error', (error) => void this.logger.error(error));
       return channel;
     };
-    return manager as T;
+    return manager;
   }
 }

@@ -170,9 +170,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     if (!handler && !this.filters) return;
     if (!handler) throw new Error(`No handler listens to '${message.subject}'`);
     const context = new JetStreamContext([message]);
-    await runHandler(handler as never, dataOf(message), context, (work) =>
-      this.runWithProcessingHooks(context, work),
-    );
+    await runHandler(handler as never, dataOf(message), context, this);
   }
 
   private handlerOf(subject: string) {

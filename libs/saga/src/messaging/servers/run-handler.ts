@@ -1,7 +1,14 @@
 import { isObservable, lastValueFrom } from 'rxjs';
 
-/** What Server.runWithProcessingHooks does with this work: begins and ends a span around it. */
-type Hooks = (work: (ended: () => void) => Promise<void>) => unknown;
+/** What an application has hung around the handling of a message, to begin and to end a span. Early versions of Nest 11 have neither. */
+interface ProcessingHooks {
+  readonly onProcessingStartHook?: (
+    transportId: unknown,
+    context: unknown,
+    work: () => Promise<void>,
+  ) => unknown;
+  readonly onProcessingEndHook?: (transportId: unknown, context: unknown) => void;
+}
 
 /**
  * Resolves once the handlers of an event have done their work; rejects if one of them failed. Does not go by what the
@@ -11,10 +18,13 @@ export function runHandler(
   handler: (data: unknown, context: unknown) => Promise<unknown>,
   data: unknown,
   context: unknown,
-  hooks: Hooks,
+  server: { readonly transportId?: unknown },
 ): Promise<void> {
+  // Protected in Server, which has a call around both of them only since Nest 12.1.
+  const hooks = server as unknown as ProcessingHooks;
+  const { transportId } = server;
   return new Promise((resolve, reject) => {
-    const work = async (ended: () => void): Promise<void> => {
+    const work = async (): Promise<void> => {
       try {
         const result = await handler(data, context);
         if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
@@ -22,10 +32,12 @@ export function runHandler(
       } catch (error) {
         reject(asError(error));
       } finally {
-        ended();
+        hooks.onProcessingEndHook?.(transportId, context);
       }
     };
-    new Promise((began) => began(hooks(work))).catch(reject);
+    const begin = async () =>
+      hooks.onProcessingStartHook ? hooks.onProcessingStartHook(transportId, context, work) : work();
+    begin().catch(reject);
   });
 }
 
