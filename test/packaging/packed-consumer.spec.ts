@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { packLibrary } from './pack-library.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const run = promisify(execFile);
@@ -25,10 +26,7 @@ describe('the packed tarball, installed in a project of its own', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-consumer-'));
     database = await createTestDatabase();
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-      cwd: join(ROOT, 'libs/saga'),
-    });
-    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    const { filename } = await packLibrary(folder);
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
