@@ -15,17 +15,20 @@ interface ConnectionManager {
 export class DurableRmqServer extends ServerRMQ {
   constructor(options: Omit<NonNullable<RmqOptions['options']>, 'noAck'>) {
     super({ ...options, noAck: false });
+    this.surviveErrors();
   }
 
-  /** @hidden */
-  override createClient<T = unknown>(): Promise<T> {
-    // Nest 11 makes it at once and takes it so, Nest 12 gives a promise of it.
-    const made: unknown = super.createClient<ConnectionManager>();
-    if (made instanceof Promise) return made.then((manager) => this.survivingErrors(manager as never) as T);
-    return this.survivingErrors(made as ConnectionManager) as Promise<T>;
+  /** Not by overriding: Nest 11 makes the manager at once and takes it so, Nest 12 gives a promise of it. */
+  private surviveErrors(): void {
+    const server = this as unknown as { createClient(): ConnectionManager | Promise<ConnectionManager> };
+    const create = server.createClient.bind(server);
+    server.createClient = () => {
+      const made = create();
+      return made instanceof Promise ? made.then((manager) => this.listened(manager)) : this.listened(made);
+    };
   }
 
-  private survivingErrors(manager: ConnectionManager): unknown {
+  private listened(manager: ConnectionManager): ConnectionManager {
     const create = manager.createChannel.bind(manager);
     manager.createChannel = (options) => {
       const channel = create(options);
