@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EngineLog } from '../../engine/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../engine/wakeup.js';
 import { answersOf } from './answers.js';
@@ -12,8 +13,8 @@ const HEARTBEAT = 10_000;
 
 /**
  * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
- * small pool is not made smaller. It reconnects by itself; behind a transaction-mode pooler it hears nothing, and
- * polling does the work.
+ * small pool is not made smaller. It reconnects by itself. It counts as listening once it has heard itself: behind a
+ * transaction-mode pooler LISTEN succeeds and nothing is ever heard, so that polling does the work.
  */
 export class ListenWakeup implements Wakeup {
   listening = false;
@@ -24,6 +25,9 @@ export class ListenWakeup implements Wakeup {
   private heartbeat: NodeJS.Timeout | undefined;
   private stopped = false;
   private failures = 0;
+  /** What is said on a connection to hear whether it hears. */
+  private echo = '';
+  private isKnownDeaf = false;
 
   constructor(
     private readonly pool: PgPool,
@@ -70,6 +74,7 @@ export class ListenWakeup implements Wakeup {
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     client.on('notification', ({ payload }) => {
+      if (payload === this.echo && client === this.client && !this.stopped) return void (this.listening = true);
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
@@ -78,7 +83,7 @@ export class ListenWakeup implements Wakeup {
       await answers.of(client, client.connect());
       await answers.of(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
-      this.listening = true;
+      this.sayToItself();
       if (this.failures > 0)
         this.log.log(`Listening for wake-ups again, after ${this.failures} failed attempt(s)`);
       this.failures = 0;
@@ -98,11 +103,30 @@ export class ListenWakeup implements Wakeup {
       answersOf(this.pool)
         .of(client, client.query('SELECT 1'))
         .then(
-          () => this.beatLater(client),
+          () => {
+            if (!this.listening) this.beDeaf();
+            this.beatLater(client);
+          },
           () => this.lost(client),
         );
     }, this.pulse);
     this.heartbeat.unref();
+  }
+
+  /** Over the pool, as all hints are sent. Whoever else hears it does not know it. */
+  private sayToItself(): void {
+    this.echo = `echo:${randomUUID()}`;
+    this.notify(this.channel, this.echo).catch(() => undefined);
+  }
+
+  private beDeaf(): void {
+    if (!this.isKnownDeaf)
+      this.log.warn(
+        'No notifications arrive, as behind a pooler in transaction mode: polling instead. Steps that wait for another ' +
+          'process start at the next poll (worker.pollInterval); a session-mode or direct connection would tell at once.',
+      );
+    this.isKnownDeaf = true;
+    this.sayToItself();
   }
 
   private lost(client: PgClient): void {
