@@ -20,12 +20,14 @@ process.prependListener('beforeExit', () => process.exit());
  * @param {object} [options]
  * @param {number} [options.maxConnections] default 300
  * @param {Record<string, string | number>} [options.settings] further server settings, as in postgresql.conf
+ * @param {typeof EmbeddedPostgres} [options.binaries] of another version; default: the one that the repository installs
  * @param {string} [options.parentDir] where the data directory is made; default: the system's for temporary files
  * @returns {Promise<EmbeddedServer>}
  */
 export async function startEmbeddedPostgres({
   maxConnections = 300,
   settings = {},
+  binaries = EmbeddedPostgres,
   parentDir = tmpdir(),
 } = {}) {
   const all = {
@@ -33,11 +35,12 @@ export async function startEmbeddedPostgres({
     listen_addresses: '127.0.0.1',
     // No socket files that a killed server would leave behind.
     unix_socket_directories: '',
-    ...(hasStatementStatistics() && { shared_preload_libraries: 'pg_stat_statements' }),
+    ...(binaries === EmbeddedPostgres &&
+      hasStatementStatistics() && { shared_preload_libraries: 'pg_stat_statements' }),
     ...settings,
   };
   for (let attempt = 1; ; attempt += 1) {
-    const server = new EmbeddedServer(all, parentDir);
+    const server = new EmbeddedServer(all, parentDir, binaries);
     try {
       await server.start();
       return server;
@@ -55,13 +58,15 @@ export class EmbeddedServer {
   /** @type {string} */ dataDir = '';
   /** Of its `postgres` database, with user and password. */
   url = '';
+  #binaries;
   #settings;
   #parentDir;
   #server;
   /** The last lines that the server logged. */
   #log = [];
 
-  constructor(settings, parentDir) {
+  constructor(settings, parentDir, binaries) {
+    this.#binaries = binaries;
     this.#settings = settings;
     this.#parentDir = parentDir;
   }
@@ -77,7 +82,7 @@ export class EmbeddedServer {
     this.port = await freePort();
     this.dataDir = await mkdtemp(join(this.#parentDir, 'saga-postgres-'));
     this.url = `postgres://postgres:${password}@127.0.0.1:${this.port}/postgres`;
-    this.#server = new EmbeddedPostgres({
+    this.#server = new this.#binaries({
       databaseDir: this.dataDir,
       port: this.port,
       user: 'postgres',

@@ -27,20 +27,6 @@ async function startEmbedded() {
 }
 
 async function startContainer(image) {
-  const { GenericContainer, Wait } = await import('testcontainers');
-  const container = await new GenericContainer(image)
-    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
-    .withCommand([
-      'postgres',
-      '-c',
-      'max_connections=300',
-      '-c',
-      'shared_preload_libraries=pg_stat_statements',
-    ])
-    .withExposedPorts(5432)
-    // It starts once to set itself up, and once more to serve.
-    .withWaitStrategy(Wait.forLogMessage('database system is ready to accept connections', 2))
-    .start();
-  const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
-  return { url, stop: () => container.stop() };
+  const { startPostgresContainer } = await import('./postgres-container.mjs');
+  return startPostgresContainer(image);
 }

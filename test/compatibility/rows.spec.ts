@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NODES, type Row, ROWS, SERVERS, SETS } from './rows.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const { peerDependencies, engines } = JSON.parse(read('libs/saga/package.json')) as {
+  peerDependencies: Record<string, string>;
+  engines: { node: string };
+};
+
+/** Why the lowest version of a range is not what is tried, and which is. */
+const LOWEST_THAT_CAN_BE_INSTALLED: Record<string, string> = {
+  // 12.0.0 of Nest asks for its own packages of version 11.
+  '@nestjs/common@12.0.0': '12.0.1',
+  '@nestjs/core@12.0.0': '12.0.1',
+  // There is none.
+  '@nestjs/microservices@12.0.0': '12.0.1',
+  // Beside @nestjs/swagger 11.0.0, which asks for 11.0.1 of Nest.
+  '@nestjs/microservices@11.0.0': '11.0.1',
+};
+
+/** Needs a server that npm does not have; test/messaging tries the version that is developed with, where there is one. */
+const UNTRIED = ['@nats-io/jetstream', '@nats-io/transport-node'];
+
+describe('the compatibility matrix', () => {
+  test.each(Object.keys(peerDependencies).filter((name) => !UNTRIED.includes(name)))(
+    'tries the lowest versions that the range of %s lets in',
+    (name) => {
+      const tried = ROWS.map(({ set }) => SETS[set]![name]);
+      for (const range of peerDependencies[name]!.split(' || ')) {
+        const lowest = range.replace('^', '');
+        expect(tried).toContain(LOWEST_THAT_CAN_BE_INSTALLED[`${name}@${lowest}`] ?? lowest);
+      }
+    },
+  );
+
+  test('tries the versions that the library is developed with', () => {
+    const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
+    for (const name of [
+      '@nestjs/common',
+      '@nestjs/core',
+      '@nestjs/typeorm',
+      '@nestjs/schedule',
+      'typeorm',
+      'pg',
+    ])
+      expect(`${name} ${SETS.nest12![name]}`).toBe(
+        `${name} ${lock.packages[`node_modules/${name}`]!.version}`,
+      );
+  });
+
+  test('tries the lowest Node of `engines`, and each version of Node and PostgreSQL in some row', () => {
+    expect(Object.values(NODES)).toContain(`${engines.node.replace('>=', '')}.0`);
+    for (const node of Object.keys(NODES)) expect(ROWS.map((row) => String(row.node))).toContain(node);
+    for (const server of Object.keys(SERVERS))
+      expect(ROWS.map((row) => String(row.postgres))).toContain(server);
+  });
+
+  test('is what docs/compatibility.md shows', () => {
+    const page = read('docs/compatibility.md')
+      .split('\n')
+      .filter((line) => /^\| `[\w-]+` +\|/.test(line))
+      .map((line) => line.replace(/ +/g, ' ').trim());
+    expect(page).toEqual(ROWS.map(lineOf));
+  });
+});
+
+function lineOf({ name, set, node, postgres, format, build, program = 'main', between }: Row): string {
+  const { typeorm, ...versions } = SETS[set]!;
+  const cells = [versions['@nestjs/core'], typeorm, NODES[node], postgres];
+  const what = `${format === 'module' ? 'ES module' : 'CommonJS'}, ${build}`;
+  return `| \`${name}\` | ${cells.join(' | ')} | ${what} | ${program}${between ? ` (${between})` : ''} |`;
+}

