@@ -5,11 +5,19 @@ import pg from 'pg';
  * What happens to the server once the program says that its sagas are under way: three times every connection is ended, as
  * by an administrator or a failover, and once the server goes down as if the power had gone, and comes back.
  * @param {import('../support/embedded-postgres.mjs').EmbeddedServer} server
- * @returns {(line: string) => void} hears what the program says
+ * @returns {{ onLine: (line: string) => void, done: () => Promise<void> }} hears what the program says; `done` resolves
+ *   once all of it has happened, and rejects if it has not
  */
 export function breakConnections(server) {
-  return (line) => {
-    if (line.trim() === 'under way') void breakIt(server).catch((error) => console.error(error));
+  let broken = Promise.reject(new Error('The program never said that its sagas are under way'));
+  broken.catch(() => undefined);
+  return {
+    onLine: (line) => {
+      if (line.trim() !== 'under way') return;
+      broken = breakIt(server);
+      broken.catch(() => undefined);
+    },
+    done: () => broken,
   };
 }
 

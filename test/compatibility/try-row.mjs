@@ -31,9 +31,10 @@ export async function tryRow(row, { installations, servers }) {
     const node = await nodeBinary(installations, NODES[row.node]);
     const project = await consumerProject(installation, row, SETS[row.set]);
     const file = await BUILDS[row.build](project, row, node);
-    const { url, onLine } = await databaseOf(row, servers, stops);
+    const { url, onLine, done } = await databaseOf(row, servers, stops);
     const env = { ...process.env, DATABASE_URL: url, NODE_OPTIONS: '' };
     const output = await run(node, [file], { cwd: project, env, onLine, longest: LONGEST_RUN });
+    await done?.();
     return { result: 'ok', versions: JSON.parse(output.trim().split('\n').at(-1)) };
   } catch (error) {
     return { result: 'failed', reason: error.stack };
@@ -46,7 +47,7 @@ async function databaseOf({ postgres, between }, servers, stops) {
   if (between === 'losses') {
     const server = await servers.ownServer(postgres);
     stops.push(() => server.stop());
-    return { url: server.url, onLine: breakConnections(server) };
+    return { url: server.url, ...breakConnections(server) };
   }
   const url = await servers.database(postgres);
   if (between !== 'pgbouncer') return { url };

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { NestFactory } from '@nestjs/core';
-import { SagaService } from 'nestjs-durable-saga';
+import { type SagaOutcome, SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module.js';
 import { loadedVersions } from './loaded-versions.js';
@@ -17,15 +17,13 @@ async function main(): Promise<void> {
   const [sagas, dataSource] = [app.get(SagaService), app.get(DataSource)];
   const versions = await loadedVersions(dataSource);
   const orders = Array.from({ length: ORDERS }, (_, n) => ({
-    ...{ orderId: `order-${n}`, amount: n + 1, shippingTakes: 500, addressIsUnknown: n % 3 === 0 },
+    ...{ orderId: `order-${n}`, amount: n + 1, shippingTakes: 50 * n, addressIsUnknown: n % 3 === 0 },
   }));
   const placing = orders.map((order) => tryUntilDone(() => placeOrder(sagas, order)));
   // The other half of the program, outside of it, breaks connections from now on.
   console.log('under way');
   const handles = await Promise.all(placing);
-  const outcomes = await Promise.all(
-    handles.map(({ id }) => tryUntilDone(() => sagas.wait(id, { timeout: '60s' }))),
-  );
+  const outcomes = await Promise.all(handles.map(({ id }) => outcomeOf(sagas, id)));
   for (const [n, order] of orders.entries()) {
     const isRefused = order.addressIsUnknown;
     assert.equal(outcomes[n]!.status, isRefused ? 'compensated' : 'completed', order.orderId);
@@ -45,9 +43,18 @@ async function main(): Promise<void> {
   console.log(JSON.stringify(versions));
 }
 
+/** @throws an error that tells how the saga stands, if it does not settle. */
+async function outcomeOf(sagas: SagaService, id: string): Promise<SagaOutcome> {
+  try {
+    return await tryUntilDone(() => sagas.wait(id, { timeout: '40s' }));
+  } catch (cause) {
+    throw new Error(`It stands so: ${JSON.stringify(await sagas.get(id))}`, { cause });
+  }
+}
+
 /** A call on a lost connection fails, and is made again, as an application's own retries would: correlation ids make that safe. */
 async function tryUntilDone<T>(call: () => Promise<T>): Promise<T> {
-  for (const deadline = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  for (const deadline = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     try {
       return await call();
     } catch (error) {
