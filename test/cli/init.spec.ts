@@ -62,6 +62,22 @@ describe('saga init in what nest new has made', () => {
     expect(await jsonOf(app, 'test/jest-e2e.json')).toMatchObject({ transformIgnorePatterns: ours });
   });
 
+  test('names what is injected where Vitest is on a Vite that leaves no types, and the test passes without', async () => {
+    const old = { 'node_modules/vite/package.json': '{ "version": "7.1.0" }' };
+    const app = await apps.create({ ...NEST_12, ...old }, { installed: 'nothing' });
+    await init(app);
+    const untyped = NEST_12['tsconfig.json']!.replace(
+      '"emitDecoratorMetadata": true',
+      '"emitDecoratorMetadata": false',
+    );
+    const lacking = await apps.create({ ...(await app.files()), 'tsconfig.json': untyped });
+    await compiles(lacking);
+    expect(await runs(lacking, 'vitest/vitest.mjs', 'run')).toMatch(/Tests {2}3 passed/);
+    const typed = (await lacking.read('src/orders/place-order.saga.ts')).replaceAll(/@Inject\(\w+\) /g, '');
+    await lacking.write('src/orders/place-order.saga.ts', typed);
+    await expect(runs(lacking, 'vitest/vitest.mjs', 'run')).rejects.toThrow(/constructor's parameters 0, 1/);
+  });
+
   test('called again changes nothing', async () => {
     for (const files of [NEST_11, NEST_12]) {
       const app = await apps.create(files, { installed: 'typescript' });
