@@ -74,7 +74,8 @@ export class ListenWakeup implements Wakeup {
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     client.on('notification', ({ payload }) => {
-      if (payload === this.echo && client === this.client && !this.stopped) return void (this.listening = true);
+      if (payload === this.echo && client === this.client && !this.stopped)
+        return void (this.listening = true);
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
