@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import { DiscoveryService, ModuleRef } from '@nestjs/core';
+import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import type { OperatorRules } from '../definition/graph-record.js';
 import { agreeOnGraphs } from '../engine/agree-on-graphs.js';
@@ -15,7 +15,6 @@ import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaObservers } from '../engine/saga-observers.js';
 import { SagaUpgrades } from '../engine/saga-upgrades.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
@@ -88,7 +87,6 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     private readonly observers: SagaObservers,
     private readonly poller: SagaPoller,
     private readonly moduleRef: ModuleRef,
-    private readonly discovery: DiscoveryService,
   ) {
     this.options = withDefaults(options ?? {});
     this.hint = new ShutdownHint(this.log, this.options.lease);
@@ -131,7 +129,6 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   private async setUp(): Promise<Running> {
     const { options, observers } = this;
-    this.refuseTwin();
     const registry = this.explorer.explore(options);
     for (const observer of this.observerExplorer.explore(registry, this.log))
       observers.add((event) => observer.observe(event));
@@ -182,20 +179,5 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
         () => partitions.grace,
       ),
     };
-  }
-
-  /** Two of them over the same tables would each run every saga, and tell every observer. */
-  private refuseTwin(): void {
-    const { dataSource, schema } = this.options;
-    const twins = this.discovery
-      .getProviders()
-      .filter(({ instance }) => instance instanceof SagaRuntime)
-      .map(({ instance }) => (instance as SagaRuntime).options)
-      .filter((options) => options.dataSource === dataSource && options.schema === schema);
-    if (twins.length < 2) return;
-    throw new SagaConfigurationError(
-      `SagaModule.forRoot() is imported ${twins.length} times for the schema '${schema}'. Import it once, in the ` +
-        `application's root module: SagaService can be injected everywhere then.`,
-    );
   }
 }
