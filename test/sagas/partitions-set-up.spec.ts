@@ -1,4 +1,5 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
+import pg from 'pg';
 import { DataSource } from 'typeorm';
 import {
   Saga,
@@ -111,6 +112,23 @@ describe('an application that had none before', () => {
       expect(await tables.of()).not.toContain(old);
       expect(await app.sagas.start(OrderSaga, {}, { correlationId: 'o-1' })).toMatchObject({ created: true });
       await app.close();
+      await apps.sql('REVOKE DELETE ON saga.instance FROM seller');
+      const poor = new pg.Client({ connectionString: url });
+      await poor.connect();
+      const drop = `SELECT saga.partition_drop_1('20200101', saga.partition_bound_1(0), saga.partition_bound_1(1), '{}', '{}', 1)`;
+      await expect(poor.query(drop)).rejects.toThrow('role seller may not delete');
+      await expect(
+        poor.query(`SELECT saga.partition_forget_1('20200101', gen_random_uuid(), 1)`),
+      ).rejects.toThrow('role seller may not delete');
+      await apps.sql('CREATE TABLE saga.secret (id uuid, parent_id uuid)');
+      await expect(
+        poor.query(
+          `SELECT saga.partition_keepers_1('saga.secret', gen_random_uuid(), gen_random_uuid(), '{}', '{}', 1, NULL)`,
+        ),
+      ).rejects.toThrow('permission denied for table secret');
+      await apps.sql('DROP TABLE saga.secret');
+      await poor.end();
+      await apps.sql('GRANT DELETE ON saga.instance TO seller');
       await parts!.down(runner);
       const [{ kind } = { kind: '' }] = await apps.sql<{ kind: string }>(
         `SELECT relkind AS kind FROM pg_class WHERE oid = 'saga.instance'::regclass`,
