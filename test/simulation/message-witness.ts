@@ -109,8 +109,7 @@ export class MessageWitness {
       // One that passed the point of no return on the way back completed, and cannot be undone.
       const isStranded = status === 'compensation_failed' && !isUndone && relations.node(parts.step).pivot;
       const isEnded = isOver || isStranded || status === (isUndone ? 'compensated' : 'completed');
-      if (parts.saga !== id || !isEnded)
-        this.violate('I25', `${published.key} is published, and ${status}`);
+      if (parts.saga !== id || !isEnded) this.violate('I25', `${published.key} is published, and ${status}`);
       this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);
     }
   }
