@@ -84,8 +84,7 @@ describe('the index that deletion reads', () => {
     const old = new pg.Client({ connectionString: apps.url });
     await old.connect();
     await old.query('BEGIN');
-    await old.query(`UPDATE saga.concurrency SET crowded = false`);
-    await old.query(`SELECT count(*) FROM saga.instance`);
+    await old.query('LOCK TABLE saga.instance IN ROW EXCLUSIVE MODE');
     const ticking = (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
     await until(
       async () =>
@@ -103,7 +102,7 @@ describe('the index that deletion reads', () => {
     await old.query('BEGIN');
     for (let n = 0; n < 10; n++) {
       const app = await start({ retention: '30d' });
-      await old.query(`UPDATE saga.concurrency SET crowded = false`);
+      await old.query('LOCK TABLE saga.instance IN ROW EXCLUSIVE MODE');
       const ticking = (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
       for (let turn = 0; turn < n * 10; turn++) await new Promise(setImmediate);
       await app.close();

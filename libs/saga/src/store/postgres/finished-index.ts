@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { beMorePatient } from './saga-data-source.js';
 import { waitAsLongAsItTakes } from './migrate.js';
 
-/** "gidx" in ASCII; the second key of the lock is the schema's. */
-const BUILD_LOCK = 0x67696478;
+/** Milliseconds. */
+const STOP_EVERY = 50;
+const DEADLOCK = '40P01';
+/** Ends who runs a statement with this in it ($1), but for who asks. */
+const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE strpos(query, $1) > 0 AND state = 'active' AND pid <> pg_backend_pid()`;
 /** How long an answer may take, in times of what others may. */
 const PATIENCE = 1_000_000;
 
@@ -51,33 +56,39 @@ export class FinishedIndex {
   }
 
   private async build(runner: QueryRunner, signal: AbortSignal): Promise<boolean> {
-    // Two who build at the same time would wait for each other.
-    const lock = `(${BUILD_LOCK}, hashtext($1))`;
-    const [asked] = (await runner.query(
-      `SELECT pg_try_advisory_lock${lock} AS locked, pg_backend_pid() AS pid`,
-      [this.schema],
-    )) as { locked: boolean; pid: number }[];
-    const { locked, pid } = asked!;
-    if (!locked) return false;
-    // A cancellation would be lost between two statements, and could hit the next user of the connection.
-    const cancel = () =>
-      void this.dataSource.query('SELECT pg_terminate_backend($1)', [pid]).catch(() => undefined);
-    signal.addEventListener('abort', cancel, { once: true });
+    // Two who build at the same time would wait for each other. No lock of a session, nor its process id: behind a pooler
+    // each statement may be on another one.
+    const building = await this.dataSource.query<object[]>(
+      'SELECT FROM pg_stat_progress_create_index WHERE datname = current_database() AND relid = to_regclass($1)',
+      [`"${this.schema}".instance`],
+    );
+    if (building.length > 0) return false;
+    const name = `/* ${randomUUID()} */`;
+    // Again and again: it finds nothing between two statements.
+    let stopping: NodeJS.Timeout | undefined;
+    const stop = () => {
+      stopping = setInterval(() => {
+        this.dataSource.query(TERMINATE, [name]).catch(() => undefined);
+      }, STOP_EVERY);
+    };
+    signal.addEventListener('abort', stop, { once: true });
     try {
-      if (signal.aborted) return false;
-      await waitAsLongAsItTakes(runner, 'SESSION');
       // What is left of one that was cut off.
       if ((await this.look()) === 'invalid')
-        await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${this.schema}".instance_finished`);
-      await runner.query(finishedIndexSql(this.schema, 'CONCURRENTLY'));
-      return true;
+        await withoutTimeouts(
+          runner,
+          `DROP INDEX CONCURRENTLY IF EXISTS "${this.schema}".instance_finished ${name}`,
+        );
+      if (signal.aborted) return false;
+      await withoutTimeouts(runner, `${finishedIndexSql(this.schema, 'CONCURRENTLY')} ${name}`);
+    } catch (error) {
+      // Another one had begun all the same.
+      if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
     } finally {
-      signal.removeEventListener('abort', cancel);
-      if (!signal.aborted) {
-        await runner.query('RESET lock_timeout; RESET statement_timeout');
-        await runner.query(`SELECT pg_advisory_unlock${lock}`, [this.schema]);
-      }
+      signal.removeEventListener('abort', stop);
+      clearInterval(stopping);
     }
+    return (await this.look()) === 'valid';
   }
 
   private async look(): Promise<'valid' | 'invalid' | 'missing'> {
@@ -87,5 +98,19 @@ export class FinishedIndex {
     );
     if (!rows[0]) return 'missing';
     return rows[0].valid ? 'valid' : 'invalid';
+  }
+}
+
+/** It may take as long as it takes. Settings of a session are touched only where they matter: a pooler shares it with others. */
+async function withoutTimeouts(runner: QueryRunner, statement: string): Promise<void> {
+  const [{ limited }] = (await runner.query(
+    `SELECT current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' AS limited`,
+  )) as [{ limited: boolean }];
+  if (!limited) return void (await runner.query(statement));
+  await waitAsLongAsItTakes(runner, 'SESSION');
+  try {
+    await runner.query(statement);
+  } finally {
+    await runner.query('RESET lock_timeout; RESET statement_timeout').catch(() => undefined);
   }
 }
