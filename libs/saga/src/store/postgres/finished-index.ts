@@ -6,7 +6,11 @@ import { waitAsLongAsItTakes } from './migrate.js';
 
 /** Milliseconds. */
 const STOP_EVERY = 50;
-const DEADLOCK = '40P01';
+/**
+ * What it comes to when two processes begin at the same moment: a deadlock, a catalog's row that both change, an index
+ * that is there by now, or no more.
+ */
+const BOTH_BEGAN = ['40P01', 'XX000', '23505', '42P07', '42704'];
 /** Ends who runs a statement with this in it ($1), but for who asks. */
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE strpos(query, $1) > 0 AND state = 'active' AND pid <> pg_backend_pid()`;
@@ -58,6 +62,7 @@ export class FinishedIndex {
   private async build(runner: QueryRunner, signal: AbortSignal): Promise<boolean> {
     // Two who build at the same time would wait for each other. No lock of a session, nor its process id: behind a pooler
     // each statement may be on another one.
+    const isInvalid = (await this.look()) === 'invalid';
     const building = await this.dataSource.query<object[]>(
       'SELECT FROM pg_stat_progress_create_index WHERE datname = current_database() AND relid = to_regclass($1)',
       [`"${this.schema}".instance`],
@@ -72,18 +77,19 @@ export class FinishedIndex {
       }, STOP_EVERY);
     };
     signal.addEventListener('abort', stop, { once: true });
+    // From here on it hears of it.
+    if (signal.aborted) return false;
     try {
       // What is left of one that was cut off.
-      if ((await this.look()) === 'invalid')
+      if (isInvalid)
         await withoutTimeouts(
           runner,
           `DROP INDEX CONCURRENTLY IF EXISTS "${this.schema}".instance_finished ${name}`,
         );
-      if (signal.aborted) return false;
       await withoutTimeouts(runner, `${finishedIndexSql(this.schema, 'CONCURRENTLY')} ${name}`);
     } catch (error) {
       // Another one had begun all the same.
-      if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
+      if (!BOTH_BEGAN.includes(String((error as { code?: unknown }).code))) throw error;
     } finally {
       signal.removeEventListener('abort', stop);
       clearInterval(stopping);
