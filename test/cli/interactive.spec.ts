@@ -72,8 +72,17 @@ describe('in a terminal', () => {
 
   test('watch draws the saga anew in its place, until it is settled', async () => {
     const { sagas } = await shop(apps);
-    const { id } = await sagas.start(PlaceOrder, { sku: 'cup' }, { delay: '300ms' });
-    const { code, out } = await typed(`watch ${id} --interval 20ms`, '');
+    const { id } = await sagas.start(PlaceOrder, { sku: 'cup' }, { delay: '1h' });
+    let out = '';
+    const isDue = `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1`;
+    const { code } = await typed(`watch ${id} --interval 20ms`, '', {
+      write: (text) => (out += text),
+      out: (text) => {
+        // What it waits for comes once that has been drawn.
+        if (out === '') void apps.sql(isDue, [id]);
+        out += `${text}\n`;
+      },
+    });
     expect(code).toBe(0);
     const pages = out.split('\x1b[0J');
     expect(pages.length).toBeGreaterThan(2);
