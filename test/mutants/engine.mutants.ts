@@ -110,7 +110,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'begin a transaction though the lease may have run out',
     file: 'engine/transactional-attempt.ts',
-    find: 'if (!host.isLeaseSafe) throw new LeftBehind();',
+    find: 'if (!host.isLeaseSafe) throw new NotNow();',
     replace: '',
     killers,
   },

@@ -1,3 +1,4 @@
+import { systemClock } from './clock.js';
 import { Mutex } from './mutex.js';
 
 test('a mutex lets in one at a time, in order of arrival', async () => {
@@ -25,4 +26,26 @@ test('a mutex that was let go twice lets in one all the same', async () => {
   await new Promise(setImmediate);
   expect(third).toBe(false);
   next();
+});
+
+test('who waits for a mutex for a bounded time is not let in later, and keeps nobody out', async () => {
+  const mutex = new Mutex();
+  const release = await mutex.acquire();
+  expect(await mutex.acquireWithin(5, systemClock)).toBeUndefined();
+  const third = mutex.acquire();
+  release();
+  (await third)();
+  await new Promise(setImmediate);
+  expect(mutex.isFree).toBe(true);
+});
+
+test('who is let in within the bound holds a mutex like anybody else', async () => {
+  const mutex = new Mutex();
+  const first = await mutex.acquireWithin(5, systemClock);
+  const second = mutex.acquireWithin(60_000, systemClock);
+  first!();
+  const release = await second;
+  expect(mutex.isFree).toBe(false);
+  release!();
+  expect(mutex.isFree).toBe(true);
 });

@@ -1,3 +1,5 @@
+import type { Clock, Timer } from './clock.js';
+
 type Release = () => void;
 
 /** One at a time, in order of arrival. */
@@ -14,6 +16,18 @@ export class Mutex {
     if (this.isTaken) return new Promise((resolve) => this.waiting.push(resolve));
     this.isTaken = true;
     return this.once();
+  }
+
+  /** The same, for so many milliseconds; undefined: it was not free in time, and the place in the line is given up. */
+  async acquireWithin(bound: number, clock: Clock): Promise<Release | undefined> {
+    const turn = this.acquire();
+    if (!(turn instanceof Promise)) return turn;
+    let timer: Timer | undefined;
+    const over = new Promise<undefined>((resolve) => (timer = clock.after(bound, () => resolve(undefined))));
+    const release = await Promise.race([turn, over]);
+    clock.cancel(timer);
+    if (!release) void turn.then((late) => late());
+    return release;
   }
 
   private once(): Release {

@@ -27,12 +27,16 @@ import { transientWait } from './transient-wait.js';
 import {
   attemptInTransaction,
   isFailure,
+  NotNow,
   type Staged,
   type TransactionHost,
 } from './transactional-attempt.js';
 
 /** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
 const SAFE_PART = 0.9;
+
+/** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
+const STAGE_PATIENCE = 2_000;
 
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
@@ -367,7 +371,8 @@ export class SagaRun implements TransactionHost {
   }
 
   async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
-    const release = await this.writing.acquire();
+    const release = await this.writing.acquireWithin(STAGE_PATIENCE, this.ports.clock);
+    if (!release) throw new NotNow();
     if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);
     let candidate = state;

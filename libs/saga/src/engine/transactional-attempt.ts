@@ -26,7 +26,10 @@ export interface TransactionHost {
   readonly isLeaseSafe: boolean;
   /** Until it is safe, lost, or there is nothing to be begun any more. */
   extendLease(): Promise<void>;
-  /** Undefined: nobody waits for this attempt any more, and it must not be committed. */
+  /**
+   * Undefined: nobody waits for this attempt any more, and it must not be committed.
+   * @throws NotNow if another checkpoint of the saga is long in being written
+   */
   stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
   /** What was staged is durable. */
   adopt(staged: Staged): void;
@@ -60,10 +63,12 @@ export async function attemptInTransaction(
     let event: SagaEvent | undefined;
     let staged: Staged | undefined;
     try {
+      // Not within the transaction: all who hold a connection would wait for one more of the same pool.
+      if (!host.isLeaseSafe) await host.extendLease();
+      if (!host.isLeaseSafe) return undefined;
       const result = await store.transact(async (manager) => {
         // A transaction can be long in beginning, and is tried again.
-        if (!host.isLeaseSafe) await host.extendLease();
-        if (!host.isLeaseSafe) throw new LeftBehind();
+        if (!host.isLeaseSafe) throw new NotNow();
         event = await attempts.run(attempt, invoke, manager);
         if (isFailure(event)) throw new RolledBack();
         staged = await host.stage(attempt, event);
@@ -78,14 +83,16 @@ export async function attemptInTransaction(
     } catch (error) {
       if (error instanceof LeftBehind) return undefined;
       const failure = event && isFailure(event) ? event : undefined;
-      const transient = failure ? isTransientFailure(failure, store) : store.isTransient(error);
+      const transient = failure
+        ? isTransientFailure(failure, store)
+        : error instanceof NotNow || store.isTransient(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
       // What it came to could not be encoded: that is no failure of the step.
       if (staged && error instanceof SagaCodecError) throw error;
       if (failure) inMethod += 1;
       if (!transient || inMethod > RETRIES || attempt.abortedBy) {
-        return failure ?? attempts.failed(attempt, error);
+        return failure ?? attempts.failed(attempt, error instanceof NotNow ? attempt.abortedBy : error);
       }
     } finally {
       staged?.release();
@@ -144,6 +151,9 @@ function backoff(tries: number, { clock, random }: TransactionPorts): Promise<vo
 
 /** Rolls back what comes to its end after the run has given the saga back, or lost it; never seen outside. */
 class LeftBehind extends Error {}
+
+/** Rolls a transaction back, to be made again: going on would mean to wait, with a connection in hand, for who may wait for it. */
+export class NotNow extends Error {}
 
 /** Rolls a transaction back; never seen outside. */
 class RolledBack extends Error {}

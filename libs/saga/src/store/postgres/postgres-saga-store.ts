@@ -36,6 +36,7 @@ import { type Statements, statementsOf } from './statements.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { TransactionPlaces } from './transaction-places.js';
 import { isTransientError } from './transient-errors.js';
 import { isUuid } from './uuid.js';
 import { wakeupChannel } from './wakeup-channel.js';
@@ -79,6 +80,7 @@ interface UnsavedRow {
 /** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresSagaStore implements SagaStore {
   private readonly answers: Answers;
+  private readonly places: TransactionPlaces;
   private prepares = true;
   private readonly channel: string;
   private readonly sql: Statements;
@@ -90,7 +92,9 @@ export class PostgresSagaStore implements SagaStore {
     /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
     private readonly application: DataSource = dataSource,
   ) {
-    this.answers = answersOf(poolOf(application));
+    const pool = poolOf(application);
+    this.answers = answersOf(pool);
+    this.places = new TransactionPlaces(pool.options.max);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
     this.claims = new SagaClaims(this.queryOn(dataSource), this.sql);
@@ -111,26 +115,8 @@ export class PostgresSagaStore implements SagaStore {
     return this.checkpointOn(this.dataSource, checkpoints);
   }
 
-  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    const runner = this.application.createQueryRunner();
-    const client = (await this.answers.connected(runner.connect())) as PgClient;
-    // What the method sends is the application's, and takes as long as it takes; the rest is not.
-    const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
-    try {
-      await answered(runner.startTransaction());
-      const checkpoint = await work(runner.manager);
-      // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
-      const idle = this.answers.betweenStatements;
-      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], idle));
-      if (result === 'saved') await answered(runner.commitTransaction());
-      else await answered(runner.rollbackTransaction()).catch(() => undefined);
-      return result!;
-    } catch (error) {
-      await answered(runner.rollbackTransaction()).catch(() => undefined);
-      throw error;
-    } finally {
-      await runner.release();
-    }
+  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    return this.places.within(() => this.transaction(work));
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
@@ -261,6 +247,30 @@ export class PostgresSagaStore implements SagaStore {
 
   isTransient(error: unknown): boolean {
     return isTransientError(error);
+  }
+
+  private async transaction(
+    work: (manager: EntityManager) => Promise<Checkpoint>,
+  ): Promise<CheckpointResult> {
+    const runner = this.application.createQueryRunner();
+    const client = (await this.answers.connected(runner.connect())) as PgClient;
+    // What the method sends is the application's, and takes as long as it takes; the rest is not.
+    const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
+    try {
+      await answered(runner.startTransaction());
+      const checkpoint = await work(runner.manager);
+      // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
+      const idle = this.answers.betweenStatements;
+      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], idle));
+      if (result === 'saved') await answered(runner.commitTransaction());
+      else await answered(runner.rollbackTransaction()).catch(() => undefined);
+      return result!;
+    } catch (error) {
+      await answered(runner.rollbackTransaction()).catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
   }
 
   private async startOn(sql: Sql, sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {

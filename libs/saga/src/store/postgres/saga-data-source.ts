@@ -6,7 +6,7 @@ import { sagaEntities } from './saga-entities.js';
 
 /** The part of pg's Pool that is used here. */
 export interface PgPool {
-  readonly options: { readonly connectionTimeoutMillis?: number };
+  readonly options: { readonly connectionTimeoutMillis?: number; readonly max: number };
   readonly Client: new (options: object) => PgClient;
   /** Those that are being connected included; not public, and may be missing. */
   readonly _clients?: readonly PgClient[];
