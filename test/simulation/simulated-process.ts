@@ -54,7 +54,7 @@ export class SimulatedProcess {
       store,
       this.wakeup,
       this.runnable(name, life),
-      { latest: (type) => types.get(type)! },
+      { latest: (type) => types.get(type)!, checked: async (_, input) => input },
       {
         workerId: name,
         worker: this.isWorker

@@ -1,5 +1,10 @@
 export { Saga } from './definition/saga.decorator.js';
 export type { SagaOptions } from './definition/saga-options.js';
+export type {
+  StandardSchema,
+  StandardSchemaIssue,
+  StandardSchemaResult,
+} from './definition/standard-schema.js';
 export { Step } from './definition/step.decorator.js';
 export { Approval } from './definition/approval.decorator.js';
 export { SubSaga } from './definition/sub-saga.decorator.js';

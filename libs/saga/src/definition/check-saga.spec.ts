@@ -5,12 +5,28 @@ describe('the graph’s own options', () => {
   it('are by default none, and to compensate', () => {
     const graph = buildSagaGraph(sagaOf({ pay: {} }));
     expect(graph).toMatchObject({ onFailure: 'compensate' });
-    expect([graph.timeout, graph.lockKey, graph.concurrency]).toEqual([undefined, undefined, undefined]);
+    const { timeout, lockKey, concurrency, input } = graph;
+    expect([timeout, lockKey, concurrency, input]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
   it('are what the saga says', () => {
     const options = { timeout: '1h', onFailure: 'suspend', lockKey: () => 'key', concurrency: 3 };
     expect(buildSagaGraph(sagaOf({ pay: {} }, options))).toMatchObject({ ...options, timeout: 3_600_000 });
+  });
+
+  it('say what the input has to be: a class, or a Standard Schema, which may be a function or a class itself', () => {
+    const standard = { version: 1, vendor: 'by-hand', validate: (value: unknown) => ({ value }) } as const;
+    class Dto {}
+    class WithSchema {
+      static readonly '~standard' = standard;
+    }
+    for (const input of [
+      Dto,
+      { '~standard': standard },
+      Object.assign(() => 1, { '~standard': standard }),
+      WithSchema,
+    ])
+      expect(buildSagaGraph(sagaOf({ pay: {} }, { input })).input).toBe(input);
   });
 
   it('say which versions it is moved from, the latest first', () => {
@@ -49,6 +65,24 @@ describe('the graph’s own options', () => {
       /upgradeFrom 1 is no version before 1; give the new graph a hi/,
     ],
     ['a key that is no function', { lockKey: 'id' }, /@Saga lockKey is 'id'; give a function/],
+    ['checked by a name', { input: 'PlaceOrder' }, /@Saga input is 'PlaceOrder'; give a class with class-validator/],
+    ['checked by nothing', { input: null }, /@Saga input is null; give a class with class-validator/],
+    ['checked by a schema of its own kind', { input: { parse: () => 1 } }, /@Saga input is .*Standard Schema/],
+    ['checked by a mere function', { input: () => true }, /@Saga input is .*Standard Schema \(zod from 3\.24/],
+    [
+      'checked by a schema that cannot be read',
+      {
+        input: new Proxy(
+          {},
+          {
+            get: () => {
+              throw new Error('trap');
+            },
+          },
+        ),
+      },
+      /@Saga input is .*; give a class with class-validator/,
+    ],
     ['redacted by what is no array', { redact: 'card' }, /@Saga redact is 'card'; give paths of fields/],
     ['redacted at no key', { redact: ['card..number'] }, /@Saga redact is .*'card..number'.*; give paths/],
     ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give paths of fields/],

@@ -6,11 +6,13 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { Report } from './saga-finding.js';
 import type { SagaOptions } from './saga-options.js';
 import { shown } from './shown-value.js';
+import { isStandardSchema } from './standard-schema.js';
 
 const SAGA_OPTIONS = [
   'name',
   'version',
   'upgradeFrom',
+  'input',
   'retry',
   'compensationRetry',
   'timeout',
@@ -55,6 +57,7 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     name: name as string,
     version: version as number,
     upgradeFrom: readUpgradeFrom(options.upgradeFrom, version, report),
+    input: readInput(options.input, report),
     timeout:
       timeout === undefined
         ? undefined
@@ -69,6 +72,17 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
     retention: readRetention(options.retention, read),
     redact: readRedact(options.redact, '@Saga', report),
   };
+}
+
+/** Of a class it is known once class-validator is there whether it says anything: when the application starts. */
+function readInput(given: unknown, report: Report): SagaGraph['input'] {
+  if (given === undefined || isStandardSchema(given)) return given;
+  if (typeof given === 'function' && 'prototype' in given) return given as Type;
+  report(
+    `@Saga input is ${shown(given)}`,
+    "give a class with class-validator's decorators, or a Standard Schema (zod from 3.24, valibot from 1.0, arktype from 2.0)",
+  );
+  return undefined;
 }
 
 function readRetention(given: SagaOptions['retention'], read: OptionReader): number | false | undefined {

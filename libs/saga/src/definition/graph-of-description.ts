@@ -1,13 +1,14 @@
 import { linkSteps, type UnlinkedStep } from './link-steps.js';
 import type { SagaDescription, StepDescription } from './saga-description.js';
 import { approvalSignal, type SagaGraph, type StepNode } from './saga-graph.js';
+import type { StandardSchema } from './standard-schema.js';
 
 /**
  * The graph that a description was made of, for those who look at sagas and act on them without having their classes:
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, sla, onFailure, concurrency, redact, locked } = description;
+  const { name, version, timeout, sla, onFailure, concurrency, redact, locked, inputChecked } = description;
   const linked = linkSteps(description.steps.map(nodeOf));
   if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
   return Object.freeze({
@@ -18,6 +19,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     onFailure,
     concurrency,
     redact,
+    ...(inputChecked && { input: schemaNotHere(name) }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
   });
@@ -58,6 +60,11 @@ function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wai
   return { signal: awaited, ...(timeout !== undefined && { timeout }) };
 }
 
+function schemaNotHere(name: string): StandardSchema {
+  const validate = () => notHere('input', name);
+  return { '~standard': { version: 1, vendor: 'nestjs-durable-saga', validate } };
+}
+
 function notHere(what: string, name: string): never {
-  throw new Error(`${what} of '${name}' is a function of its class, which is not here`);
+  throw new Error(`${what} of '${name}' is known to its class alone, which is not here`);
 }

@@ -93,6 +93,8 @@ describe('the description of a graph', () => {
     expect(stepDescription(graph, 'b')).not.toHaveProperty('concurrency');
     expect(descriptionOf({ ...graph, lockKey: () => '' }).locked).toBe(true);
     expect(descriptionOf(graph).locked).toBe(false);
+    expect(descriptionOf({ ...graph, input: class {} }).inputChecked).toBe(true);
+    expect(descriptionOf(graph).inputChecked).toBe(false);
     expect(descriptionOf({ ...graph, concurrency: 4 }).concurrency).toBe(4);
     expect(descriptionOf(graph)).not.toHaveProperty('concurrency');
   });

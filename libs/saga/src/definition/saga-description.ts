@@ -18,6 +18,8 @@ export interface SagaDescription {
   readonly redact?: readonly string[];
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
+  /** Has an `input`: what an instance is started with is checked by its class. */
+  readonly inputChecked: boolean;
   /** Instances advanced at once, across all processes; absent: no limit. */
   readonly concurrency?: number;
   /** In an order in which every step comes after those that it waits for. */
@@ -98,6 +100,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     onFailure: graph.onFailure,
     redact: graph.redact,
     locked: graph.lockKey !== undefined,
+    inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { RemoteHandler } from './handler-name.js';
 import type { ResolvedRetryPolicy } from './retry-policy.js';
+import type { StandardSchema } from './standard-schema.js';
 import type { ItemsOf, Predicate } from './step-options.js';
 
 /** A step as the machine sees it: a node of a directed acyclic graph. */
@@ -59,6 +60,8 @@ export interface SagaGraph {
   readonly version: number;
   /** The lower versions whose running instances are moved to this one; undefined: none. */
   readonly upgradeFrom?: readonly number[];
+  /** What the input has to be; undefined: nobody checks it. */
+  readonly input?: Type | StandardSchema;
   /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
   readonly timeout?: number;
   /** Milliseconds from when the saga may begin, past which it is overdue. */

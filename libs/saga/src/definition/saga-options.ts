@@ -1,5 +1,7 @@
+import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
+import type { StandardSchema } from './standard-schema.js';
 
 /** What `@Saga` takes. */
 export interface SagaOptions {
@@ -18,6 +20,13 @@ export interface SagaOptions {
    * happened to it has to have its place there, under its name. The others stay on theirs. Default: none.
    */
   upgradeFrom?: number | readonly number[];
+  /**
+   * What the input has to be, checked by `start()`, and where a `@SubSaga` step starts the saga, before anything is stored;
+   * a wrong one is a SagaValidationError, or fails the step. A class with class-validator's decorators: the input is stored
+   * as it was given. Or a Standard Schema (zod, valibot, arktype): what the schema makes of the input is stored, and given
+   * to steps; for one input it has to make the same each time, or a start that is repeated is a conflict. Default: none.
+   */
+  input?: Type | StandardSchema;
   /** For this saga's steps; default: the module's. */
   retry?: RetryPolicy;
   /** For this saga's compensations; default: the module's. */

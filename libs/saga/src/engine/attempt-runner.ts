@@ -148,7 +148,8 @@ export class AttemptRunner {
     const { kind, node } = attempt.action;
     const timedOut = error === TIMED_OUT;
     const thrown = timedOut ? attempt.abortedBy : error;
-    const rejected = isCoded(thrown, 'SAGA_STEP_REJECTED');
+    const refused = attempt.refusal !== undefined && error === attempt.refusal;
+    const rejected = refused || isCoded(thrown, 'SAGA_STEP_REJECTED');
     const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
     const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt);
     const failed = {

@@ -22,6 +22,7 @@ import { serializeError } from './serialize-error.js';
 export interface ChildSagasPorts {
   /** The graph on which new sagas of this class start. */
   readonly latest: SagaDefinitions['latest'];
+  readonly checked: SagaDefinitions['checked'];
   readonly ended: (ids: readonly string[]) => Promise<StoredSaga[]>;
   readonly edit: (
     target: StoreTarget,
@@ -58,6 +59,14 @@ export class ChildSagas {
       ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
       : newSagaOf(this.ports.latest(node.child!()), input, given);
     return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
+  }
+
+  /**
+   * What a step's method gives its saga, as it is to be stored. What a handler is given is its own to judge.
+   * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for a wrong input
+   */
+  async checked({ child }: StepNode, input: unknown): Promise<unknown> {
+    return child ? this.ports.checked(this.ports.latest(child()), input) : input;
   }
 
   /** What became of those that have ended by now. */

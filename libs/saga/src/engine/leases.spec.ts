@@ -18,7 +18,7 @@ function engineOver(store: MemorySagaStore, hub: MemoryWakeupHub, given: Given):
     store,
     hub.wakeup(),
     [{ graph, invoke: given.invoke }],
-    { latest: () => graph },
+    { latest: () => graph, checked: async (_, input) => input },
     {
       workerId: 'worker',
       worker: { concurrency: given.concurrency ?? 10, shutdownTimeout: 1_000, maxTakeovers: 3 },

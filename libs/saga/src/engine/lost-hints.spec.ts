@@ -14,7 +14,7 @@ function deaf(worker?: { concurrency: number; shutdownTimeout: number; maxTakeov
     store,
     new MemoryWakeupHub().wakeup(),
     worker ? [{ graph, invoke: () => 'booked' }] : [],
-    { latest: () => graph },
+    { latest: () => graph, checked: async (_, input) => input },
     { workerId: worker ? 'worker' : 'web', worker, lease: 30_000, maxPayloadBytes: 2 ** 20 },
     log,
   );

@@ -1,12 +1,10 @@
 import { types } from 'node:util';
-import { cut } from '../definition/shown-value.js';
 import { SagaPayloadError } from '../errors/saga-errors.js';
 import { serializeError } from './serialize-error.js';
+import { stepOfPath } from './value-path.js';
 
 /** Deeper values are refused: PostgreSQL's JSON parser and everyone's tools have a limit not far beyond. */
 const DEEPEST = 500;
-/** Longest key that a path shows in full. */
-const LONGEST_KEY = 200;
 /** A value takes a byte as JSON, or more; so often as many characters of text are read to tell its exact size. */
 const ROOM_PER_BYTE = 16;
 
@@ -218,10 +216,4 @@ function refuse(walk: Walk, problem: string): never {
   const path = walk.what + walk.keys.map(stepOfPath).join('');
   walk.refusal = new SagaPayloadError(`${path} ${problem}.`, path);
   throw walk.refusal;
-}
-
-function stepOfPath(key: string | number): string {
-  if (typeof key === 'number') return `[${key}]`;
-  if (key.length > LONGEST_KEY) return `[${JSON.stringify(cut(key, LONGEST_KEY))}]`;
-  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

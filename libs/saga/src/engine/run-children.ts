@@ -1,4 +1,4 @@
-import { SagaCodecError } from '../errors/saga-errors.js';
+import { SagaCodecError, SagaValidationError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { awaitsChild, type SagaState, stepState } from '../machine/saga-state.js';
 import type { AttemptRunner } from './attempt-runner.js';
@@ -64,9 +64,22 @@ export class RunChildren {
     }
   }
 
+  /** The input is checked as `start()` does it: as part of the attempt, so that its timeout bounds that as well. */
+  private checking(attempt: StepAttempt): Invoker {
+    return async (...call) => {
+      const input = await this.invoke(...call);
+      try {
+        return await this.ports.children.checked(attempt.action.node, input);
+      } catch (error) {
+        if (isWrongInput(error)) attempt.refusal = error;
+        throw error;
+      }
+    };
+  }
+
   private async start(attempt: StepAttempt): Promise<SagaEvent> {
     const { attempts, children } = this.ports;
-    const event = await attempts.run(attempt, this.invoke);
+    const event = await attempts.run(attempt, this.checking(attempt));
     if (event.type !== 'step-completed') return event;
     try {
       const child = children.make(attempt.action.node, this.saga, event.result, attempt.traceparent);
@@ -76,6 +89,11 @@ export class RunChildren {
       return attempts.failed(attempt, error);
     }
   }
+}
+
+/** It will be wrong the next time, too; one that could not be checked has a cause, which may pass. */
+function isWrongInput(error: unknown): boolean {
+  return error instanceof SagaValidationError && error.cause === undefined;
 }
 
 /** The steps of a saga that wait for others, with those. */

@@ -5,4 +5,9 @@ import type { SagaGraph } from '../definition/saga-graph.js';
 export interface SagaDefinitions {
   /** The graph on which new sagas of this class start: that of the highest version of its name. */
   latest(type: Type): SagaGraph;
+  /**
+   * An input as it is to be stored: checked by the graph's `input`, if it has one.
+   * @throws SagaValidationError for a wrong one; with a `cause` if that could not be found out, and may be another time
+   */
+  checked(graph: SagaGraph, input: unknown): Promise<unknown>;
 }

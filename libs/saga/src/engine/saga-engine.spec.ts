@@ -86,6 +86,7 @@ function scene(): Scene {
         runnable,
         {
           latest: (type) => buildSagaGraph(type),
+          checked: async (_, input) => input,
         },
         {
           workerId: `worker-${engines.length + 1}`,

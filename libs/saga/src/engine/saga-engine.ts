@@ -170,6 +170,7 @@ export class SagaEngine {
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
         children: new ChildSagas({
           latest: (type) => definitions.latest(type),
+          checked: (graph, input) => definitions.checked(graph, input),
           ended: (ids) => this.persistently(() => store.ended(ids)),
           edit: (target, change) => this.edit(target, change),
           now: () => this.storeClock.now(),

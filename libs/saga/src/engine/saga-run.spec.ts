@@ -137,7 +137,7 @@ describe('what a sub-saga came to', () => {
     let storedBefore: unknown;
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
     const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
-    const children = new ChildSagas({ ...ports, latest: undefined as never });
+    const children = new ChildSagas({ ...ports, latest: undefined as never, checked: undefined as never });
     const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
     expect(await run.advance()).toMatchObject({ type: 'settled', state: { status: 'completed' } });
     expect(storedBefore).toBe('completed');

@@ -17,6 +17,8 @@ import { type PublishPorts, StepMessages } from './step-messages.js';
 export class StepAttempt {
   /** Why it was aborted, if it was. */
   abortedBy: StepAbortedError | undefined;
+  /** What it failed with, if that will not help by being tried again, whatever the policy says. */
+  refusal: unknown;
   /** The trace context of what follows from it; undefined: nobody measures it. */
   traceparent: string | undefined;
   /** What its method publishes. */

@@ -9,6 +9,7 @@ import { methodsOf } from '../definition/saga-methods.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaConfigurationError, SagaDefinitionError } from '../errors/saga-errors.js';
 import { handlerInvoker } from '../engine/handler-calls.js';
+import { uncheckableInputs } from './class-input.js';
 import { uninjectedParameters } from './injected-parameters.js';
 import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
@@ -31,7 +32,7 @@ export class SagaExplorer {
    * @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once
    * @throws SagaConfigurationError when the application has several SagaModules
    */
-  explore(defaults: DefaultPolicies & { readonly retention?: number }): SagaRegistry {
+  async explore(defaults: DefaultPolicies & { readonly retention?: number }): Promise<SagaRegistry> {
     const problems: string[] = [];
     const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
       provided.flatMap((one) => {
@@ -50,6 +51,7 @@ export class SagaExplorer {
     const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
     problems.push(...providers.flatMap(undecorated));
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
+    problems.push(...(await uncheckableInputs(sagas)));
     if (problems.length === 0) problems.push(...linkSubSagas(sagas));
     if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
     return new SagaRegistry(sagas, handlers, defaults.retention);

@@ -5,6 +5,7 @@ import { nearestName } from '../definition/nearest-name.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
 import { SagaDefinitionError, SagaValidationError } from '../errors/saga-errors.js';
 import { concurrencyLimits } from '../engine/concurrency-limits.js';
+import { checkInput } from './check-input.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import type { SagaDefinitions } from '../engine/saga-definitions.js';
 
@@ -87,6 +88,10 @@ export class SagaRegistry implements SagaDefinitions {
       .map((saga) => saga.graph)
       .filter((graph) => graph.name === name)
       .reduce((a, b) => (b.version > a.version ? b : a));
+  }
+
+  async checked(graph: SagaGraph, input: unknown): Promise<unknown> {
+    return checkInput(graph, input);
   }
 
   has(type: Type): boolean {

@@ -129,7 +129,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   private async setUp(): Promise<Running> {
     const { options, observers } = this;
-    const registry = this.explorer.explore(options);
+    const registry = await this.explorer.explore(options);
     for (const observer of this.observerExplorer.explore(registry, this.log))
       observers.add((event) => observer.observe(event));
     const only = options.worker?.sagas;

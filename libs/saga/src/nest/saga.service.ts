@@ -74,7 +74,7 @@ export interface OutcomeOptions {
 
 /** What `SagaService.retry()` takes beside who and why. */
 export interface RetryOptions {
-  /** Goes on with this input in place of the saga's. Default: the one that it has. */
+  /** Goes on with this input in place of the saga's, unchecked by its `@Saga({ input })`. Default: the one that it has. */
   input?: unknown;
   /** Only this one of several steps that gave up. Default: all of them. */
   step?: string;
@@ -107,7 +107,8 @@ export class SagaService {
    * Thousands of concurrent calls share their round trips.
    *
    * @throws SagaPayloadError when JSON cannot carry the input, naming the path in it
-   * @throws SagaValidationError for wrong options, or when the saga's lockKey gives no key
+   * @throws SagaValidationError for wrong options, for an input that the saga's `input` refuses, naming each path in it, or
+   * when the saga's lockKey gives no key
    * @throws SagaConflictError when the id or correlation id is that of a saga with another input
    * @throws SagaCodecError when the codec cannot encode the input, or decode that of the saga that is there
    * @throws SagaUnavailableError when the database could not be reached for 30 s
@@ -117,7 +118,8 @@ export class SagaService {
     const { engine, registry } = running;
     const graph = registry.latest(saga);
     const { manager, ...fields } = toStartFields(options);
-    const text = encodePayload(input, 'input', running.options.maxPayloadBytes);
+    const checked = graph.input === undefined ? input : await registry.checked(graph, input);
+    const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? uuidv7(), fields.id === undefined];
     const start = newSagaOf(graph, text, { ...fields, id, fresh });
     const result = await (manager ? engine.submitWithin(manager, start) : engine.submit(start));

@@ -68,6 +68,16 @@ export class ScriptedCalls {
     };
   }
 
+  /** Virtual time waits for this as it does for a call. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.underWay += 1;
+    try {
+      return await work();
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
   private async carryOut(call: TestCall, node: StepNode | undefined, invoke: () => unknown) {
     const fault = this.faultOf(call.method);
     // What one did that does not come to its end in time is rolled back.

@@ -90,7 +90,10 @@ export class TestWorld {
       this.process.store,
       this.hub.wakeup(),
       sagas,
-      registry,
+      {
+        latest: (type) => registry.latest(type),
+        checked: (graph, input) => this.calls.during(() => registry.checked(graph, input)),
+      },
       {
         ...options,
         // No jitter: a test may say how long a saga takes.

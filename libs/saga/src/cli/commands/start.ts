@@ -34,15 +34,16 @@ const OPTIONS = {
 /**
  * A saga is stored with what its definition says of its start: version, first steps, deadline. That is stored beside
  * its graph (GraphRecord.about), so the database alone is enough, and what is started here is what the processes that
- * are deployed would have started. Functions are not stored: one with a lockKey is refused without the file that has
- * its class, for it would run beside those that it has to wait for. What else `start()` comes to ask of a class belongs
+ * are deployed would have started. Functions and schemas are not stored: one with a lockKey or an input check is refused
+ * without the file that has its class, for it would run beside those that it has to wait for, or with what it was never
+ * meant to be given. What else `start()` comes to ask of a class belongs
  * into the description, or has to be refused here.
  */
 export const start = command({
   words: 'start',
   operands: ['<saga[@version]>', '[<input>]'],
   summary: 'Starts a saga, of the highest version that was deployed if none is named',
-  details: `The input is ${JSON_SOURCES}. A saga with a lockKey needs --module.`,
+  details: `The input is ${JSON_SOURCES}. A saga with a lockKey, or with an input that is checked, needs --module.`,
   examples: [
     `saga start place-order '{"sku":"cup"}' --correlation-id order-1234 --wait`,
     'saga start place-order @order.json --delay 15m --module dist/app.module.js',
@@ -90,19 +91,28 @@ function checkStartable(saga: Deployed, found: readonly RunnableSaga[], file: st
   if (handlerOf(saga.name) !== undefined)
     throw new Refusal(`${label} is a step handler, which remote steps start and nobody else`, 'SAGA_STATE');
   if (file === undefined) {
-    if (!saga.about.locked) return;
+    const needed = neededOf(saga);
+    if (needed === undefined) return;
     throw new CannotTell(
-      `${label} has a lockKey, a function that only its class has: give the compiled file of the application's root ` +
+      `${label} has ${needed}, which only its class has: give the compiled file of the application's root ` +
         'module as --module dist/app.module.js',
       'SAGA_DEFINITION',
     );
   }
   const own = found.find(({ graph }) => sagaLabel(graph) === label);
   if (!own) throw new CannotTell(`${file} has no ${label}, which is what is deployed`, 'SAGA_DEFINITION');
-  const { differences } = diffGraphs(saga.graph, recordOf(own.graph));
+  const differences = [...diffGraphs(saga.graph, recordOf(own.graph)).differences];
+  if (saga.about.inputChecked && own.graph.input === undefined)
+    differences.push('its input is not checked any more');
   if (differences.length > 0)
     throw new CannotTell(
       `${label} of ${file} is not what is deployed: ${differences.join('; ')}`,
       'SAGA_DEFINITION',
     );
+}
+
+/** What a start asks of the class. */
+function neededOf({ about: { locked, inputChecked } }: Deployed): string | undefined {
+  if (locked) return inputChecked ? 'a lockKey and a check of its input' : 'a lockKey, a function';
+  return inputChecked ? 'a check of its input, @Saga({ input })' : undefined;
 }
