@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { IsString } from 'class-validator';
 import ts from 'typescript';
 import { Approval, Saga, Step, type StepContext, StepHandler, WaitFor } from '../../libs/saga/src/index.js';
 import { Gate, until } from '../support/gate.js';
@@ -53,13 +54,40 @@ class Transfer {
   }
 }
 
+const CHECKED = `
+  import { Saga, Step } from 'nestjs-durable-saga';
+  const validate = ({ sku }) =>
+    typeof sku === 'string' ? { value: { sku: sku.trim() } } : { issues: [{ message: 'no text', path: ['sku'] }] };
+  @Saga({ name: 'pack', input: { '~standard': { version: 1, vendor: 'by-hand', validate } } })
+  export class Pack {
+    @Step() pack() {}
+  }`;
+
+const CHECKED_BY_CLASS = `
+  import { IsString } from 'class-validator';
+  import { Saga, Step } from 'nestjs-durable-saga';
+  class Packing {}
+  IsString()(Packing.prototype, 'sku');
+  @Saga({ name: 'pack', input: Packing })
+  export class Pack {
+    @Step() pack() {}
+  }`;
+
+class Packing {
+  @IsString() sku!: string;
+}
+@Saga({ name: 'pack', input: Packing })
+class Pack {
+  @Step() pack() {}
+}
+
 class Stock {
   @StepHandler('stock.reserve') reserve() {}
 }
 
 const app = () =>
   apps.start({
-    sagas: [PlaceOrder, PlaceOrderV2, Invoice, Transfer],
+    sagas: [PlaceOrder, PlaceOrderV2, Invoice, Transfer, Pack],
     providers: [Stock],
     options: { worker: { pollInterval: '50ms' } },
   });
@@ -139,6 +167,12 @@ describe('saga start', () => {
       2,
       /lockKey, .*--module dist\/app\.module\.js/,
     ],
+    [
+      'an input that is checked, without the class that knows how',
+      ['pack', '{"sku":"cup"}'],
+      2,
+      /a check of its input, @Saga\(\{ input \}\), which only its class has.*--module dist\/app\.module\.js/,
+    ],
   ])('refuses %s, and nothing is started', async (_, args, expected, message) => {
     await app();
     const { code, out, error } = await here('start', ...args);
@@ -177,6 +211,31 @@ describe('saga start', () => {
       expect((await sagas.get(id)).waitingFor).toEqual({ kind: 'lock', key: 'a', holder: held.id });
       holding.gate.open();
       expect((await sagas.wait(id)).status).toBe('completed');
+    });
+
+    test('stores what the schema of a saga makes of its input, and refuses a wrong one', async () => {
+      const { sagas } = await app();
+      const module = await compiled(CHECKED);
+      const wrong = await run('start pack', '{"sku":7}', '--module', module);
+      expect([wrong.code, wrong.error]).toEqual([2, expect.stringContaining('input.sku: no text')]);
+      expect(await apps.sql('SELECT FROM saga.instance')).toEqual([]);
+      const { out } = await run('start pack', '{"sku":" cup "}', '--module', module);
+      expect((await sagas.get(idIn(out))).input).toEqual({ sku: 'cup' });
+    });
+
+    test('checks an input by the class of a saga', async () => {
+      await app();
+      const module = await compiled(CHECKED_BY_CLASS);
+      const wrong = await run('start pack', '{"sku":7}', '--module', module);
+      expect([wrong.code, wrong.error]).toEqual([2, expect.stringContaining('input.sku: must be a string')]);
+      expect((await run('start pack', '{"sku":"cup"}', '--module', module)).code).toBe(0);
+    });
+
+    test('refuses a file whose saga does not check its input any more', async () => {
+      await app();
+      const module = await compiled(CHECKED.replace(/, input: \{.*\} \} \}\)/, ' })'));
+      const { code, error } = await run('start pack', '{"sku":"cup"}', '--module', module);
+      expect([code, error]).toEqual([2, expect.stringMatching(/its input is not checked any more/)]);
     });
 
     test('refuses a file that is not what is deployed', async () => {

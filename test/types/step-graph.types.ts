@@ -1,4 +1,5 @@
 /** What @Step knows of a saga's graph. Compiled with the tests' type check; there is nothing to run. */
+import { z } from 'zod';
 import {
   analyzeSaga,
   type CompensationContext,
@@ -192,6 +193,20 @@ export class WrongFailureSaga {}
 // @ts-expect-error -- a key is text
 @Saga({ lockKey: (order: Order) => order.lines.length })
 export class WrongKeySaga {}
+
+// @ts-expect-error -- what an input has to be is a class, or a schema
+@Saga({ input: 'PlaceOrder' })
+export class WrongInputSaga {}
+
+// @ts-expect-error -- a Standard Schema says what it checks by `validate`
+@Saga({ input: { '~standard': { version: 1, vendor: 'by-hand' } } })
+export class WrongSchemaSaga {}
+
+@Saga({ input: z.object({ id: z.string() }) })
+export class SchemaSaga {}
+
+@Saga({ input: WrongInputSaga })
+export class ClassSaga {}
 
 // @ts-expect-error -- sagas are counted
 @Saga({ concurrency: '5' })

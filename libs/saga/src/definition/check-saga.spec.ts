@@ -65,10 +65,22 @@ describe('the graph’s own options', () => {
       /upgradeFrom 1 is no version before 1; give the new graph a hi/,
     ],
     ['a key that is no function', { lockKey: 'id' }, /@Saga lockKey is 'id'; give a function/],
-    ['checked by a name', { input: 'PlaceOrder' }, /@Saga input is 'PlaceOrder'; give a class with class-validator/],
+    [
+      'checked by a name',
+      { input: 'PlaceOrder' },
+      /@Saga input is 'PlaceOrder'; give a class with class-validator/,
+    ],
     ['checked by nothing', { input: null }, /@Saga input is null; give a class with class-validator/],
-    ['checked by a schema of its own kind', { input: { parse: () => 1 } }, /@Saga input is .*Standard Schema/],
-    ['checked by a mere function', { input: () => true }, /@Saga input is .*Standard Schema \(zod from 3\.24/],
+    [
+      'checked by a schema of its own kind',
+      { input: { parse: () => 1 } },
+      /@Saga input is .*Standard Schema/,
+    ],
+    [
+      'checked by a mere function',
+      { input: () => true },
+      /@Saga input is .*Standard Schema \(zod from 3\.24/,
+    ],
     [
       'checked by a schema that cannot be read',
       {

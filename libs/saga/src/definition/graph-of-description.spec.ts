@@ -10,6 +10,7 @@ import { INITIAL, type SagaState } from '../machine/saga-state.js';
 import { graphOfDescription } from './graph-of-description.js';
 import { descriptionOf, type SagaDescription } from './saga-description.js';
 import type { SagaGraph } from './saga-graph.js';
+import type { StandardSchema } from './standard-schema.js';
 
 const OPERATORS: SagaEvent[] = [
   { type: 'cancelled', reason: 'enough' },
@@ -76,8 +77,14 @@ describe('the graph that is made of a stored description', () => {
       concurrency: 7,
       redact: ['card.number'],
       lockKey: () => 'key',
+      input: class {},
     };
     expect(descriptionOf(graphOfDescription(stored(graph)))).toEqual(descriptionOf(graph));
+  });
+
+  it('has an input check that nothing passes', () => {
+    const { input } = graphOfDescription(stored({ ...graphOf(stepOf('ship')), input: class {} }));
+    expect(() => (input as StandardSchema)['~standard'].validate({})).toThrow(/is not here/);
   });
 
   it('has functions that cannot be called', () => {
