@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import { IsString } from 'class-validator';
 import { SagaService, Saga, Step, type StepContext } from 'nestjs-durable-saga';
 import { SagaAdminModule } from 'nestjs-durable-saga/admin';
 import {
@@ -22,14 +23,15 @@ import { loadedVersions } from './loaded-versions.js';
 import { itCompletes } from './promises.js';
 import { startBroker } from './mqtt-broker.js';
 
-interface Announcement {
-  readonly text: string;
+class Announcement {
+  @IsString()
+  readonly text!: string;
 }
 
 const heard: IncomingMessage<Announcement>[] = [];
 let failures = 1;
 
-@Saga()
+@Saga({ input: Announcement })
 class AnnounceSaga {
   @Step()
   async announce(ctx: StepContext<Announcement>): Promise<string> {
@@ -77,6 +79,8 @@ async function main(): Promise<void> {
   await itCompletes(app);
   const handle = await app.get(SagaService).start(AnnounceSaga, { text: 'a message' });
   await handle.outcome({ timeout: '60s' });
+  const wrong = app.get(SagaService).start(AnnounceSaga, { text: 7 as unknown as string });
+  await assert.rejects(wrong, /input\.text: must be a string/);
   while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual(heard[0]!.payload, { text: 'a message' });
 
