@@ -49,6 +49,9 @@ export default {
     'index.SagaTarget.__type.correlationId',
     'index.SagaTarget.__type.saga',
     'index.Serialized.__type.toJSON',
+    'index.StandardSchemaIssue.path.__type.key',
+    'index.StandardSchemaResult.__type.issues',
+    'index.StandardSchemaResult.__type.value',
     'index.StepDescription.handler.__type.name',
     'index.StepDescription.handler.__type.version',
     'index.StepDescription.rateLimit.__type.count',
@@ -109,6 +112,7 @@ export default {
     'nestjs-durable-saga/src/machine/saga-state.ts:StepState',
     'nestjs-durable-saga/src/nest/bulk-edit.ts:ACTIONS',
     'nestjs-durable-saga/src/store/postgres/migrations/saga-migrations.ts:MigrationClass',
+    'nestjs-durable-saga/src/store/postgres/migrations/partition-saga-tables.ts:PERIODS',
     'nestjs-durable-saga/src/store/postgres/saga-entities.ts:SagaGraphRevision',
   ],
 };

@@ -27,7 +27,8 @@ export const SETS = {
     ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
     ...{ '@nestjs/microservices': '11.0.1', '@nestjs/platform-express': '11.0.1' },
     ...{ '@nestjs/swagger': '11.0.0', '@nestjs/terminus': '11.0.0', '@opentelemetry/api': '1.9.0' },
-    ...{ 'class-validator': '0.14.0', 'class-transformer': '0.5.0' },
+    // The types of 0.14.0 name what those of later validators have no more.
+    ...{ 'class-validator': '0.14.0', '@types/validator': '13.7.10', 'class-transformer': '0.5.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
   },
   nest11: {

@@ -14,7 +14,7 @@ export interface StandardSchema {
   };
 }
 
-/** What a schema says of a value: `issues`, or if there are none, the value that it makes of it. */
+/** What a schema says of a value: `issues`, or if there are none, the `value` that it makes of it. */
 export type StandardSchemaResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };

@@ -9,6 +9,7 @@ import { type Partitions, PartitionSagaTables, PERIODS } from './partition-saga-
 
 type MigrationClass = new () => MigrationInterface;
 
+/** What `sagaMigrations()` takes beside the schema. */
 export interface SagaMigrationsOptions {
   /** As in `SagaModule.forRoot()`; default: none. */
   partitions?: Partitions;
