@@ -114,6 +114,7 @@ export async function createSagaDataSource(
   const answers = answersOf(pool);
   // TypeORM asks its `driver` option for a Pool; this one is the application's, and is not ours to close.
   class SharedPool {
+    readonly options = pool.options;
     connect(callback: (error: Error | undefined, client?: object, release?: ReleaseClient) => void): void {
       answers.connect((error, client, release) =>
         error ? callback(error) : callback(undefined, new BoundedClient(client, answers), release),
