@@ -22,15 +22,15 @@ import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
 import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
-import { sagaMigrations, type SagaMigrationsOptions } from '../store/postgres/migrations/saga-migrations.js';
+import type { SagaMigrationsOptions } from '../store/postgres/migrations/saga-migrations.js';
 import { FinishedIndex } from '../store/postgres/finished-index.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
 import { missingParts } from '../store/postgres/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
-import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
-import { DEFAULT_SCHEMA, sagaEntities } from '../store/postgres/saga-entities.js';
+import { createSagaDataSource, poolOf, sagaParts } from '../store/postgres/saga-data-source.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/schema-name.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { CODEC_OPTION, readCodec } from './codec-option.js';
@@ -100,7 +100,7 @@ export async function operating<T>(
 
 /** @param work is given the saga tables' DataSource, and the one whose connections it uses */
 export async function onDatabase<T>(
-  { url, schema = DEFAULT_SCHEMA, ...options }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
+  { url, schema = DEFAULT_SCHEMA, partitions }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
   { environment }: Terminal,
   work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
 ): Promise<T> {
@@ -110,12 +110,12 @@ export async function onDatabase<T>(
   if (schemaFlaw(schema) !== undefined) throw new UsageError(`--schema '${schema}' is no schema of sagas`);
   const connection = { type: 'postgres', url: database, applicationName: 'saga' } as const;
   const application = await new DataSource({ ...connection, connectTimeoutMS: PATIENCE }).initialize();
-  const parts = {
-    entities: sagaEntities,
-    migrations: (name: string) => sagaMigrations(name, { partitions: options.partitions }),
-  };
   try {
-    return await work(await createSagaDataSource(application, schema, parts), schema, application);
+    return await work(
+      await createSagaDataSource(application, schema, sagaParts({ partitions })),
+      schema,
+      application,
+    );
   } finally {
     await application.destroy();
   }

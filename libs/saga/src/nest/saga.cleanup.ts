@@ -11,6 +11,7 @@ import { readOptions } from './call-options.js';
 import { KEY_RULE } from './start-options.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from './saga.registry.js';
+import { Upkeep } from './upkeep.js';
 
 /** The name of the deletion of ended sagas among the application's scheduled intervals. */
 export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
@@ -40,8 +41,6 @@ const EVERY = 60_000;
 const AT_LEAST = 1_000;
 /** Sagas in one transaction, so that none takes long. */
 const AT_ONCE = 1_000;
-/** The pause after each transaction of the schedule, in times of what that took. */
-const PAUSES = 3;
 /** Milliseconds between two looks whether another process has made the index. */
 const INDEX_POLL = 100;
 /** Sagas that a call deletes, unless it says otherwise. */
@@ -67,37 +66,35 @@ interface Pass {
 
 /** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
 export class SagaCleanup {
-  private passing: Promise<void> | undefined;
-  private readonly stopping = new AbortController();
+  private readonly upkeep: Upkeep;
 
   constructor(
     private readonly store: PostgresCleanup,
     private readonly index: FinishedIndex,
     private readonly registry: SagaRegistry,
-    private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
+    poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
     /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
     private readonly grace: () => number = () => 0,
-  ) {}
+  ) {
+    this.upkeep = new Upkeep(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
+  }
 
   /** From now on by itself, if anything has a retention. */
   start(): void {
     const ages = [...this.registry.retentions.values()];
     if (ages.length === 0) return;
     const every = Math.min(EVERY, Math.max(AT_LEAST, Math.min(...ages)));
-    this.poller.start(every, () => void this.tick(), SAGA_CLEANUP_INTERVAL);
+    this.upkeep.start(every);
   }
 
   /** Deletes all that is old enough now, unless another process is at it. */
-  async tick(): Promise<void> {
-    this.passing ??= this.pass().finally(() => (this.passing = undefined));
-    await this.passing;
+  tick(): Promise<void> {
+    return this.upkeep.tick();
   }
 
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    this.poller.stop(SAGA_CLEANUP_INTERVAL);
-    await this.passing;
+  stop(): Promise<void> {
+    return this.upkeep.stop();
   }
 
   /**
@@ -106,28 +103,23 @@ export class SagaCleanup {
    */
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
-    const goesOn = async () => !this.stopping.signal.aborted;
-    while (!(await this.index.ensure(this.stopping.signal)) && (await goesOn())) await sleep(INDEX_POLL);
+    const goesOn = async () => !this.upkeep.signal.aborted;
+    while (!(await this.index.ensure(this.upkeep.signal)) && (await goesOn())) await sleep(INDEX_POLL);
     return this.delete(await this.tasksOf(which), { limit, dryRun, alone: false, goesOn });
   }
 
   private async pass(): Promise<void> {
-    // A quarter of a connection's time at most: what is old can wait.
-    const goesOn = async (took: number) => {
-      const { signal } = this.stopping;
-      await sleep(took * PAUSES, undefined, { signal }).catch(() => undefined);
-      return !signal.aborted;
-    };
     try {
-      if (!(await this.index.ensure(this.stopping.signal))) return;
+      if (!(await this.index.ensure(this.upkeep.signal))) return;
       const ages = [...this.registry.retentions];
       const longest = Math.max(...ages.map(([, age]) => age));
       const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
+      const goesOn = (took: number) => this.upkeep.rest(took);
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted: their retention is over`);
     } catch (error) {
-      if (this.stopping.signal.aborted) return;
+      if (this.upkeep.signal.aborted) return;
       this.log.warn(`Old sagas could not be deleted, it is tried again later: ${(error as Error).message}`);
     }
   }

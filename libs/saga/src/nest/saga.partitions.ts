@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineLog } from '../engine/engine-log.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import type { Partitions } from '../store/postgres/migrations/partition-saga-tables.js';
 import type { Partitioning, PostgresPartitions } from '../store/postgres/postgres-partitions.js';
 import type { SagaPoller } from './saga.poller.js';
+import { Upkeep } from './upkeep.js';
 
 /** The name of the upkeep of partitions among the application's scheduled intervals. */
 export const SAGA_PARTITIONS_INTERVAL = 'saga:partitions';
@@ -14,24 +14,23 @@ const AHEAD: Readonly<Record<Partitions, number>> = { daily: 7, weekly: 2 };
 const EVERY = 60_000;
 /** One in which too much has to stay is looked at again after this (ms). */
 const KEPT_FOR = 3_600_000;
-/** The pause after each transaction, in times of what it took. */
-const PAUSES = 3;
 /** lock_not_available */
 const LOCKED = '55P03';
 
 /** Makes the partitions of sagas' tables ahead of time, and drops those in which all has outlived its retention. */
 export class SagaPartitions {
   private partitioning: Partitioning | undefined;
-  private passing: Promise<void> | undefined;
   private readonly keptUntil = new Map<string, number>();
-  private readonly stopping = new AbortController();
+  private readonly upkeep: Upkeep;
 
   constructor(
     private readonly store: PostgresPartitions,
     private readonly retentions: ReadonlyMap<string, number>,
-    private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
+    poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
-  ) {}
+  ) {
+    this.upkeep = new Upkeep(poller, SAGA_PARTITIONS_INTERVAL, () => this.pass());
+  }
 
   /**
    * Sees how the tables are partitioned, and to it that there is one for what is started now.
@@ -56,18 +55,15 @@ export class SagaPartitions {
 
   /** From now on by itself, if there are any. */
   start(): void {
-    if (this.partitioning) this.poller.start(EVERY, () => void this.tick(), SAGA_PARTITIONS_INTERVAL);
+    if (this.partitioning) this.upkeep.start(EVERY);
   }
 
-  async tick(): Promise<void> {
-    this.passing ??= this.pass().finally(() => (this.passing = undefined));
-    await this.passing;
+  tick(): Promise<void> {
+    return this.upkeep.tick();
   }
 
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    this.poller.stop(SAGA_PARTITIONS_INTERVAL);
-    await this.passing;
+  stop(): Promise<void> {
+    return this.upkeep.stop();
   }
 
   private async pass(): Promise<void> {
@@ -82,7 +78,7 @@ export class SagaPartitions {
   private async makeAhead(): Promise<void> {
     if (!this.partitioning) return;
     const ahead = AHEAD[this.partitioning.partitions];
-    while (!this.stopping.signal.aborted && (await unlessLocked(this.store.makeAhead(ahead))));
+    while (!this.upkeep.signal.aborted && (await unlessLocked(this.store.makeAhead(ahead))));
   }
 
   private async dropOld(partitioning: Partitioning): Promise<void> {
@@ -102,13 +98,12 @@ export class SagaPartitions {
   }
 
   private async forget(name: string): Promise<void> {
-    for (let after: string | undefined; !this.stopping.signal.aborted;) {
-      const began = performance.now();
+    let after: string | undefined;
+    let began: number;
+    do {
+      began = performance.now();
       after = await this.store.forget(name, after);
-      if (after === undefined) return;
-      const { signal } = this.stopping;
-      await sleep((performance.now() - began) * PAUSES, undefined, { signal }).catch(() => undefined);
-    }
+    } while (after !== undefined && (await this.upkeep.rest(performance.now() - began)));
   }
 }
 

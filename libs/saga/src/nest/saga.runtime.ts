@@ -21,13 +21,11 @@ import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
 import { FinishedIndex } from '../store/postgres/finished-index.js';
 import { checkMigrated, migrate, partitionedNeeds, SAGA_NEEDS } from '../store/postgres/migrate.js';
 import { PostgresCleanup } from '../store/postgres/postgres-cleanup.js';
-import { sagaMigrations } from '../store/postgres/migrations/saga-migrations.js';
 import { PostgresPartitions } from '../store/postgres/postgres-partitions.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
-import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
-import { sagaEntities } from '../store/postgres/saga-entities.js';
+import { createSagaDataSource, poolOf, sagaParts } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { applicationDataSource } from './application-data-source.js';
 import { ObserverExplorer } from './observer.explorer.js';
@@ -135,9 +133,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
     const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
-    const migrations = (schema: string) => sagaMigrations(schema, options);
-    const parts = { entities: sagaEntities, migrations };
-    const dataSource = await createSagaDataSource(application, options.schema, parts);
+    const dataSource = await createSagaDataSource(application, options.schema, sagaParts(options));
     const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema, needs);
     const partitions = new SagaPartitions(

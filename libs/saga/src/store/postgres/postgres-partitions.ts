@@ -24,6 +24,8 @@ export interface Partitioning {
 export const MOST_MOVED = 10_000;
 /** Correlation ids that are deleted in a transaction. */
 const FORGOTTEN_AT_ONCE = 2_000;
+/** A partition of `instance`, in a regular expression that gives its own name. */
+const PART = '^instance_(\\d{8}|before)$';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The partitions of sagas, where there are any: see functions/partition.function.ts. */
@@ -60,7 +62,7 @@ export class PostgresPartitions {
   /** Oldest first; the rest, which has no time, is none of them. */
   async list({ period, since }: Partitioning): Promise<Partition[]> {
     const rows = await this.sql.query<{ name: string }[]>(
-      `SELECT substring(c.relname FROM '^instance_(\\d{8}|before)$') AS name FROM pg_inherits i
+      `SELECT substring(c.relname FROM '${PART}') AS name FROM pg_inherits i
        JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1)`,
       [`"${this.schema}".instance`],
     );
@@ -94,8 +96,8 @@ export class PostgresPartitions {
   /** Those that were dropped, and whose correlation ids are known yet. */
   async leaving(): Promise<string[]> {
     const rows = await this.sql.query<{ name: string }[]>(
-      `SELECT substring(c.relname FROM '^instance_(\\d{8}|before)$') AS name FROM pg_class c
-       WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'r' AND c.relname ~ '^instance_(\\d{8}|before)$'
+      `SELECT substring(c.relname FROM '${PART}') AS name FROM pg_class c
+       WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'r' AND c.relname ~ '${PART}'
          AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.oid)`,
       [`"${this.schema}"`],
     );

@@ -5,12 +5,11 @@ import type { WakeupMessage } from '../../engine/wakeup.js';
 import type { SagaStore } from '../../engine/saga-store.js';
 import type { StoreSubject } from '../contract/store-subject.contract.js';
 import { migrate } from './migrate.js';
-import { sagaMigrations, type SagaMigrationsOptions } from './migrations/saga-migrations.js';
+import type { SagaMigrationsOptions } from './migrations/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
-import { sagaEntities } from './saga-entities.js';
 import { wakeupChannel } from './wakeup-channel.js';
-import { createSagaDataSource } from './saga-data-source.js';
+import { createSagaDataSource, sagaParts } from './saga-data-source.js';
 
 const SCHEMA = 'saga';
 const INSTANCE_TIMES = [
@@ -35,10 +34,7 @@ export async function postgresSubject(
 ): Promise<StoreSubject & { readonly query: (sql: string) => Promise<Record<string, unknown>[]> }> {
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const dataSource = await createSagaDataSource(application, SCHEMA, {
-    entities: sagaEntities,
-    migrations: (schema) => sagaMigrations(schema, options),
-  });
+  const dataSource = await createSagaDataSource(application, SCHEMA, sagaParts(options));
   await migrate(dataSource, SCHEMA);
   const messages: WakeupMessage[] = [];
   const listener = new pg.Client({ connectionString: database.url });

@@ -1,7 +1,7 @@
 import { DataSource, type EntitySchema } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { type Answers, answersOf } from './answers.js';
-import { sagaMigrations } from './migrations/saga-migrations.js';
+import { sagaMigrations, type SagaMigrationsOptions } from './migrations/saga-migrations.js';
 import { sagaEntities } from './saga-entities.js';
 
 /** The part of pg's Pool that is used here. */
@@ -100,6 +100,12 @@ export interface SchemaParts {
   readonly migrations: (schema: string) => ReturnType<typeof sagaMigrations>;
 }
 
+/** What a DataSource knows of sagas. */
+export const sagaParts = (options?: SagaMigrationsOptions): SchemaParts => ({
+  entities: sagaEntities,
+  migrations: (schema) => sagaMigrations(schema, options),
+});
+
 /**
  * A DataSource with the saga entities and migrations over the application's own connections. The application's
  * DataSource stays as it is: nothing of ours is synchronized, migrated or generated with its tables.
@@ -107,7 +113,7 @@ export interface SchemaParts {
 export async function createSagaDataSource(
   application: DataSource,
   schema: string,
-  { entities, migrations }: SchemaParts = { entities: sagaEntities, migrations: sagaMigrations },
+  { entities, migrations }: SchemaParts = sagaParts(),
 ): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);

@@ -4,7 +4,7 @@ import { PINNED } from './pinned-plan.js';
 const CLEANUP_LOCK = 0x676f6e65;
 
 /** What is stored of a saga beside its own row, by its id in `saga_id`. */
-const BELONGINGS = ['step', 'signal', 'operation'];
+export const BELONGINGS = ['step', 'signal', 'operation'];
 
 /**
  * cleanup_1: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.

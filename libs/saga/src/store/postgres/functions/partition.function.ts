@@ -1,3 +1,5 @@
+import { BELONGINGS } from './cleanup.function.js';
+
 /** The tables that are partitioned, with the column that has the saga's id, and how full their pages are made. */
 export const PARTITIONED = [
   { table: 'instance', key: 'id', fillfactor: 70 },
@@ -6,14 +8,14 @@ export const PARTITIONED = [
   { table: 'operation', key: 'saga_id', fillfactor: 100 },
 ] as const;
 
-/** What belongs to a saga beside its own row. */
-const BELONGINGS = PARTITIONED.filter(({ table }) => table !== 'instance').map(({ table }) => table);
+/** What a partition is called behind its table's name, in a regular expression. */
+const PART_NAME = '^(\\d{8}|before)$';
 
 /** "part" in ASCII; the second key of the lock is the schema's. */
 const PARTITION_LOCK = 0x70617274;
 
 /** Periods begin on Mondays, if they are weeks: 1970 began on a Thursday. Milliseconds. */
-const FIRST_MONDAY = 345_600_000;
+export const FIRST_MONDAY = 345_600_000;
 
 /**
  * How long tables may be asked for that all sagas are in, while nobody else gets them: a moment, for a transaction that
@@ -155,7 +157,7 @@ DECLARE
   held uuid[];
   kept uuid[];
 BEGIN${mayDelete(schema)}
-  IF $1 !~ '^(\\d{8}|before)$' OR to_regclass(part) IS NULL OR NOT ${isAlone(schema)} THEN RETURN NULL; END IF;
+  IF $1 !~ '${PART_NAME}' OR to_regclass(part) IS NULL OR NOT ${isAlone(schema)} THEN RETURN NULL; END IF;
   held := ${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, NULL);
   IF cardinality(held) > $6
     OR cardinality(${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, held)) > $6
@@ -188,7 +190,7 @@ DECLARE
   part regclass := to_regclass(format('${schema}.instance_%s', $1));
   ids uuid[];
 BEGIN${mayDelete(schema)}
-  IF $1 !~ '^(\\d{8}|before)$' OR part IS NULL OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = part) THEN RETURN NULL; END IF;
+  IF $1 !~ '${PART_NAME}' OR part IS NULL OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = part) THEN RETURN NULL; END IF;
   EXECUTE format('SELECT array_agg(f.id) FROM (SELECT id FROM %s WHERE id > $1 ORDER BY id LIMIT $2) f', part)
     INTO ids USING $2, $3;
   EXECUTE format('DELETE FROM ${schema}.correlation c USING %s g WHERE g.id = ANY($1)

@@ -2,7 +2,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { finishedIndexSql } from '../finished-index.js';
 import { cleanupFunction } from '../functions/cleanup.function.js';
 import { correlationFunctions } from '../functions/correlation.function.js';
-import { PARTITION_FUNCTIONS, PARTITIONED, partitionFunctions } from '../functions/partition.function.js';
+import {
+  FIRST_MONDAY,
+  PARTITION_FUNCTIONS,
+  PARTITIONED,
+  partitionFunctions,
+} from '../functions/partition.function.js';
 import { startFunction, startOneFunction } from '../functions/start.function.js';
 
 /** How long a partition is, in ms. */
@@ -12,7 +17,6 @@ export type Partitions = keyof typeof PERIODS;
 
 /** Unique over all sagas, which PostgreSQL can promise within a partition only. Something else keeps them: see functions/. */
 const UNIQUE_OVER_ALL = ['instance_correlation', 'instance_lock_held'];
-const FIRST_MONDAY = 345_600_000;
 
 interface Index {
   readonly name: string;

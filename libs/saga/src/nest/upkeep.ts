@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SagaPoller } from './saga.poller.js';
+
+/** The pause after each transaction, in times of what it took: a quarter of a connection's time at most. */
+const PAUSES = 3;
+
+/** What workers do beside running sagas, in passes, one at a time, and without hurry. */
+export class Upkeep {
+  private passing: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
+
+  /** @param interval its name among the application's scheduled intervals */
+  constructor(
+    private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
+    private readonly interval: string,
+    private readonly pass: () => Promise<void>,
+  ) {}
+
+  /** Aborts when it has to stop. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** From now on by itself, every so many milliseconds. */
+  start(every: number): void {
+    this.poller.start(every, () => void this.tick(), this.interval);
+  }
+
+  /** A pass, or the rest of the one that is under way. */
+  async tick(): Promise<void> {
+    this.passing ??= this.pass().finally(() => (this.passing = undefined));
+    await this.passing;
+  }
+
+  /** Once the pass that is under way has ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.poller.stop(this.interval);
+    await this.passing;
+  }
+
+  /**
+   * After a transaction that took so many milliseconds.
+   * @returns false if there is to be no other
+   */
+  async rest(took: number): Promise<boolean> {
+    const { signal } = this;
+    await sleep(took * PAUSES, undefined, { signal }).catch(() => undefined);
+    return !signal.aborted;
+  }
+}
