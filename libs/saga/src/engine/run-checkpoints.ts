@@ -74,6 +74,7 @@ export class RunCheckpoints {
       number: this.number,
       state,
       changed,
+      fresh: this.record.isNew(changed),
       elapsed: this.elapsed,
       step: describeStep(state, next),
       // What is given back to wait for its time may have come to nothing.

@@ -108,4 +108,10 @@ export class RunRecord {
     for (const [key, step] of state.steps) if (this.saved.steps.get(key) !== step) changed.push(key);
     return changed;
   }
+
+  /** None of these steps, and items, was stored before. */
+  isNew(keys: readonly string[]): boolean {
+    for (const key of keys) if (this.saved.steps.has(key)) return false;
+    return true;
+  }
 }

@@ -194,6 +194,8 @@ export interface Checkpoint {
   readonly state: SagaState;
   /** Names of the steps to write: those that changed. */
   readonly changed: readonly string[];
+  /** No step of `changed` was ever stored before. Default: not known. */
+  readonly fresh?: boolean;
   /** Milliseconds that each changed step's attempt took, by name, where known. */
   readonly elapsed?: ReadonlyMap<string, number>;
   /** Where it stands, for people who look at the row: the steps under way or next. */

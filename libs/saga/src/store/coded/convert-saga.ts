@@ -89,9 +89,13 @@ function convertState(state: SagaState, id: string, keys: readonly string[], by:
 }
 
 function convertStep(step: StepState, key: string, sagaId: string, by: Conversion): StepState {
-  const { result, items, wait, errors } = step;
+  const { items, wait, errors } = step;
+  const result = json(step.result, { kind: 'result', sagaId, step: key }, by);
+  // Of most steps that is all.
+  if (items === undefined && wait === undefined && errors.length === 0)
+    return result === step.result ? step : { ...step, result };
   return changed(step, {
-    result: json(result, { kind: 'result', sagaId, step: key }, by),
+    result,
     items: items && each(items, (item, n) => by.json(item, { kind: 'item', sagaId, step: itemKey(key, n) })),
     wait: wait && changed(wait, { payload: json(wait.payload, { kind: 'signal', sagaId, step: key }, by) }),
     errors: each(errors, (error) => convertError(error, sagaId, by)),

@@ -14,11 +14,12 @@ interface CheckpointCall {
 /**
  * Which statement stores these checkpoints: with other sagas that it concerns, with messages, with locks to hand on, of
  * one saga and step as on an idle server, or many.
+ * @param fresh none of the steps in them is stored yet
  */
-export function checkpointCall(checkpoints: readonly Checkpoint[]): CheckpointCall {
+export function checkpointCall(checkpoints: readonly Checkpoint[], fresh: boolean): CheckpointCall {
   const [first] = checkpoints;
   if (first && concernsOthers(first))
-    return { statement: 'checkpointFamily', parameters: familyParameters(first) };
+    return { statement: 'checkpointFamily', parameters: familyParameters(first, fresh) };
   const locks = checkpoints.flatMap(({ lock, state }) => (lock && isTerminal(state.status) ? [lock] : []));
   const lines = [locks.map(({ name }) => name), locks.map(({ key }) => key)];
   const published = checkpoints.filter(({ messages }) => messages !== undefined);
@@ -29,17 +30,17 @@ export function checkpointCall(checkpoints: readonly Checkpoint[]): CheckpointCa
     const outbox = [messages.map(([id]) => id), ...publishParameters(messages.map(([, message]) => message))];
     return {
       statement: 'checkpointPublish',
-      parameters: [...outbox, ...lines, ...batchOf(checkpoints)],
+      parameters: [...outbox, ...lines, ...batchOf(checkpoints, fresh)],
     };
   }
   if (locks.length > 0) {
-    return { statement: 'checkpointLocked', parameters: [...lines, ...batchOf(checkpoints)] };
+    return { statement: 'checkpointLocked', parameters: [...lines, ...batchOf(checkpoints, fresh)] };
   }
-  const one = checkpointOneParameters(checkpoints);
+  const one = checkpointOneParameters(checkpoints, fresh);
   if (one) return { statement: 'checkpointOne', parameters: one };
-  return { statement: 'checkpoint', parameters: batchOf(checkpoints) };
+  return { statement: 'checkpoint', parameters: batchOf(checkpoints, fresh) };
 }
 
-function batchOf(checkpoints: readonly Checkpoint[]): unknown[][] {
-  return checkpointParameters(inLockOrder(checkpoints));
+function batchOf(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
+  return checkpointParameters(inLockOrder(checkpoints), fresh);
 }

@@ -1,4 +1,3 @@
-import { SAGA_ARGUMENTS, STEP_ARGUMENTS } from './functions/checkpoint.function.js';
 import type { Checkpoint } from '../../engine/saga-store.js';
 import {
   awaitsSignal,
@@ -8,81 +7,83 @@ import {
   type StepState,
   stepState,
 } from '../../machine/saga-state.js';
+import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
+import type { SAGA_COLUMNS, STEP_COLUMNS } from './functions/checkpoint.function.js';
 
-/** The arrays of checkpoint.function.ts: one a column, first of the sagas, then of the steps that changed. */
-export function checkpointParameters(checkpoints: readonly Checkpoint[]): unknown[][] {
-  const steps = checkpoints.flatMap((checkpoint) =>
-    checkpoint.changed.map((name) => stepRow(checkpoint, name)),
-  );
-  return [...columnsOf(checkpoints.map(sagaRow), SAGA_ARGUMENTS), ...columnsOf(steps, STEP_ARGUMENTS)];
+/** A step, or item, that a checkpoint changed. */
+interface ChangedStep {
+  readonly checkpoint: Checkpoint;
+  readonly name: string;
+  readonly step: StepState;
+}
+
+/** False, 0 and nothing at all are not sent: a column that says nothing of any row is no array. */
+const set = (value: boolean): true | undefined => value || undefined;
+const counted = (count: number): number | undefined => (count === 0 ? undefined : count);
+
+const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
+  id: ({ id }) => id,
+  epoch: ({ epoch }) => epoch,
+  number: ({ number }) => number,
+  status: ({ state }) => state.status,
+  stuck_in: ({ state }) => state.stuckIn,
+  failure: ({ state: { failure } }) => failure && JSON.stringify(failure),
+  step: ({ step }) => step,
+  error: (checkpoint) => lastError(checkpoint) ?? checkpoint.state.failure?.error?.message,
+  stalls: ({ advances }) => set(!advances),
+  cancel_seen: ({ cancelSeen }) => set(cancelSeen),
+  pause_seen: ({ pauseSeen }) => set(pauseSeen),
+  released: ({ release }) => set(release !== undefined),
+  due_at: ({ state: { status }, release }) =>
+    isSettled(status) || status === 'paused' ? undefined : release?.dueAt,
+  terminal: ({ state }) => set(isTerminal(state.status)),
+  settled: ({ state }) => set(isSettled(state.status)),
+  progress: ({ state }) => sagaProgress(state),
+};
+
+const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
+  saga_id: ({ checkpoint }) => checkpoint.id,
+  name: ({ name }) => name,
+  status: ({ step }) => step.status,
+  attempts: ({ step }) => step.attempts,
+  failures: ({ step }) => counted(step.failures),
+  '"unknown"': ({ step }) => set(step.unknown),
+  compensation_attempts: ({ step }) => counted(step.compensationAttempts),
+  compensation_failures: ({ step }) => counted(step.compensationFailures),
+  retry_at: ({ step }) => step.retryAt,
+  result: ({ step }) => step.result,
+  errors: ({ step: { errors } }) => (errors.length > 0 ? JSON.stringify(errors) : undefined),
+  elapsed: ({ checkpoint, name }) => checkpoint.elapsed?.get(name),
+  progress: ({ step }) => stepProgress(step),
+};
+
+/** The parameters of checkpoint.function.ts: an array for each column, first of the sagas, then of the steps that changed. */
+export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
+  const steps: ChangedStep[] = [];
+  for (const checkpoint of checkpoints)
+    for (const name of checkpoint.changed) steps.push(changedStep(checkpoint, name));
+  return [...columnArrays(SAGA_VALUES, checkpoints), ...columnArrays(STEP_VALUES, steps), fresh];
 }
 
 /** The scalars of the same function for one saga of which one step changed; undefined when it is not so. */
-export function checkpointOneParameters(checkpoints: readonly Checkpoint[]): unknown[] | undefined {
+export function checkpointOneParameters(
+  checkpoints: readonly Checkpoint[],
+  fresh: boolean,
+): unknown[] | undefined {
   const [checkpoint] = checkpoints;
   if (checkpoints.length !== 1 || checkpoint!.changed.length !== 1) return undefined;
-  return [...sagaRow(checkpoint!), ...stepRow(checkpoint!, checkpoint!.changed[0]!)];
+  const step = changedStep(checkpoint!, checkpoint!.changed[0]!);
+  return [...columnScalars(SAGA_VALUES, checkpoint!), ...columnScalars(STEP_VALUES, step), fresh];
 }
 
-function columnsOf(rows: readonly unknown[][], count: number): unknown[][] {
-  return Array.from({ length: count }, (_, column) => rows.map((row) => row[column] ?? null));
-}
-
-function sagaRow({
-  id,
-  epoch,
-  number,
-  state,
-  step,
-  advances,
-  cancelSeen,
-  pauseSeen,
-  release,
-  changed,
-}: Checkpoint): unknown[] {
-  const settled = isSettled(state.status);
-  return [
-    id,
-    epoch,
-    number,
-    state.status,
-    state.stuckIn,
-    state.failure && JSON.stringify(state.failure),
-    step,
-    lastError(changed.map((name) => stepState(state, name))) ?? state.failure?.error?.message,
-    advances,
-    cancelSeen,
-    pauseSeen,
-    release !== undefined,
-    settled || state.status === 'paused' ? undefined : release?.dueAt,
-    isTerminal(state.status),
-    settled,
-    sagaProgress(state),
-  ];
-}
-
-function stepRow({ id, state, elapsed }: Checkpoint, name: string): unknown[] {
-  const step = stepState(state, name);
-  return [
-    id,
-    name,
-    step.status,
-    step.attempts,
-    step.failures,
-    step.unknown,
-    step.compensationAttempts,
-    step.compensationFailures,
-    step.retryAt,
-    step.result,
-    step.errors.length > 0 ? JSON.stringify(step.errors) : undefined,
-    elapsed?.get(name),
-    stepProgress(step),
-  ];
+function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
+  return { checkpoint, name, step: stepState(checkpoint.state, name) };
 }
 
 /** What only sagas that were rolled back to a savepoint have, and those with signals; null, and no cost, for the others. */
 function sagaProgress({ round, rollbackTo, heard, steps }: SagaState): string | undefined {
-  const awaits = [...steps.values()].flatMap((step) => (awaitsSignal(step) ? [step.wait!.signal] : []));
+  const awaits: string[] = [];
+  for (const step of steps.values()) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
   const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
   if (isPlain) return undefined;
   return JSON.stringify({ round, rollbackTo, heard, ...(awaits.length > 0 && { awaits }) });
@@ -97,8 +98,12 @@ function stepProgress(step: StepState): string | undefined {
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */
-function lastError(changed: StepState[]): string | undefined {
-  return changed.find((step) => isFailing(step))?.errors.at(-1)?.message;
+function lastError({ changed, state }: Checkpoint): string | undefined {
+  for (const name of changed) {
+    const step = stepState(state, name);
+    if (isFailing(step)) return step.errors.at(-1)!.message;
+  }
+  return undefined;
 }
 
 function isFailing({ status, errors }: StepState): boolean {

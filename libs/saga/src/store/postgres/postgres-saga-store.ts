@@ -28,12 +28,13 @@ import { applyEdit, type EditTransaction } from './apply-edit.js';
 import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
+import { HotCalls, IDLE_TIMEOUT, type Sql } from './hot-calls.js';
 import { sendSignals, unheardOf } from './postgres-signals.js';
 import { inLockOrder } from './in-lock-order.js';
 import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
-import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
+import { SagaStarts } from './start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { TransactionPlaces } from './transaction-places.js';
@@ -41,24 +42,17 @@ import { isTransientError } from './transient-errors.js';
 import { isUuid } from './uuid.js';
 import { wakeupChannel } from './wakeup-channel.js';
 
-/** For the rest of the transaction; see Answers. */
-const IDLE_TIMEOUT = `set_config('idle_in_transaction_session_timeout', $1, true)`;
 /** A search may take this many times as long as other statements. */
 const FIND_PATIENCE = 6;
 
-/** Whatever runs SQL: the DataSource (each statement its own transaction) or a transaction's manager. */
-type Sql = Pick<EntityManager, 'query'>;
-
-type HotStatement = 'start' | 'startOne' | 'checkpoint' | 'checkpointOne';
+interface SavedRow {
+  /** Null: all. */
+  readonly saved: readonly string[] | null;
+}
 
 interface Held {
   readonly id: string;
   readonly epoch: number;
-}
-
-interface StartedRow {
-  readonly id: string;
-  readonly now: number;
 }
 
 type OverdueRow = Omit<OverdueSaga, 'correlationId' | 'slaAt'> & {
@@ -81,14 +75,15 @@ interface UnsavedRow {
 export class PostgresSagaStore implements SagaStore {
   private readonly answers: Answers;
   private readonly places: TransactionPlaces;
-  private prepares = true;
   private readonly channel: string;
   private readonly sql: Statements;
+  private readonly calls: HotCalls;
+  private readonly starts: SagaStarts;
   private readonly claims: SagaClaims;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly schema: string = DEFAULT_SCHEMA,
+    schema: string = DEFAULT_SCHEMA,
     /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
     private readonly application: DataSource = dataSource,
   ) {
@@ -97,15 +92,17 @@ export class PostgresSagaStore implements SagaStore {
     this.places = new TransactionPlaces(pool.options.max);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
+    this.calls = new HotCalls(dataSource, this.answers, schema, this.sql);
+    this.starts = new SagaStarts(this.calls, this.sql);
     this.claims = new SagaClaims(this.queryOn(dataSource), this.sql);
   }
 
   start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
-    return this.startOn(this.dataSource, sagas, lease);
+    return this.starts.start(this.dataSource, sagas, lease);
   }
 
   async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
-    const [result] = await this.startOn(manager, [saga], lease);
+    const [result] = await this.starts.start(manager, [saga], lease);
     // One that is due later is announced as well: who hears of it learns when.
     if (result!.created && !saga.leased) await this.notify(manager, 'due');
     return result!;
@@ -273,92 +270,19 @@ export class PostgresSagaStore implements SagaStore {
     }
   }
 
-  private async startOn(sql: Sql, sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
-    if (sagas.length === 0) return [];
-    const arrivals = firstOfEachKey(sagas);
-    const sorted = [...arrivals].sort(compareKeys);
-    const one = startOneParameters(sorted);
-    const created = await (one
-      ? this.hot<StartedRow>(sql, 'startOne', [lease.worker, lease.duration, ...one])
-      : this.hot<StartedRow>(sql, 'start', [
-          lease.worker,
-          lease.duration,
-          ...startParameters(sorted, arrivals),
-        ]));
-    const times = new Map(created.map((row) => [row.id, row.now]));
-    const results: (StartResult | undefined)[] = sagas.map((saga) => {
-      const now = times.get(saga.id);
-      // Of two with one id the first was sent; the second conflicts like any other.
-      return now !== undefined && times.delete(saga.id)
-        ? { created: true, leased: takesLease(saga), now }
-        : undefined;
-    });
-    return created.length === sagas.length
-      ? (results as StartResult[])
-      : this.withExisting(sql, sagas, results, lease);
-  }
-
-  private async withExisting(
-    sql: Sql,
-    sagas: readonly NewSaga[],
-    results: (StartResult | undefined)[],
-    lease: Lease,
-  ): Promise<StartResult[]> {
-    const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
-    const existing = await this.query<{
-      n: number;
-      id: string;
-      name: string;
-      correlation_id: string | null;
-      input: string | null;
-      locked_by: string | null;
-      epoch: number;
-      now: number;
-    }>(sql, this.sql.existing, [
-      missing,
-      missing.map((n) => sagas[n]!.id),
-      missing.map((n) => sagas[n]!.name),
-      missing.map((n) => sagas[n]!.correlationId ?? null),
-    ]);
-    for (const { n, id, name, correlation_id, input, locked_by, epoch, now } of existing) {
-      const saga = sagas[n]!;
-      if (saga.fresh && saga.id === id) {
-        // An earlier try of this very call arrived, and its acknowledgement did not.
-        results[n] = {
-          created: true,
-          leased: takesLease(saga) && locked_by === lease.worker && epoch === 1,
-          now,
-        };
-        continue;
-      }
-      results[n] = {
-        created: false,
-        existing: { id, name, correlationId: correlation_id ?? undefined, input: input ?? undefined },
-      };
-    }
-    // What was in the way may have been deleted since; then there is room now.
-    const gone = missing.filter((n) => results[n] === undefined);
-    if (gone.length > 0) {
-      const again = await this.startOn(
-        sql,
-        gone.map((n) => sagas[n]!),
-        lease,
-      );
-      gone.forEach((n, index) => (results[n] = again[index]));
-    }
-    return results as StartResult[];
-  }
-
   private async checkpointOn(
     sql: Sql,
     checkpoints: readonly Checkpoint[],
     idleTimeout?: number,
   ): Promise<CheckpointResult[]> {
-    const { statement, parameters } = checkpointCall(checkpoints);
-    const isHot = statement === 'checkpoint' || statement === 'checkpointOne';
-    const [row] = await (!isHot || idleTimeout !== undefined
-      ? this.query<{ saved: string[] }>(sql, withIdleTimeout(this.sql[statement], idleTimeout), parameters)
-      : this.hot<{ saved: string[] }>(sql, statement, parameters));
+    const fresh = checkpoints.every((checkpoint) => checkpoint.fresh);
+    const [row] = await this.calls.atFirst<SavedRow>(
+      sql,
+      fresh,
+      (isFresh) => checkpointCall(checkpoints, isFresh),
+      idleTimeout,
+    );
+    if (row!.saved === null) return checkpoints.map(() => 'saved');
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
@@ -395,29 +319,6 @@ export class PostgresSagaStore implements SagaStore {
     await this.query(sql, 'SELECT pg_notify($1, $2)', [this.channel, payload]);
   }
 
-  /**
-   * The hot path goes to the application's pool directly, as a prepared statement: on an idle server a fifth of the
-   * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
-   * sent plainly.
-   */
-  private async hot<Row>(sql: Sql, name: HotStatement, parameters: unknown[]): Promise<Row[]> {
-    const text = this.sql[name];
-    if (sql !== this.dataSource || !this.prepares) return this.query(sql, text, parameters);
-    this.dataSource.logger.logQuery(text, parameters);
-    try {
-      const { rows } = await this.answers.send<Row>({
-        name: `${this.schema}.${name}`, // 63 characters at most, as PostgreSQL keeps them
-        text,
-        values: parameters,
-      });
-      return rows;
-    } catch (error) {
-      if (!isUnprepared(error)) throw error;
-      this.prepares = false;
-      return this.query(sql, text, parameters);
-    }
-  }
-
   private queryOn(sql: Sql) {
     return <Row>(text: string, parameters: unknown[]) => this.query<Row>(sql, text, parameters);
   }
@@ -426,35 +327,4 @@ export class PostgresSagaStore implements SagaStore {
   private async query<Row>(sql: Sql, text: string, parameters: unknown[]): Promise<Row[]> {
     return sql.query(text, parameters);
   }
-}
-
-/** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */
-function isUnprepared(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === '26000' || code === '42P05';
-}
-
-/** In the same round trip; a number, so it can be written out. */
-function withIdleTimeout(select: string, timeout: number | undefined): string {
-  if (timeout === undefined) return select;
-  return select.replace('SELECT', `SELECT ${IDLE_TIMEOUT.replace('$1', `'${timeout}'`)},`);
-}
-
-function compareKeys(a: NewSaga, b: NewSaga): number {
-  const [x, y] = [correlationKey(a), correlationKey(b)];
-  return x < y ? -1 : x > y ? 1 : 0;
-}
-
-function correlationKey({ correlationId, name, id }: NewSaga): string {
-  return correlationId === undefined ? `\0${id}` : `${correlationId}\0${name}`;
-}
-
-/** Of several with one id or correlation id the first is stored; the others find it there. */
-function firstOfEachKey(sagas: readonly NewSaga[]): NewSaga[] {
-  const seen = new Set<string>();
-  return sagas.filter((saga) => {
-    const before = seen.size;
-    seen.add(saga.id).add(correlationKey(saga));
-    return seen.size === before + 2;
-  });
 }

@@ -1,37 +1,46 @@
 import type { NewSaga } from '../../engine/saga-store.js';
+import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
+import type { START_COLUMNS } from './functions/start.function.js';
+
+/** A saga, and its place among those that are started with it. */
+interface Arrival {
+  readonly saga: NewSaga;
+  readonly place: number;
+}
+
+const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
+  id: ({ saga }) => saga.id,
+  name: ({ saga }) => saga.name,
+  version: ({ saga }) => saga.version,
+  correlation_id: ({ saga }) => saga.correlationId,
+  step: ({ saga }) => saga.step,
+  input: ({ saga }) => saga.input,
+  tags: ({ saga: { tags } }) => tags && JSON.stringify(tags),
+  priority: ({ saga }) => saga.priority,
+  leased: ({ saga }) => takesLease(saga),
+  delay: ({ saga }) => saga.delay,
+  start_at: ({ saga }) => saga.startAt,
+  timeout: ({ saga }) => saga.timeout,
+  lock_key: ({ saga }) => saga.lockKey,
+  lock_order: ({ saga, place }) => (saga.lockKey === undefined ? undefined : place),
+  sla: ({ saga }) => saga.sla,
+};
 
 /**
- * The arrays of start.function.ts: one a column.
+ * The parameters of start.function.ts: an array for each column.
  * @param arrivals the sagas in the order in which they came, as those with a lock are to have it
  */
-export function startParameters(sagas: readonly NewSaga[], arrivals: readonly NewSaga[]): unknown[][] {
-  const rows = sagas.map((saga) => startRow(saga, arrivals));
-  return rows[0]!.map((_, column) => rows.map((row) => row[column] ?? null));
+export function startParameters(sagas: readonly NewSaga[], arrivals: readonly NewSaga[]): unknown[] {
+  const places = new Map(arrivals.map((saga, place) => [saga, place]));
+  return columnArrays(
+    VALUES,
+    sagas.map((saga) => ({ saga, place: places.get(saga)! })),
+  );
 }
 
 /** The scalars of the same function for one saga; undefined when it is not one. */
 export function startOneParameters(sagas: readonly NewSaga[]): unknown[] | undefined {
-  return sagas.length === 1 ? startRow(sagas[0]!, sagas) : undefined;
-}
-
-function startRow(saga: NewSaga, arrivals: readonly NewSaga[]): unknown[] {
-  return [
-    saga.id,
-    saga.name,
-    saga.version,
-    saga.correlationId,
-    saga.step,
-    saga.input,
-    saga.tags && JSON.stringify(saga.tags),
-    saga.priority,
-    takesLease(saga),
-    saga.delay,
-    saga.startAt,
-    saga.timeout,
-    saga.lockKey,
-    saga.lockKey === undefined ? undefined : arrivals.indexOf(saga),
-    saga.sla,
-  ];
+  return sagas.length === 1 ? columnScalars(VALUES, { saga: sagas[0]!, place: 0 }) : undefined;
 }
 
 /** One with a semantic lock may have to wait for it, so its start takes no lease. */

@@ -22,12 +22,18 @@ import { existingSql } from './sql/existing.sql.js';
 import { unheardSql } from './sql/unheard.sql.js';
 import { endedSql, settledSql, watchSql } from './sql/watch.sql.js';
 
+const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
+
+/** The ids, or null if they are all that were given: an answer that is as short as can be, as it nearly always is. */
+const unlessAll = (ids: string, given: string): string =>
+  `CASE WHEN cardinality(c.${ids}) < cardinality(${given}::uuid[]) THEN c.${ids} END AS ${ids}`;
+
 /** The store's statements, in a schema (quoted). */
 export const statementsOf = (s: string) => ({
-  start: `SELECT started AS id, clock AS now FROM ${callSql(s, 'start_1', START_ARGUMENTS)}`,
-  startOne: `SELECT started AS id, clock AS now FROM ${callSql(s, 'start_one_1', START_ARGUMENTS)}`,
+  start: `SELECT ${unlessAll('id', '$3')}, ${NOW} FROM ${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`,
+  startOne: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`,
   existing: existingSql(s),
-  checkpoint: `SELECT ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS saved`,
+  checkpoint: `SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)`,
   checkpointOne: `SELECT ${callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)} AS saved`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),

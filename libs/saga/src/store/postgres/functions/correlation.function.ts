@@ -21,7 +21,6 @@ const IS_SAME = 'c.correlation_id = w.correlation_id AND c.name = w.name';
 
 const BY_TABLE: Unique = {
   declare: `
-DECLARE
   wanted int;
   free uuid[];
   late uuid[];`,

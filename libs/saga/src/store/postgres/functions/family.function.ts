@@ -1,12 +1,12 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
-import { START_COLUMNS, START_TYPES } from './start.function.js';
+import { START_ROWS, START_TYPES } from './start.function.js';
 import { parameterList } from '../sql/call.sql.js';
 
 /** Names and keys of locks, the parent, the steps that start sagas, then messages. */
 const OWN_ARGUMENTS = 4 + PUBLISH_ARGUMENTS;
-export const FAMILY_ARGUMENTS = OWN_ARGUMENTS + START_COLUMNS + CHECKPOINT_ARGUMENTS;
+export const FAMILY_ARGUMENTS = OWN_ARGUMENTS + START_ROWS + CHECKPOINT_ARGUMENTS;
 
 /**
  * What a checkpoint does to other sagas, in its own commit: it starts the sagas that its steps wait for, and the last
@@ -43,11 +43,11 @@ END $function$`;
  * The rows of both are locked in the order of their ids, as everything locks them, so that nothing waits in a circle.
  * Plan: by primary key.
  * $1 names and $2 keys of the semantic lock that it hands on, $3 the saga to wake, $4 the steps that start sagas, then the
- * messages that it publishes, then those of start_1 without its first two, then those of checkpoint_1.
+ * messages that it publishes, then those of start_1 but its first two and its last, then those of checkpoint_1.
  */
 const checkpointFamily = (schema: string, channel: string): string => {
   const starts = OWN_ARGUMENTS + 1;
-  const checkpoint = starts + START_COLUMNS;
+  const checkpoint = starts + START_ROWS;
   return `
 CREATE OR REPLACE FUNCTION ${schema}.checkpoint_family_1(text[], text[], uuid, text[], ${PUBLISH_TYPES}, ${START_TYPES}, ${CHECKPOINT_TYPES})
 RETURNS uuid[] LANGUAGE plpgsql AS $function$
@@ -64,7 +64,7 @@ BEGIN
   IF cardinality($5) > 0 THEN PERFORM ${schema}.publish_1(${parameterList(5, PUBLISH_ARGUMENTS)}); END IF;
   IF $3 IS NOT NULL THEN PERFORM ${schema}.wake_1($3); END IF;
   IF cardinality($4) > 0 THEN
-    PERFORM ${schema}.start_1('', 0, ${parameterList(starts, START_COLUMNS)});
+    PERFORM ${schema}.start_1('', 0, ${parameterList(starts, START_ROWS)}, false);
     UPDATE ${schema}.instance i SET parent_id = saved[1], parent_step = c.step
     FROM unnest($${starts}, $4) AS c(id, step) WHERE i.id = c.id;
     PERFORM pg_notify('${channel}', 'due');

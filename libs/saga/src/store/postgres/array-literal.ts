@@ -1,0 +1,29 @@
+export type Scalar = string | number | boolean | undefined;
+
+/** Needs no quotes in an array, whatever its type. */
+const PLAIN = /^[\w.:+-]+$/;
+const SPECIAL = /["\\]/g;
+
+/**
+ * A column of these rows as PostgreSQL's text for an array; null: it is unset in all of them, which unnest() pads.
+ * In one pass, since what pg does for an array of anything took a sixth of a busy process's memory and a tenth of its time.
+ */
+export function arrayLiteral<Row>(rows: readonly Row[], valueOf: (row: Row) => Scalar): string | null {
+  let text = '';
+  let isUnset = rows.length > 0;
+  for (const row of rows) {
+    const value = valueOf(row);
+    if (text !== '') text += ',';
+    if (value === undefined) text += 'NULL';
+    else {
+      isUnset = false;
+      text += typeof value === 'string' ? element(value) : value;
+    }
+  }
+  return isUnset ? null : `{${text}}`;
+}
+
+function element(value: string): string {
+  if (PLAIN.test(value) && !(value.length === 4 && value.toLowerCase() === 'null')) return value;
+  return `"${value.replace(SPECIAL, '\\$&')}"`;
+}
