@@ -1,12 +1,17 @@
+import type { Action } from '../machine/decide.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 
 /** That an attempt has begun, by what is to be done; of other actions nothing is to be known before they are done. */
-export const STARTED = {
+const STARTED = {
   run: 'step-started',
   compensate: 'compensation-started',
   'undo-child': 'compensation-started',
   probe: 'probe-started',
 } as const;
+
+export function startOf({ kind, key }: Action): SagaEvent | undefined {
+  return kind in STARTED ? { type: STARTED[kind as keyof typeof STARTED], step: key } : undefined;
+}
 
 /** That an attempt did what it was to do. */
 export const ENDED: ReadonlySet<SagaEvent['type']> = new Set([

@@ -31,8 +31,19 @@ const TIMED_OUT = Symbol('timed out');
 export class AttemptRunner {
   constructor(private readonly options: AttemptRunnerOptions) {}
 
-  async run(attempt: StepAttempt, invoke: Invoker, manager?: EntityManager): Promise<SagaEvent> {
-    if (attempt.action.kind === 'probe') return this.probed(attempt, invoke, this.lost(attempt));
+  run(attempt: StepAttempt, invoke: Invoker, manager?: EntityManager): Promise<SagaEvent> {
+    const { kind, node } = attempt.action;
+    if (kind === 'probe') return this.probed(attempt, invoke, this.lost(attempt));
+    return node.probe === undefined
+      ? this.attempted(attempt, invoke, manager)
+      : this.attemptedAndAsked(attempt, invoke, manager);
+  }
+
+  private async attemptedAndAsked(
+    attempt: StepAttempt,
+    invoke: Invoker,
+    manager: EntityManager | undefined,
+  ): Promise<SagaEvent> {
     const event = await this.attempted(attempt, invoke, manager);
     const { probe } = attempt.action.node;
     if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
@@ -52,9 +63,8 @@ export class AttemptRunner {
     const watch = this.watch(attempt);
     attempt.messages.open(attempt.traceparent);
     try {
-      result = await this.bounded(attempt, async () =>
-        within(watch, () => invoke(attempt.method, attempt.context(manager), attempt.payload())),
-      );
+      const call = () => invoke(attempt.method, attempt.context(manager), attempt.payload());
+      result = await this.bounded(attempt, () => within(watch, call));
     } catch (error) {
       return this.ended(attempt, watch, this.failed(attempt, error));
     } finally {
@@ -86,9 +96,7 @@ export class AttemptRunner {
     const watch = this.watch(probe);
     probe.messages.open(probe.traceparent);
     try {
-      answer = await this.bounded(probe, async () =>
-        within(watch, () => invoke(probe.method, probe.context())),
-      );
+      answer = await this.bounded(probe, () => within(watch, () => invoke(probe.method, probe.context())));
       // Here, since it may be a proxy, or a getter that throws.
       if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
@@ -170,10 +178,11 @@ export class AttemptRunner {
     };
   }
 
-  private bounded<T>(attempt: StepAttempt, call: () => Promise<T>): Promise<T> {
+  /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */
+  private bounded(attempt: StepAttempt, call: () => unknown): unknown {
     const { timeout } = attempt.action.node;
     if (timeout === undefined) return call();
-    return new Promise<T>((resolve, reject) => {
+    return new Promise<unknown>((resolve, reject) => {
       const { clock } = this.options;
       const timer = clock.after(timeout, () => {
         attempt.abort(
@@ -185,9 +194,7 @@ export class AttemptRunner {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
         reject(TIMED_OUT);
       });
-      call()
-        .then(resolve, reject)
-        .finally(() => clock.cancel(timer));
+      new Promise((settle) => settle(call())).then(resolve, reject).finally(() => clock.cancel(timer));
     });
   }
 

@@ -1,33 +1,37 @@
+import { LONGEST_TIMER } from '../definition/duration.js';
 import { systemClock } from './clock.js';
 import { Inbox } from './inbox.js';
 
 describe('the reader of an inbox', () => {
-  test('takes all that is there at once, in order', async () => {
+  test('takes all that is there at once, in order', () => {
     const inbox = new Inbox<number>(systemClock);
     expect(inbox.isEmpty).toBe(true);
     inbox.put(1);
     inbox.put(2);
     expect(inbox.isEmpty).toBe(false);
-    expect(await inbox.take()).toEqual([1, 2]);
+    expect(inbox.take()).toEqual([1, 2]);
     expect(inbox.isEmpty).toBe(true);
   });
 
   test('waits for the first message', async () => {
     const inbox = new Inbox<number>(systemClock);
-    const taken = inbox.take();
+    const arrival = inbox.arrival();
     inbox.put(1);
     inbox.put(2);
-    expect(await taken).toEqual([1, 2]);
-    const next = inbox.take();
+    await arrival;
+    expect(inbox.take()).toEqual([1, 2]);
+    const next = inbox.arrival(LONGEST_TIMER);
     inbox.put(3);
-    expect(await next).toEqual([3]);
+    await next;
+    expect(inbox.take()).toEqual([3]);
   });
 
   test('waits no longer than it says', async () => {
     const inbox = new Inbox<number>(systemClock);
-    expect(await inbox.take(1)).toEqual([]);
-    expect(await inbox.take(-5)).toEqual([]);
+    await inbox.arrival(1);
+    await inbox.arrival(-5);
+    expect(inbox.take()).toEqual([]);
     inbox.put(1);
-    expect(await inbox.take(0)).toEqual([1]);
+    expect(inbox.take()).toEqual([1]);
   });
 });

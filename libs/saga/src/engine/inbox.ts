@@ -17,18 +17,27 @@ export class Inbox<Message> {
     this.arrived?.();
   }
 
-  /** All messages; waits for the first one, but not longer than `timeout` ms. */
-  async take(timeout?: number): Promise<Message[]> {
-    if (this.messages.length === 0) {
-      let timer: Timer | undefined;
-      await new Promise<void>((resolve) => {
+  /** Resolves once there is a message, but after `timeout` ms at the latest. */
+  arrival(timeout?: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (timeout === undefined) {
         this.arrived = resolve;
-        if (timeout !== undefined)
-          timer = this.clock.after(Math.min(LONGEST_TIMER, Math.max(0, timeout)), resolve);
-      });
-      this.clock.cancel(timer);
-      this.arrived = undefined;
-    }
-    return this.messages.splice(0);
+        return;
+      }
+      const bound = Math.min(LONGEST_TIMER, Math.max(0, timeout));
+      const timer: Timer = this.clock.after(bound, () => this.arrived?.());
+      this.arrived = () => {
+        this.clock.cancel(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** All that are there. */
+  take(): Message[] {
+    const { messages } = this;
+    this.messages = [];
+    this.arrived = undefined;
+    return messages;
   }
 }

@@ -24,8 +24,17 @@ export class RunPermits {
     private readonly ports: RunPermitsPorts,
   ) {}
 
-  /** Asks when these attempts of one step may begin. */
-  async ask(node: StepNode, actions: readonly Action[]): Promise<SagaEvent[]> {
+  /** Asks when these attempts may begin, each its step's limit. */
+  async ask(limited: readonly Action[]): Promise<SagaEvent[]> {
+    const permitted: SagaEvent[] = [];
+    for (const node of new Set(limited.map((action) => action.node))) {
+      const actions = limited.filter((action) => action.node === node);
+      permitted.push(...(await this.askOne(node, actions)));
+    }
+    return permitted;
+  }
+
+  private async askOne(node: StepNode, actions: readonly Action[]): Promise<SagaEvent[]> {
     const { permits, clock, now } = this.ports;
     const { count, per } = node.rateLimit!;
     const slack = permitSlack(per);

@@ -1,5 +1,4 @@
 import type { EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import { type Clock, sleep, systemClock } from './clock.js';
@@ -7,6 +6,7 @@ import type { EngineLog } from './engine-log.js';
 import { GroupWriter } from './group-writer.js';
 import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
+import { newId as newUuid } from './new-id.js';
 import { OverdueWatch } from './overdue-watch.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
 import {
@@ -105,7 +105,7 @@ export class SagaEngine {
     const {
       clock = systemClock,
       random = Math.random,
-      newId = uuidv7,
+      newId = newUuid,
       observers = new SagaObservers(log),
     } = options;
     this.observers = observers;
@@ -314,8 +314,13 @@ export class SagaEngine {
     this.waiters.close(new SagaUnavailableError('The process is shutting down; the saga goes on elsewhere.'));
   }
 
-  private async checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
-    if (!concernsOthers(checkpoint)) return this.checkpoints.write(checkpoint);
+  private checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    return concernsOthers(checkpoint)
+      ? this.checkpointFamily(checkpoint)
+      : this.checkpoints.write(checkpoint);
+  }
+
+  private async checkpointFamily(checkpoint: Checkpoint): Promise<CheckpointResult> {
     const result = await this.families.write(checkpoint);
     // What it started, or woke, may find room here.
     this.worker?.claimSoon();

@@ -7,7 +7,7 @@ import { relationsOf } from '../machine/graph-relations.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
-import { ENDED, STARTED } from './attempt-events.js';
+import { ENDED, startOf } from './attempt-events.js';
 import { sleep } from './clock.js';
 import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
@@ -53,9 +53,9 @@ export class SagaRun implements TransactionHost {
   private cancelAsked = false;
   /** The state knows of the cancellation. */
   private cancelSeen = false;
-  private fenced = false;
+  isFenced = false;
   private draining = false;
-  private pausing = false;
+  isPausing = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
   private readonly checkpoints: RunCheckpoints;
@@ -95,14 +95,6 @@ export class SagaRun implements TransactionHost {
     return this.saga.epoch;
   }
 
-  get isFenced(): boolean {
-    return this.fenced;
-  }
-
-  get isPausing(): boolean {
-    return this.pausing;
-  }
-
   get state(): SagaState {
     return this.record.state;
   }
@@ -123,15 +115,15 @@ export class SagaRun implements TransactionHost {
   cancel(reason: string | undefined): void {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
-    this.pausing = false;
+    this.isPausing = false;
     this.inbox.put({ event: { type: 'cancelled', reason, accepted: true, now: this.ports.now() } });
     this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
   /** The lease is another's: whatever is under way here does not count any more. */
   fence(): void {
-    if (this.fenced) return;
-    this.fenced = true;
+    if (this.isFenced) return;
+    this.isFenced = true;
     this.attempts.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
     this.inbox.put({ wake: true });
   }
@@ -155,7 +147,7 @@ export class SagaRun implements TransactionHost {
 
   /** The same, and once what is under way has settled, it comes to rest until somebody resumes it. */
   pause(): void {
-    this.pausing = true;
+    this.isPausing = true;
     this.inbox.put({ wake: true });
   }
 
@@ -185,8 +177,13 @@ export class SagaRun implements TransactionHost {
   async advance(): Promise<RunEnd> {
     if (this.children) for (const event of await this.children.heardFirst(this.state)) this.apply(event);
     for (;;) {
-      if (this.fenced) return { type: 'fenced' };
-      if (await this.lookedInTime()) continue;
+      if (this.isFenced) return { type: 'fenced' };
+      const look = this.signals?.lookInTime(this.state);
+      if (look) {
+        // A wait is over, unless its signal has come and this was not told.
+        await look.catch((error: unknown) => this.fenceAfter(error));
+        continue;
+      }
       const decision = this.decide();
       if (this.isOver(decision)) {
         const end = await this.finish();
@@ -198,20 +195,18 @@ export class SagaRun implements TransactionHost {
         continue;
       }
       const begins = !this.halts && decision.actions.length > 0;
-      if (begins && (await this.madeSure())) continue;
-      const asked = begins && (await this.beginAll(decision.actions));
-      if (this.fenced) return { type: 'fenced' };
+      if (begins && !this.isSure) {
+        await this.makeSure();
+        continue;
+      }
+      const asking = begins ? this.beginAll(decision.actions) : undefined;
+      const asked = asking && (await asking);
+      if (this.isFenced) return { type: 'fenced' };
       // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
       if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
-      await this.collect(decision.wakeAt);
+      if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntil(decision.wakeAt));
+      this.takeAll();
     }
-  }
-
-  /** A wait is over, unless its signal has come and this was not told; true: it took time to find out. */
-  private async lookedInTime(): Promise<boolean> {
-    const look = this.signals?.lookInTime(this.state);
-    await look?.catch((error: unknown) => this.fenceAfter(error));
-    return look !== undefined;
   }
 
   /** What to do next, once everything has happened that follows without doing anything. */
@@ -227,7 +222,7 @@ export class SagaRun implements TransactionHost {
 
   /** Nothing more is begun. */
   private get halts(): boolean {
-    return this.draining || this.pausing;
+    return this.draining || this.isPausing;
   }
 
   /** Nothing is under way, and nothing will be begun here. */
@@ -244,7 +239,7 @@ export class SagaRun implements TransactionHost {
     const result = await this.save(() => {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
-      if (this.pausing && decision.settle === undefined) this.apply({ type: 'paused' });
+      if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
       dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
       const { settle } = decision;
@@ -261,20 +256,33 @@ export class SagaRun implements TransactionHost {
       : { type: 'released', dueAt };
   }
 
-  /** True: of some of these only the rate limits were asked when they may begin. */
-  private async beginAll(actions: readonly Action[]): Promise<boolean> {
+  /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */
+  private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
     const ready = actions.filter((action) => !this.isAsked(action) && !this.answersFirst(action));
     const limited = ready.filter((action) => needsPermit(action, this.state, this.ports.now()));
-    await this.beginReady(limited.length > 0 ? ready.filter((action) => !limited.includes(action)) : ready);
-    if (limited.length > 0 && !this.fenced) await this.reserve(limited);
-    return limited.length > 0;
+    const recorded = ready.some(({ kind, node }) => kind === 'run' && !node.idempotent);
+    if (limited.length > 0 || recorded) return this.beginInTurn(ready, limited);
+    for (const action of ready) {
+      const event = startOf(action);
+      if (event) this.apply(event);
+    }
+    for (const action of ready) this.beginAttempt(this.attempt(action));
+    return undefined;
   }
 
-  private async beginReady(begun: readonly Action[]): Promise<void> {
-    if (begun.length === 0) return;
-    const started = begun.flatMap(({ kind, key }): SagaEvent[] =>
-      kind in STARTED ? [{ type: STARTED[kind as keyof typeof STARTED], step: key }] : [],
+  private async beginInTurn(ready: readonly Action[], limited: readonly Action[]): Promise<boolean> {
+    await this.beginRecorded(ready.filter((action) => !limited.includes(action)));
+    if (limited.length === 0 || this.isFenced) return false;
+    await this.permits.ask(limited).then(
+      (events) => events.forEach((event) => this.apply(event)),
+      (error: unknown) => this.fenceAfter(error),
     );
+    return true;
+  }
+
+  /** That at-most-once steps begin is stored before they do. */
+  private async beginRecorded(begun: readonly Action[]): Promise<void> {
+    const started = begun.flatMap((action) => startOf(action) ?? []);
     if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
@@ -289,40 +297,26 @@ export class SagaRun implements TransactionHost {
   /** An answer that was long in coming may have come when another has taken over already. */
   get isLeaseSafe(): boolean {
     const { clock, lease } = this.ports;
-    return !this.fenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
+    return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
   }
 
   async extendLease(): Promise<void> {
     const { clock, random, renew } = this.ports;
     for (let tries = 0; ; tries += 1) {
       await renew(this);
-      if (this.isLeaseSafe || this.fenced || this.draining) return;
+      if (this.isLeaseSafe || this.isFenced || this.draining) return;
       await sleep(clock, transientWait(tries, random()));
     }
   }
 
-  /** Nothing is to begin before this is known; true: it took time to find out. */
-  private async madeSure(): Promise<boolean> {
-    if (!this.isLeaseSafe) {
-      await this.extendLease();
-      return true;
-    }
-    // What a transaction is about to commit may leave nothing to begin.
-    if (this.writing.isFree) return false;
-    (await this.writing.acquire())();
-    return true;
+  /** Nothing is to begin before it is: what a transaction is about to commit may leave nothing to begin. */
+  private get isSure(): boolean {
+    return this.isLeaseSafe && this.writing.isFree;
   }
 
-  /** Asks the rate limits when these may begin. */
-  private async reserve(limited: readonly Action[]): Promise<void> {
-    for (const node of new Set(limited.map((action) => action.node))) {
-      const actions = limited.filter((action) => action.node === node);
-      try {
-        for (const event of await this.permits.ask(node, actions)) this.apply(event);
-      } catch (error) {
-        return this.fenceAfter(error);
-      }
-    }
+  private async makeSure(): Promise<void> {
+    if (!this.isLeaseSafe) await this.extendLease();
+    else (await this.writing.acquire())();
   }
 
   /** `when` and `forEach` come before the first attempt, and may take its place. */
@@ -340,14 +334,13 @@ export class SagaRun implements TransactionHost {
     return kind === 'cancel-child' && this.attempts.includes(key);
   }
 
-  /** What came of it; nothing: that is stored already. */
-  private async attemptOf(attempt: StepAttempt): Promise<SagaEvent[]> {
+  /** What came of it; undefined: that is stored already. */
+  private attemptOf(attempt: StepAttempt): Promise<SagaEvent | SagaEvent[] | undefined> {
     const { kind, node } = attempt.action;
     if (startsSaga(node) && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
-    const event = await (node.transactional
+    return node.transactional
       ? attemptInTransaction(attempt, this.invoke, this, this.ports)
-      : this.ports.attempts.run(attempt, this.invoke));
-    return event ? [event] : [];
+      : this.ports.attempts.run(attempt, this.invoke);
   }
 
   private attempt(action: Action): StepAttempt {
@@ -357,17 +350,22 @@ export class SagaRun implements TransactionHost {
   private beginAttempt(attempt: StepAttempt): void {
     this.attempts.add(attempt);
     const { kind } = attempt.action;
-    const ended = ([event, ...more]: SagaEvent[]) => {
-      this.attempts.delete(attempt);
-      this.inbox.put(event ? { attempt, event } : { wake: true });
-      for (const further of more) this.inbox.put({ event: further });
-    };
-    void this.attemptOf(attempt).then(ended, (error: unknown) => {
-      this.fenceAfter(error);
-      ended([]);
-    });
+    void this.attemptOf(attempt).then(
+      (events) => this.ended(attempt, events),
+      (error: unknown) => {
+        this.fenceAfter(error);
+        this.ended(attempt, undefined);
+      },
+    );
     if (kind === 'run' && this.cancelAsked)
       this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
+  }
+
+  private ended(attempt: StepAttempt, came: SagaEvent | SagaEvent[] | undefined): void {
+    this.attempts.delete(attempt);
+    const [event, ...more] = Array.isArray(came) ? came : [came];
+    this.inbox.put(event ? { attempt, event } : { wake: true });
+    for (const further of more) this.inbox.put({ event: further! });
   }
 
   async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
@@ -389,10 +387,13 @@ export class SagaRun implements TransactionHost {
     this.attempts.abortObsolete(this.graph, this.state);
   }
 
-  /** Waits until something happens, and takes in all that has happened by then. */
-  private async collect(wakeAt: number | undefined): Promise<void> {
-    const messages = await this.inbox.take(wakeAt === undefined ? undefined : wakeAt - this.ports.now());
-    for (const message of messages) if (!('wake' in message)) this.take(message);
+  private timeUntil(wakeAt: number | undefined): number | undefined {
+    return wakeAt === undefined ? undefined : wakeAt - this.ports.now();
+  }
+
+  /** Takes in all that has happened. */
+  private takeAll(): void {
+    for (const message of this.inbox.take()) if (!('wake' in message)) this.take(message);
   }
 
   private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
@@ -421,14 +422,15 @@ export class SagaRun implements TransactionHost {
     this.draining = true;
   }
 
-  private async saveProgress(): Promise<void> {
+  private saveProgress(): Promise<CheckpointResult> {
     // A transactional step may have recorded it, while this waited for its turn.
-    await this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
+    return this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
   }
 
   /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
   private async save(make: () => Checkpoint | undefined): Promise<CheckpointResult> {
-    const release = await this.writing.acquire();
+    const turn = this.writing.acquire();
+    const release = turn instanceof Promise ? await turn : turn;
     try {
       const checkpoint = make();
       if (!checkpoint) return 'saved';
@@ -444,15 +446,11 @@ export class SagaRun implements TransactionHost {
     }
   }
 
-  private async store(checkpoint: Checkpoint): Promise<CheckpointResult> {
-    let result: CheckpointResult;
-    try {
-      result = await this.ports.checkpoint(checkpoint);
-    } catch (error) {
-      return this.unstorable(checkpoint, error);
-    }
-    if (result !== 'saved') await this.refused(result);
-    return result;
+  private store(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    return this.ports.checkpoint(checkpoint).then(
+      (result) => (result === 'saved' ? result : this.refused(result).then(() => result)),
+      (error: unknown) => this.unstorable(checkpoint, error),
+    );
   }
 
   async refused(result: CheckpointResult): Promise<void> {
@@ -461,11 +459,11 @@ export class SagaRun implements TransactionHost {
     if (!cancelRequested && !pauseRequested) return this.fence();
     if (cancelRequested && !this.cancelSeen) this.cancelNow(cancelRequested.reason);
     // It was asked for after a cancellation, or that would have taken it back.
-    if (pauseRequested) this.pausing = true;
+    if (pauseRequested) this.isPausing = true;
   }
 
   private cancelNow(reason: string | undefined): void {
-    this.pausing = false;
+    this.isPausing = false;
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply({ type: 'cancelled', reason, accepted: true, now: this.ports.now() });
     this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
@@ -499,7 +497,7 @@ export class SagaRun implements TransactionHost {
     return this.checkpoints.make(state, next, {
       ...parts,
       cancelSeen: this.cancelSeen,
-      pauseSeen: this.pausing,
+      pauseSeen: this.isPausing,
     });
   }
 }

@@ -282,25 +282,26 @@ export class Worker {
     this.runs.get(saga.id)?.fence();
     this.runs.set(saga.id, run);
     if (this.state === 'draining') run.drain();
-    const ended = run
-      .advance()
-      .then((end) => this.ran(run, end))
-      .catch((error: unknown) => {
-        this.runs.delete(run.id);
-        this.ports.log.error(
-          `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
-          (error as Error).stack,
-          subjectOf(saga),
-        );
-        if (error instanceof UnreadableChild) this.giveBack(run);
-        this.ports.onLeft(run.id);
-      })
-      .finally(() => {
-        this.ended.delete(ended);
-        if (this.limits.has(saga.name)) this.placeCameFree();
-        this.claimIfRoom();
-      });
+    const ended = this.advance(run).finally(() => this.ended.delete(ended));
     this.ended.add(ended);
+  }
+
+  private async advance(run: SagaRun): Promise<void> {
+    const { saga } = run;
+    try {
+      this.ran(run, await run.advance());
+    } catch (error) {
+      this.runs.delete(run.id);
+      this.ports.log.error(
+        `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
+        (error as Error).stack,
+        subjectOf(saga),
+      );
+      if (error instanceof UnreadableChild) this.giveBack(run);
+      this.ports.onLeft(run.id);
+    }
+    if (this.limits.has(saga.name)) this.placeCameFree();
+    this.claimIfRoom();
   }
 
   /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */

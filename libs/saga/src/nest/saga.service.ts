@@ -1,5 +1,4 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
 import type { InputOf } from '../definition/saga-types.js';
 import { shown } from '../definition/shown-value.js';
@@ -44,6 +43,7 @@ import {
 import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
 import { handlerGraphOf, remoteOf } from './handlers-elsewhere.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
+import { newId } from '../engine/new-id.js';
 import { isKey } from '../engine/storable-key.js';
 import type { CleanupOptions, CleanupResult } from './saga.cleanup.js';
 import { readOptions } from './call-options.js';
@@ -120,7 +120,7 @@ export class SagaService {
     const { manager, ...fields } = toStartFields(options);
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
-    const [id, fresh] = [fields.id ?? uuidv7(), fields.id === undefined];
+    const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
     const start = newSagaOf(graph, text, { ...fields, id, fresh });
     const result = await (manager ? engine.submitWithin(manager, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
@@ -251,7 +251,7 @@ export class SagaService {
     options?: SignalOptions,
   ): Promise<void> {
     const { engine, registry, options: resolved } = await this.runtime.ready();
-    const { name, messageId = uuidv7() } = readSignal(signal, options);
+    const { name, messageId = newId() } = readSignal(signal, options);
     const to = this.toTarget(target, registry);
     if ('name' in to) registry.checkSignal(to.name, name);
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
@@ -402,7 +402,7 @@ export class SagaService {
       registry,
       options: { approvals },
     } = await this.runtime.ready();
-    const call: OperatorCall = { ...options, ...about, action, id: uuidv7(), needed: approvals[action] ?? 1 };
+    const call: OperatorCall = { ...options, ...about, action, id: newId(), needed: approvals[action] ?? 1 };
     checkNamed(call);
     let pending: number | undefined;
     const edited = await engine.edit(this.toTarget(target, registry), (saga, graph, now) => {

@@ -1,6 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../engine/new-id.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaService } from '../nest/saga.service.js';
@@ -98,7 +98,7 @@ export class TestWorld {
         ...options,
         // No jitter: a test may say how long a saga takes.
         ...{ workerId: `test-${this.crashed}`, lease: LEASE, clock: this.time.clockOf(this.process) },
-        ...{ random: () => 0, newId: uuidv7 },
+        ...{ random: () => 0, newId },
       },
       log,
       new SagaBindings(sagas, (versions) => this.store.graphs.stored(versions)),
