@@ -13,6 +13,11 @@ export function startOf({ kind, key }: Action): SagaEvent | undefined {
   return kind in STARTED ? { type: STARTED[kind as keyof typeof STARTED], step: key } : undefined;
 }
 
+/** That it begins is stored before it does. */
+export function isAtMostOnce({ kind, node }: Action): boolean {
+  return kind === 'run' && !node.idempotent;
+}
+
 /** That an attempt did what it was to do. */
 export const ENDED: ReadonlySet<SagaEvent['type']> = new Set([
   'step-completed',

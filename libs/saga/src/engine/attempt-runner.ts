@@ -64,7 +64,7 @@ export class AttemptRunner {
     attempt.messages.open(attempt.traceparent);
     try {
       const call = () => invoke(attempt.method, attempt.context(manager), attempt.payload());
-      result = await this.bounded(attempt, () => within(watch, call));
+      result = await this.bounded(attempt, watch ? () => watch.within(call) : call);
     } catch (error) {
       return this.ended(attempt, watch, this.failed(attempt, error));
     } finally {

@@ -4,7 +4,11 @@ import type { SagaState } from '../machine/saga-state.js';
 
 /** Where a saga stands, in the words of one column: the steps under way, next, waiting for a retry, or given up on. */
 export function describeStep(state: SagaState, next: Decision): string {
-  const names = new Set(next.actions.map((action) => action.node.name));
+  const names: string[] = [];
+  const add = (name: string) => {
+    if (!names.includes(name)) names.push(name);
+  };
+  for (const { node } of next.actions) add(node.name);
   // What made it turn back is not what a saga that is stuck in turning back stands at.
   const doing = state.stuckIn ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
@@ -12,9 +16,9 @@ export function describeStep(state: SagaState, next: Decision): string {
     const waits = step.status === 'waiting' || step.status === 'compensating';
     const gaveUp =
       step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.cut);
-    if (step.active || waits || gaveUp) names.add(stepOfKey(name));
+    if (step.active || waits || gaveUp) add(stepOfKey(name));
   }
-  return [...names].join(', ');
+  return names.join(', ');
 }
 
 /** The first steps of a saga that has not begun. */

@@ -105,7 +105,9 @@ export class RunRecord {
   /** The steps, and items, of which this state has something new to store. */
   changedIn(state: SagaState): string[] {
     const changed: string[] = [];
-    for (const [key, step] of state.steps) if (this.saved.steps.get(key) !== step) changed.push(key);
+    state.steps.forEach((step, key) => {
+      if (this.saved.steps.get(key) !== step) changed.push(key);
+    });
     return changed;
   }
 

@@ -7,7 +7,7 @@ import { relationsOf } from '../machine/graph-relations.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
-import { ENDED, startOf } from './attempt-events.js';
+import { ENDED, isAtMostOnce, startOf } from './attempt-events.js';
 import { sleep } from './clock.js';
 import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
@@ -259,9 +259,8 @@ export class SagaRun implements TransactionHost {
   /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */
   private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
     const ready = actions.filter((action) => !this.isAsked(action) && !this.answersFirst(action));
-    const limited = ready.filter((action) => needsPermit(action, this.state, this.ports.now()));
-    const recorded = ready.some(({ kind, node }) => kind === 'run' && !node.idempotent);
-    if (limited.length > 0 || recorded) return this.beginInTurn(ready, limited);
+    if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action)))
+      return this.beginInTurn(ready);
     for (const action of ready) {
       const event = startOf(action);
       if (event) this.apply(event);
@@ -270,7 +269,12 @@ export class SagaRun implements TransactionHost {
     return undefined;
   }
 
-  private async beginInTurn(ready: readonly Action[], limited: readonly Action[]): Promise<boolean> {
+  private isLimited(action: Action): boolean {
+    return needsPermit(action, this.state, this.ports.now());
+  }
+
+  private async beginInTurn(ready: readonly Action[]): Promise<boolean> {
+    const limited = ready.filter((action) => this.isLimited(action));
     await this.beginRecorded(ready.filter((action) => !limited.includes(action)));
     if (limited.length === 0 || this.isFenced) return false;
     await this.permits.ask(limited).then(
@@ -283,7 +287,7 @@ export class SagaRun implements TransactionHost {
   /** That at-most-once steps begin is stored before they do. */
   private async beginRecorded(begun: readonly Action[]): Promise<void> {
     const started = begun.flatMap((action) => startOf(action) ?? []);
-    if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {
+    if (begun.some((action) => isAtMostOnce(action))) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
       const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
       if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
@@ -434,23 +438,21 @@ export class SagaRun implements TransactionHost {
     try {
       const checkpoint = make();
       if (!checkpoint) return 'saved';
-      const result = await this.store(checkpoint);
+      let result: CheckpointResult;
+      try {
+        result = await this.ports.checkpoint(checkpoint);
+      } catch (error) {
+        return this.unstorable(checkpoint, error);
+      }
       if (result === 'saved') {
         this.record.saveAs(checkpoint.state);
         this.checkpoints.saved(checkpoint);
         this.signals?.forget(checkpoint.state);
-      }
+      } else await this.refused(result);
       return result;
     } finally {
       release();
     }
-  }
-
-  private store(checkpoint: Checkpoint): Promise<CheckpointResult> {
-    return this.ports.checkpoint(checkpoint).then(
-      (result) => (result === 'saved' ? result : this.refused(result).then(() => result)),
-      (error: unknown) => this.unstorable(checkpoint, error),
-    );
   }
 
   async refused(result: CheckpointResult): Promise<void> {

@@ -152,8 +152,9 @@ export function isReady(state: SagaState, node: StepNode, step: StepState): bool
 
 /** A step gave up and the saga does not turn back for it: nothing begins any more. */
 function isHalted(graph: SagaGraph, state: SagaState): boolean {
-  for (const [key, step] of state.steps) {
-    if (step.status === 'failed' && !step.cut && graph.steps.has(key)) return true;
+  for (const { name } of graph.steps.values()) {
+    const { status, cut } = stepState(state, name);
+    if (status === 'failed' && !cut) return true;
   }
   return false;
 }

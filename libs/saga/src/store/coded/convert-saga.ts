@@ -25,9 +25,12 @@ export function convertNewSaga<S extends NewSaga>(saga: S, by: Conversion): S {
 }
 
 export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {
-  const { id, state, starts, messages } = checkpoint;
+  const { id, starts, messages } = checkpoint;
+  const state = convertState(checkpoint.state, id, checkpoint.changed, by);
+  // Of most, and most have no codec.
+  if (state === checkpoint.state && !starts && !messages) return checkpoint;
   return changed(checkpoint, {
-    state: convertState(state, id, checkpoint.changed, by),
+    state,
     starts: starts && each(starts, (child) => convertNewSaga(child, by)),
     messages: messages && each(messages, (message) => convertMessage(message, by)),
   });
@@ -76,16 +79,14 @@ export function convertReason<R extends { readonly reason?: string }>(
 /** @param keys of the steps, and items, to convert: the others stay as they are */
 function convertState(state: SagaState, id: string, keys: readonly string[], by: Conversion): SagaState {
   const { failure } = state;
-  const converted = new Map<string, StepState>();
+  let steps: Map<string, StepState> | undefined;
   for (const key of keys) {
     const step = state.steps.get(key);
     const after = step && convertStep(step, key, id, by);
-    if (after !== step) converted.set(key, after!);
+    if (after !== step) (steps ??= new Map(state.steps)).set(key, after!);
   }
-  return changed(state, {
-    failure: failure && convertFailure(failure, id, by),
-    steps: converted.size > 0 ? new Map([...state.steps, ...converted]) : state.steps,
-  });
+  if (failure === undefined) return steps ? { ...state, steps } : state;
+  return changed(state, { failure: convertFailure(failure, id, by), steps: steps ?? state.steps });
 }
 
 function convertStep(step: StepState, key: string, sagaId: string, by: Conversion): StepState {

@@ -9,18 +9,14 @@ const SPECIAL = /["\\]/g;
  * In one pass, since what pg does for an array of anything took a sixth of a busy process's memory and a tenth of its time.
  */
 export function arrayLiteral<Row>(rows: readonly Row[], valueOf: (row: Row) => Scalar): string | null {
-  let text = '';
   let isUnset = rows.length > 0;
-  for (const row of rows) {
+  const elements = rows.map((row) => {
     const value = valueOf(row);
-    if (text !== '') text += ',';
-    if (value === undefined) text += 'NULL';
-    else {
-      isUnset = false;
-      text += typeof value === 'string' ? element(value) : value;
-    }
-  }
-  return isUnset ? null : `{${text}}`;
+    if (value === undefined) return 'NULL';
+    isUnset = false;
+    return typeof value === 'string' ? element(value) : value;
+  });
+  return isUnset ? null : `{${elements.join(',')}}`;
 }
 
 function element(value: string): string {
