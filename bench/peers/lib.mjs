@@ -1,94 +1,26 @@
-// Shared by all adapters: databases, counters, the loops that measure, one JSON line per figure.
+// Shared by all adapters: the loops that measure, one JSON line per figure.
 // node <adapter>.mjs <metric> [--flag=value …], with PGURL set. Metrics: throughput latency idle memory grow trace.
-import { appendFileSync, readFileSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
-import pg from 'pg';
+import { readFileSync } from 'node:fs';
+import { delta, costs, snapshot } from '../lib/counters.mjs';
+import { admin, client, dbUrl, dropDatabase, makeDatabase } from '../lib/database.mjs';
+import { now, percentile, round, sleep, writeLine } from '../lib/figures.mjs';
+import { flagsOf } from '../lib/flags.mjs';
+
+export { copyFinished } from '../lib/copy-finished.mjs';
+export { windowed } from '../lib/windowed.mjs';
 
 export const metric = process.argv[2] ?? 'throughput';
-export const args = Object.fromEntries(
-  process.argv.slice(3).map((arg) => {
-    const [name, value] = arg.replace(/^--/, '').split('=');
-    return [name, value === undefined ? true : isNaN(Number(value)) ? value : Number(value)];
-  }),
-);
-
-const BASE = process.env.PGURL;
-if (!BASE) {
-  console.error('Set PGURL, e.g. postgres://postgres:pw@127.0.0.1:5499/postgres');
-  process.exit(2);
-}
+export const args = flagsOf(process.argv.slice(3));
 
 const immediate = () => new Promise((resolve) => setImmediate(resolve));
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const now = () => performance.now();
-const round = (x, digits = 2) => Math.round(x * 10 ** digits) / 10 ** digits;
-const percentile = (xs, p) =>
-  xs.slice().sort((a, b) => a - b)[Math.min(xs.length - 1, Math.floor(xs.length * p))];
 
 /** The installed version of one of the benchmark's own dependencies. */
 export const pkgVersion = (name) =>
   JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url))).version;
 
-// --- databases -------------------------------------------------------------------------------------------------
-
-function dbUrl(db) {
-  const url = new URL(BASE);
-  url.pathname = `/${db}`;
-  return url.toString();
-}
-
-async function client(db) {
-  const c = new pg.Client({ connectionString: dbUrl(db) });
-  await c.connect();
-  return c;
-}
-
-/** A statement on the server's own database, so that it is not counted. */
-async function admin(sql, params) {
-  const c = new pg.Client({ connectionString: BASE });
-  await c.connect();
-  try {
-    return (await c.query(sql, params)).rows;
-  } finally {
-    await c.end();
-  }
-}
-
-/** The server's counters for one database. `xid` counts transactions that wrote, `wal` bytes. */
-async function snapshot(db) {
-  const [row] = await admin(
-    `WITH s AS (
-       SELECT calls, query FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1))
-     SELECT (SELECT xact_rollback FROM pg_stat_database WHERE datname = $1)::bigint AS rollbacks,
-       pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS wal,
-       (SELECT coalesce(sum(calls), 0) FROM s)::bigint AS stmts,
-       (SELECT coalesce(sum(calls), 0) FROM s
-         WHERE query ~* '^\\s*(begin|start transaction|commit|rollback)')::bigint AS txstmts,
-       (SELECT coalesce(sum(fsyncs), 0) FROM pg_stat_io
-         WHERE object = 'wal' AND context = 'normal')::bigint AS fsyncs,
-       pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid`,
-    [db],
-  );
-  return Object.fromEntries(Object.entries(row).map(([key, value]) => [key, Number(value)]));
-}
-
-const delta = (a, b) => Object.fromEntries(Object.keys(a).map((key) => [key, b[key] - a[key]]));
-
 function emit(ad, name, value, extra = {}) {
-  const line = JSON.stringify({
-    engine: ad.engine,
-    version: ad.version,
-    variant: ad.variant,
-    metric: name,
-    value,
-    settings: ad.settings,
-    node: process.versions.node,
-    round: Number(process.env.ROUND ?? 0),
-    at: new Date().toISOString(),
-    ...extra,
-  });
-  console.log(line);
-  if (process.env.RESULTS) appendFileSync(process.env.RESULTS, `${line}\n`);
+  const { engine, version, variant, settings } = ad;
+  writeLine({ engine, version, variant, metric: name, value, settings, ...extra });
 }
 
 // --- load ------------------------------------------------------------------------------------------------------
@@ -109,15 +41,6 @@ export const tracker = {
     return new Promise((resolve) => this.waiters.set(i, resolve));
   },
 };
-
-/** Runs fn(i) for n numbers from `from` on, at most `window` of them at once. */
-export async function windowed(from, n, window, fn) {
-  let next = from;
-  const lane = async () => {
-    while (next < from + n) await fn(next++);
-  };
-  await Promise.all(Array.from({ length: Math.min(window, n) }, lane));
-}
 
 let sequence = 0;
 
@@ -168,20 +91,6 @@ async function measureThroughput(ad) {
   const complete = ran.complete && (await allThere(ad));
   await ad.stop();
   emit(ad, 'throughput', round(ran.n / ran.secs, 1), { complete, ...costs(ran, used) });
-}
-
-function costs(ran, used) {
-  return {
-    n: ran.n,
-    secs: round(ran.secs, 3),
-    write_tx_per_saga: round(used.xid / ran.n, 3),
-    stmts_per_saga: round(used.stmts / ran.n, 3),
-    begin_commit_stmts_per_saga: round(used.txstmts / ran.n, 3),
-    wal_bytes_per_saga: Math.round(used.wal / ran.n),
-    wal_fsyncs_per_saga: round(used.fsyncs / ran.n, 3),
-    rollbacks: used.rollbacks,
-    node_cpu_s: round(ran.cpu),
-  };
 }
 
 /** One saga at a time, from the call that starts it until another connection sees it finished. */
@@ -356,44 +265,13 @@ const METRICS = {
 export async function main(ad) {
   ad.db = `bench_${ad.engine.replace(/\W/g, '_')}_${process.pid}`;
   ad.url = dbUrl(ad.db);
-  await admin('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
-  await admin(`DROP DATABASE IF EXISTS ${ad.db} WITH (FORCE)`);
-  await admin(`CREATE DATABASE ${ad.db}`);
+  await makeDatabase(ad.db);
   await ad.install();
   await ad.start();
   await METRICS[metric](ad);
   // Pools may complain when their database goes; the figures are out by now.
   process.on('uncaughtException', () => {});
   process.on('unhandledRejection', () => {});
-  if (!args.keep) await admin(`DROP DATABASE IF EXISTS ${ad.db} WITH (FORCE)`);
+  if (!args.keep) await dropDatabase(ad.db);
   process.exit(0);
-}
-
-/**
- * Copies finished instances by INSERT … SELECT until `rows` exist.
- * @param tables [{ table, fk, set: { column: expression } }], the parent first; null leaves a column to its
- *   default. In expressions m.new_id is the new key, t the row that is copied.
- */
-export async function copyFinished(c, { parent, where, key, keyType = 'uuid', tables }, rows) {
-  const { rows: found } = await c.query(`SELECT count(*)::int AS n FROM ${parent} t WHERE ${where}`);
-  const copies = Math.ceil(rows / found[0].n);
-  await c.query(`CREATE TEMP TABLE m AS
-    SELECT t.${key} AS old_id, gen_random_uuid()::${keyType} AS new_id
-    FROM ${parent} t, generate_series(1, ${copies}) g WHERE ${where} LIMIT ${rows}`);
-  await c.query('CREATE INDEX ON m (old_id)');
-  await c.query('ANALYZE m');
-  for (const { table, fk, set } of tables) {
-    const [schema, name] = table.split('.');
-    const { rows: columns } = await c.query(
-      `SELECT column_name AS name FROM information_schema.columns
-       WHERE table_schema = $1 AND table_name = $2 AND is_generated = 'NEVER' AND is_identity = 'NO'
-       ORDER BY ordinal_position`,
-      [schema, name],
-    );
-    const used = columns.map((column) => column.name).filter((column) => set[column] !== null);
-    const values = used.map((column) => set[column] ?? (column === fk ? 'm.new_id' : `t."${column}"`));
-    await c.query(`INSERT INTO ${table} (${used.map((column) => `"${column}"`).join(', ')})
-      SELECT ${values.join(', ')} FROM ${table} t JOIN m ON t."${fk}" = m.old_id`);
-  }
-  return rows;
 }

@@ -1,0 +1,96 @@
+// Sagas that are due and that nobody has run: how fast a worker drains them, at first and in the end.
+// --due=1000000 --seconds=60 --slice=5 seconds
+import { admin, client } from '../lib/database.mjs';
+import { now, sleep } from '../lib/figures.mjs';
+import { multiply, vacuumSagas } from '../lib/multiply.mjs';
+import { args, createApp, createDatabase, emit, run, withApp } from './lib.mjs';
+import { closedLoop } from './loops.mjs';
+import { sagaOfSteps } from './sagas.mjs';
+import { counted } from './stored.mjs';
+
+const due = args.due ?? 1_000_000;
+const seconds = args.seconds ?? 60;
+const slice = args.slice ?? 5;
+const CONCURRENCY = 1_000;
+
+let done = 0;
+const Plain = sagaOfSteps(3, {
+  body: (_ctx, n) => {
+    if (n === 3) done += 1;
+    return n;
+  },
+});
+
+/** Started by a process without a worker; the others are its copies, a millisecond apart. */
+async function fill(db) {
+  const id = await withApp(
+    { db, sagas: [Plain], worker: false },
+    async (service) => (await service.start(Plain, { i: 0 })).id,
+  );
+  const since = `now() - (${due} - n) * interval '1 millisecond' - interval '1 second'`;
+  await multiply(db, id, due - 1, { set: { due_at: since, rank_at: since }, age: '1 hour' });
+  await vacuumSagas(db);
+}
+
+/** In another database, so that the first slice is not that of code which is still to be compiled. */
+async function warmUp() {
+  const db = await createDatabase();
+  await withApp({ db, sagas: [Plain] }, (service) => closedLoop(service, Plain, { n: 3_000 }));
+  done = 0;
+}
+
+/** Sagas a second in each slice of the time, until nothing is left. */
+async function drain(db) {
+  const app = await createApp({ db, sagas: [Plain], worker: { concurrency: CONCURRENCY } });
+  const rates = [];
+  const end = now() + 1_000 * seconds;
+  while (now() < end && done < due) {
+    const [from, began] = [done, now()];
+    await sleep(1_000 * Math.min(slice, (end - began) / 1_000));
+    // The last one is shorter when the backlog is drained in it, and says nothing then.
+    if (done < due) rates.push((1_000 * (done - from)) / (now() - began));
+  }
+  const calls = await claims(db);
+  await app.close();
+  return { rates, calls };
+}
+
+async function claims(db) {
+  const [{ calls }] = await admin(
+    `SELECT coalesce(sum(calls), 0)::int AS calls FROM pg_stat_statements
+     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) AND query LIKE '%.due_1(%' AND toplevel`,
+    [db],
+  );
+  return calls;
+}
+
+/** Of those that have ended, nothing is missing; and all have ended whose last step ran, but for those that were cut off. */
+async function allOf(db) {
+  const { sagas } = await counted(db);
+  const c = await client(db);
+  const { rows } = await c.query(
+    `SELECT count(*)::int AS n FROM saga.instance i WHERE status = 'completed'
+       AND (SELECT count(*) FROM saga.step s WHERE s.saga_id = i.id AND s.status = 'completed') <> 3`,
+  );
+  await c.end();
+  if (rows[0].n === 0 && sagas <= done && done - sagas <= CONCURRENCY) return true;
+  console.error(`${done} sagas ran; ${sagas} have ended, ${rows[0].n} of them without their steps`);
+  return false;
+}
+
+await run(async () => {
+  const db = await createDatabase();
+  await fill(db);
+  await warmUp();
+  const { rates, calls } = await drain(db);
+  const complete = (await allOf(db)) && rates.length > 1;
+  emit(
+    {
+      first_sagas_per_s: rates[0],
+      last_sagas_per_s: rates.at(-1),
+      last_to_first_ratio: rates.at(-1) / rates[0],
+      claims_per_saga: calls / done,
+    },
+    { due, drained: done, slices: rates.length, complete },
+  );
+});

@@ -1,0 +1,66 @@
+// What this server can do with the same rows by SQL alone, and what part of that the engine makes in the same run: the
+// rows of 200 sagas a transaction, in four transactions each (a start and three checkpoints), by functions in the server.
+// --clients=1,2,4 --n=40000 --batch=200
+import { client } from '../lib/database.mjs';
+import { now } from '../lib/figures.mjs';
+import { args, createDatabase, emit, numbers, run, withApp } from './lib.mjs';
+import { closedLoop } from './loops.mjs';
+import { sagaOfSteps } from './sagas.mjs';
+import { differences, makeFunctions } from './same-rows.mjs';
+import { allThere } from './stored.mjs';
+
+const n = args.n ?? 40_000;
+const batch = args.batch ?? 200;
+const STEPS = ['s1', 's2', 's3'];
+const Plain = sagaOfSteps(3);
+
+/** Next to no work in Node: the ids go back as the text that they came as. */
+async function batches(c, count) {
+  for (let k = 0; k < count; k += 1) {
+    const { rows } = await c.query('SELECT bench.start($1)::text AS ids', [batch]);
+    for (const step of STEPS) await c.query('SELECT bench.checkpoint($1, $2)', [rows[0].ids, step]);
+  }
+}
+
+async function bySql(clients, db) {
+  const count = Math.ceil(n / batch / clients);
+  const connections = await Promise.all(Array.from({ length: clients }, () => client(db)));
+  await Promise.all(connections.map((c) => batches(c, Math.ceil(count / 10))));
+  await connections[0].query('CHECKPOINT');
+  const began = now();
+  await Promise.all(connections.map((c) => batches(c, count)));
+  const secs = (now() - began) / 1_000;
+  for (const c of connections) await c.end();
+  return { rate: (clients * count * batch) / secs, sagas: clients * (count + Math.ceil(count / 10)) * batch };
+}
+
+async function ours() {
+  const db = await createDatabase();
+  const rate = await withApp({ db, sagas: [Plain] }, async (service) => {
+    await closedLoop(service, Plain, { n: Math.min(n, 3_000) });
+    return n / (await closedLoop(service, Plain, { n })).secs;
+  });
+  return { rate, complete: await allThere(db, { sagas: n + Math.min(n, 3_000) }) };
+}
+
+/** A database for each number of clients, in the tables that the library's migrations make. */
+async function limitOf(clients) {
+  const db = await createDatabase();
+  await withApp({ db, sagas: [Plain] }, (service) => closedLoop(service, Plain, { n: 1 }));
+  await makeFunctions(db, 'plain');
+  const { rate, sagas } = await bySql(clients, db);
+  const others = await differences(db);
+  if (others.length > 0) console.error(`not the rows that the engine writes: ${others.join(', ')}`);
+  const complete = others.length === 0 && (await allThere(db, { sagas: sagas + 1 }));
+  emit({ sagas_per_s: rate }, { clients, n, batch, complete });
+  return { rate, complete };
+}
+
+await run(async () => {
+  const limits = [];
+  for (const clients of numbers(args.clients ?? '1,2,4')) limits.push(await limitOf(clients));
+  const engine = await ours();
+  const most = Math.max(...limits.map(({ rate }) => rate));
+  const complete = engine.complete && limits.every((limit) => limit.complete);
+  emit({ ours_sagas_per_s: engine.rate, to_limit_ratio: engine.rate / most }, { n, complete });
+});

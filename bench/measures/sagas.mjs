@@ -1,0 +1,34 @@
+// Sagas to be measured, as classes, with what the compiler makes of decorators.
+import { Saga, Step, WaitFor } from '../../libs/saga/dist/index.js';
+
+/** A method of the class with its decorator. */
+function addMethod(type, name, method, decorator) {
+  Object.defineProperty(type.prototype, name, { value: method, configurable: true, writable: true });
+  decorator?.(type.prototype, name, Object.getOwnPropertyDescriptor(type.prototype, name));
+}
+
+/**
+ * A saga of steps s1, s2, …, each of which waits for the one before.
+ * @param body what a step does: (ctx, its number) => its result
+ * @param step (its number) => its options
+ * @param undo what the compensations do that the options name
+ */
+export function sagaOfSteps(count, { name = 'plain', body = () => 1, step = () => ({}), undo } = {}) {
+  const type = { [`Saga${name}`]: class {} }[`Saga${name}`];
+  for (let n = 1; n <= count; n += 1) {
+    const options = step(n);
+    if (options.compensate) addMethod(type, options.compensate, undo);
+    addMethod(type, `s${n}`, async (ctx) => body(ctx, n), Step(options));
+  }
+  Saga({ name })(type);
+  return type;
+}
+
+/** One that waits for a signal behind its first step. */
+export function waitingSaga(name = 'waiting') {
+  const type = { SagaWaiting: class {} }.SagaWaiting;
+  addMethod(type, 'request', async () => 1, Step());
+  addMethod(type, 'reply', async (_ctx, payload) => payload, WaitFor({ signal: 'reply' }));
+  Saga({ name })(type);
+  return type;
+}

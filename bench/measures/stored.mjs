@@ -1,0 +1,33 @@
+// What is really there: nothing counts that the database does not have.
+import { client } from '../lib/database.mjs';
+
+const OF_THEM =
+  'AND EXISTS (SELECT FROM saga.instance i WHERE i.id = s.saga_id AND i.name = $1 AND i.status = $2)';
+
+/**
+ * Of the sagas of a name, how many there are in the status, and how many steps of them in theirs.
+ * @param mixed whether the database has other sagas' steps as well; to tell them apart takes a join
+ */
+export async function counted(
+  db,
+  { name = 'plain', status = 'completed', stepStatus = ['completed'], mixed = false } = {},
+) {
+  const c = await client(db);
+  const { rows } = await c.query(
+    `SELECT (SELECT count(*)::int FROM saga.instance WHERE name = $1 AND status = $2) AS sagas,
+       (SELECT count(*)::int FROM saga.step s WHERE s.status = ANY($3) ${mixed ? OF_THEM : ''}) AS steps`,
+    [name, status, stepStatus],
+  );
+  await c.end();
+  return rows[0];
+}
+
+/** Says what is missing, if something is. */
+export async function allThere(db, { sagas, steps = 3 * sagas, ...of }) {
+  const there = await counted(db, of);
+  if (there.sagas === sagas && there.steps === steps) return true;
+  console.error(
+    `${sagas} sagas with ${steps} steps should be there; there are ${there.sagas} with ${there.steps}`,
+  );
+  return false;
+}
