@@ -1,9 +1,11 @@
-// npm run bench -- [--peers] [--rounds=3] [--quick] [--only=saga|dbos|…] [--memory] [--strict] …: see README.md
+// npm run bench -- [--peers] [--suite] [--rounds=3] [--quick] [--only=saga|dbos|…] [--only-measures=in-flight,…] …: see README.md
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { enginesOf, memoryFlags, metricsOf } from './engines.mjs';
+import { measuresOf, sizesOf } from './measures/list.mjs';
+import { readLines } from './report/lines.mjs';
 import { report } from './report.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -14,6 +16,9 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     peers: { type: 'boolean', default: false },
+    suite: { type: 'boolean', default: false },
+    'only-measures': { type: 'string' },
+    sizes: { type: 'string' },
     memory: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     'no-build': { type: 'boolean', default: false },
@@ -26,55 +31,13 @@ const { values: flags } = parseArgs({
 const { quick } = flags;
 const rounds = Number(flags.rounds ?? (quick ? 1 : 3));
 if (!(rounds >= 1)) throw new Error(`--rounds=${flags.rounds}: give a number from 1`);
-
-/** Each runs long enough, at its own speed, for a steady figure: 3 s and more. */
-const ENGINES = [
-  {
-    name: 'saga',
-    file: 'saga.mjs',
-    flags: ['pool', 'conc', 'window'].filter((f) => flags[f]).map((f) => `--${f}=${flags[f]}`),
-    n: quick ? 10_000 : 40_000,
-    warm: 3_000,
-  },
-  { name: 'dbos', file: 'dbos.mjs', flags: ['--variant=direct', '--pool=10', '--conc=20'], n: 2_000 },
-  { name: 'naive-save', file: 'naive.mjs', flags: ['--variant=save', '--conc=10'], n: 2_000 },
-  { name: 'naive-lean', file: 'naive.mjs', flags: ['--variant=lean', '--conc=10'], n: 2_500 },
-];
-/** Beside them with --peers; some need Node 22, of which npm brings a binary. */
-const PEERS = [
-  {
-    name: 'pg-boss-batch',
-    file: 'pg-boss.mjs',
-    flags: ['--variant=batch'],
-    n: 20_000,
-    warm: 2_000,
-    node: 22,
-  },
-  { name: 'pg-boss', file: 'pg-boss.mjs', flags: ['--variant=perjob'], n: 4_000, node: 22 },
-  { name: 'graphile-worker', file: 'graphile-worker.mjs', flags: [], n: 2_000, node: 22 },
-  { name: 'openworkflow', file: 'openworkflow.mjs', flags: [], n: 2_000, slow: true },
-  { name: 'pg-workflows', file: 'pg-workflows.mjs', flags: [], n: 1_000, slow: true, node: 22 },
-];
-const wanted = flags.only?.split(',');
-const unknown = wanted?.filter((name) => ![...ENGINES, ...PEERS].some((e) => e.name === name)) ?? [];
-if (unknown.length > 0) {
-  const all = [...ENGINES, ...PEERS].map((e) => e.name).join(', ');
-  throw new Error(`--only=${unknown.join(',')}: give some of ${all}`);
-}
-const engines = wanted
-  ? [...ENGINES, ...PEERS].filter(({ name }) => wanted.includes(name))
-  : [...ENGINES, ...(flags.peers ? PEERS : [])];
-
-const METRICS = [
-  ['throughput', ({ n, warm = 300 }) => [`--n=${quick ? Math.max(1_000, n / 4) : n}`, `--warm=${warm}`]],
-  [
-    'latency',
-    // Those that poll take so long for each that they need no compiling to be measured.
-    ({ slow }) =>
-      slow ? ['--n=40', '--warm=20'] : [`--n=${quick ? 100 : 300}`, `--warm=${quick ? 300 : 1_500}`],
-  ],
-  ['idle', () => [`--secs=${quick ? 5 : 10}`]],
-];
+const suite = flags.suite || flags['only-measures'] !== undefined;
+const measures = suite ? measuresOf(flags['only-measures']) : [];
+const sizes = sizesOf(flags.sizes);
+// The suite alone leaves the engines out; it goes with them where they are asked for.
+const compares = !suite || flags.peers || flags.only !== undefined;
+const ownFlags = ['pool', 'conc', 'window'].filter((f) => flags[f]).map((f) => `--${f}=${flags[f]}`);
+const engines = compares ? enginesOf(flags.only, flags.peers, ownFlags) : [];
 
 let current;
 function run(command, args, options = {}) {
@@ -104,18 +67,10 @@ async function prepare() {
 }
 
 /** One run in a process of its own. Says whether it completed. */
-async function measure(engine, metric, args, round, env, nodeFlags = []) {
-  console.error(`round ${round}/${rounds}  ${metric.padEnd(10)}  ${engine.name}`);
+async function complete(title, args, { node, env, round }) {
+  console.error(`round ${round}/${rounds}  ${title}`);
   try {
-    const adapter = at(`peers/${engine.file}`);
-    const own = Number(process.versions.node.split('.')[0]) >= (engine.node ?? 0);
-    await run(
-      own ? process.execPath : at('node_modules/node/bin/node'),
-      [...nodeFlags, '--no-deprecation', adapter, metric, ...engine.flags, ...args],
-      {
-        env: { ...env, ROUND: String(round) },
-      },
-    );
+    await run(node, ['--no-deprecation', ...args], { env: { ...env, ROUND: String(round) } });
     return true;
   } catch (error) {
     console.error(`FAILED: ${error.message}`);
@@ -123,9 +78,38 @@ async function measure(engine, metric, args, round, env, nodeFlags = []) {
   }
 }
 
+/** What is to be run, in order: { title, args, round }. */
+function* schedule() {
+  const metric = (engine, name, args, round, nodeFlags = []) => ({
+    title: `${name.padEnd(10)}  ${engine.name}`,
+    args: [...nodeFlags, at(`peers/${engine.file}`), name, ...engine.flags, ...args],
+    round,
+  });
+  for (let round = 1; round <= rounds && !flags.memory; round += 1) {
+    for (const [name, argsOf] of metricsOf(quick)) {
+      // Another one goes first in each round.
+      for (let k = 0; k < engines.length; k += 1) {
+        const engine = engines[(k + round - 1) % engines.length];
+        yield metric(engine, name, argsOf(engine), round);
+      }
+    }
+  }
+  const own = engines.find(({ name }) => name === 'saga');
+  if (own) yield metric(own, 'memory', memoryFlags(quick), rounds, ['--expose-gc']);
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { name, once, quick: small } of measures) {
+      if (once && round > 1) continue;
+      const args = [...(quick ? small : []), ...(sizes[name] ?? [])];
+      yield { title: `measure     ${name}`, args: [at(`measures/${name}.mjs`), ...args], round };
+    }
+  }
+}
+
 async function main() {
   await prepare();
   const { startServer } = await import('./server.mjs');
+  const { machine, nodeBinary } = await import('./machine.mjs');
+  const node = nodeBinary();
   const server = await startServer(flags.data);
   let stopping;
   const stop = () => (stopping ??= server.stop());
@@ -140,34 +124,14 @@ async function main() {
   const env = { ...process.env, PGURL: server.url, RESULTS: results };
   let failures = 0;
   try {
-    for (let round = 1; round <= rounds && !flags.memory; round += 1) {
-      for (const [metric, argsOf] of METRICS) {
-        // Another one goes first in each round.
-        for (let k = 0; k < engines.length; k += 1) {
-          const engine = engines[(k + round - 1) % engines.length];
-          if (!(await measure(engine, metric, argsOf(engine), round, env))) failures += 1;
-        }
-      }
-    }
-    const [saga] = engines.filter(({ name }) => name === 'saga');
-    if (saga) {
-      const args = quick ? ['--n=50000', '--slice=5000'] : ['--n=200000', '--slice=20000'];
-      if (!(await measure(saga, 'memory', args, rounds, env, ['--expose-gc']))) failures += 1;
-    }
+    appendFileSync(results, `${JSON.stringify({ quick, ...(await machine(node, server.url)) })}\n`);
+    for (const { title, args, round } of schedule())
+      if (!(await complete(title, args, { node, env, round }))) failures += 1;
   } finally {
     await stop();
   }
-  const lines = existsSync(results)
-    ? readFileSync(results, 'utf8')
-        .trim()
-        .split('\n')
-        .map((l) => JSON.parse(l))
-    : [];
-  const { text, missed, incomplete } = report(lines);
-  console.log(
-    `\n${cpus().length} processors, Node ${process.versions.node}, PostgreSQL 18 on the same machine\n\n${text}`,
-  );
-  console.log(`\nEvery figure: bench/results/${results.split(/[\\/]/).at(-1)}`);
+  const { text, missed, incomplete } = report(readLines([results]));
+  console.log(`\n${text}\n\nEvery figure: bench/results/${results.split(/[\\/]/).at(-1)}`);
   if (failures + incomplete > 0) {
     console.log(`${failures + incomplete} run(s) did not complete.`);
     process.exitCode = 1;

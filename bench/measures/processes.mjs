@@ -16,12 +16,14 @@ const Plain = sagaOfSteps(3);
 
 /** A worker process: says when it is warm, runs its share when it is told to, and says when that was done. */
 async function work() {
+  process.once('disconnect', () => process.exit(1));
   const app = await createApp({ db: args.db, sagas: [Plain] });
   await closedLoop(app.service, Plain, { n: warm, window });
   process.send('warm');
   await once(process, 'message');
   await closedLoop(app.service, Plain, { n: args.share, window });
   process.send({ ended: Date.now() });
+  process.removeAllListeners('disconnect');
   await app.close();
   process.exit(0);
 }

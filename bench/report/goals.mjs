@@ -1,0 +1,85 @@
+// What is wanted, and whether it is so.
+import { PEERS } from './engines.mjs';
+import { spread, table } from './format.mjs';
+import { ofEngine, ofMeasure, ratios, valuesOf } from './lines.mjs';
+import { memoryGoals } from './memory.mjs';
+import { median } from './statistics.mjs';
+
+const RULES = {
+  '≥': (x, bound) => x >= bound,
+  '≤': (x, bound) => x <= bound,
+  '<': (x, bound) => x < bound,
+};
+
+/** Of those that there are figures for: { what, wanted, values, met }. It is the median that counts. */
+export function goalsOf(lines) {
+  return [
+    ...[...engineGoals(ofEngine(lines)), ...measureGoals(ofMeasure(lines))]
+      .filter(([, , , values]) => values.length > 0)
+      .map(([what, rule, bound, values, tolerated = bound]) => ({
+        what,
+        wanted: `${rule} ${bound}`,
+        values,
+        met: RULES[rule](median(values), tolerated),
+      })),
+    ...memoryGoals(lines),
+  ];
+}
+
+/** [what, rule, bound, values]; a bound that is rounded is followed by the one that counts. */
+function engineGoals(of) {
+  const times = (metric, peer) => ratios(of('saga', metric), of(peer, metric));
+  const field = (metric, name) => valuesOf(of('saga', metric), name);
+  return [
+    ['throughput, times DBOS', '≥', 30, times('throughput', 'dbos direct')],
+    [
+      'throughput, times pg-boss moving whole batches by hand',
+      '≥',
+      2.5,
+      times('throughput', 'pg-boss batch'),
+    ],
+    ['throughput, times naive `save()`', '≥', 8, times('throughput', 'naive save')],
+    ['latency p50, part of DBOS’s', '≤', 0.333, times('latency_p50_ms', 'dbos direct'), 1 / 3],
+    ['latency p50, part of the best peer’s', '<', 1, toTheBest(of)],
+    // Upkeep now and then is no transaction of a saga's.
+    ['writing transactions per saga, unloaded', '≤', 4, field('latency_p50_ms', 'write_tx_per_saga'), 4.05],
+    ['writing transactions per saga, loaded', '<', 0.2, field('throughput', 'write_tx_per_saga')],
+    ['idle statements a second', '≤', 0.9, field('idle_stmts_per_s', 'value')],
+  ];
+}
+
+/** Of each round, the latency as part of the best that a peer had in it. */
+function toTheBest(of) {
+  return of('saga', 'latency_p50_ms').flatMap(({ round, value }) => {
+    const others = PEERS.flatMap((peer) => of(peer, 'latency_p50_ms').filter((l) => l.round === round));
+    return others.length > 0 ? [value / Math.min(...others.map((l) => l.value))] : [];
+  });
+}
+
+function measureGoals(of) {
+  const values = (measure, metric, params) => valuesOf(of(measure, metric, params));
+  const processes = (count) => of('processes', 'sagas_per_s', { processes: count });
+  return [
+    ['p99 at half of the load, times p50', '≤', 3, values('half-load', 'p99_to_p50_ratio')],
+    ['throughput of two processes, times one’s', '≥', 1, ratios(processes(2), processes(1))],
+    ['throughput in grown tables, part of empty ones’', '≥', 0.9, values('grown', 'to_without_ratio')],
+    [
+      'statements a second of one idle worker',
+      '≤',
+      0.9,
+      values('idle', 'stmts_per_worker_per_s', { workers: 1 }),
+    ],
+    ['throughput, part of the server’s limit', '≥', 0.45, values('limit', 'part_of_limit_ratio')],
+    ['latency p50 over four bare commits, ms', '≤', 2, values('bare-commits', 'over_bare_ms')],
+  ];
+}
+
+export function goalsTable(goals) {
+  const rows = goals.map(({ what, wanted, values, met }) => [
+    what,
+    wanted,
+    spread(values),
+    met ? 'PASS' : '**MISS**',
+  ]);
+  return rows.length > 0 ? table(['goal', 'wanted', 'median (min–max)', ''], rows) : undefined;
+}

@@ -1,0 +1,168 @@
+// A table for each measure of the suite: a row for each value of its parameter, a column for each metric.
+import { number, spread, table } from './format.mjs';
+import { ofMeasure, valuesOf } from './lines.mjs';
+
+const COSTS = [
+  ['write_tx_per_saga', 'writing tx per saga'],
+  ['stmts_per_saga', 'statements per saga'],
+  ['wal_bytes_per_saga', 'WAL bytes per saga'],
+  ['node_cpu_us_per_saga', 'CPU of Node, µs per saga'],
+  ['server_cpu_us_per_saga', 'CPU of PostgreSQL, µs per saga'],
+];
+const RATE = ['sagas_per_s', 'sagas/s'];
+const LATENCY = [
+  ['p50_ms', 'p50 ms'],
+  ['p99_ms', 'p99 ms'],
+  ['p999_ms', 'p99.9 ms'],
+];
+
+/** @property rows the parameter that tells rows apart, and its name in the table; without it there is one row */
+export const TABLES = [
+  {
+    name: 'in-flight',
+    title: 'Sagas in flight',
+    rows: ['in_flight', 'in flight'],
+    columns: [RATE, ...LATENCY, ...COSTS.slice(3)],
+  },
+  {
+    name: 'half-load',
+    title: 'Latency at half of the load',
+    columns: [
+      ['full_sagas_per_s', 'sagas/s at full load'],
+      ['sagas_per_s', 'sagas/s arriving'],
+      ...LATENCY,
+      ['p99_to_p50_ratio', 'p99, times p50'],
+    ],
+  },
+  { name: 'processes', title: 'Worker processes', rows: ['processes', 'processes'], columns: [RATE] },
+  {
+    name: 'steps',
+    title: 'Short and long sagas',
+    rows: ['steps', 'steps'],
+    columns: [RATE, ['steps_per_s', 'steps/s'], COSTS[2]],
+  },
+  {
+    name: 'payloads',
+    title: 'Payloads',
+    rows: ['bytes', 'bytes of the input, and of each result'],
+    columns: [RATE, ['mb_per_s', 'MB/s'], COSTS[2]],
+  },
+  { name: 'compensation', title: 'Turning back', columns: [RATE, ...COSTS] },
+  { name: 'retry-storm', title: 'Retries', columns: [RATE, ...COSTS] },
+  {
+    name: 'waiting-half',
+    title: 'Half of them waiting',
+    rows: ['waiting', 'sagas that wait'],
+    columns: [
+      ['without_sagas_per_s', 'sagas/s without'],
+      RATE,
+      ['to_without_ratio', 'part of the rate without'],
+    ],
+  },
+  {
+    name: 'backlog',
+    title: 'A backlog',
+    rows: ['due', 'sagas due'],
+    columns: [
+      ['first_sagas_per_s', 'sagas/s at first'],
+      ['last_sagas_per_s', 'sagas/s in the end'],
+      ['last_to_first_ratio', 'ratio'],
+      ['claims_per_saga', 'claims per saga'],
+    ],
+  },
+  {
+    name: 'grown',
+    title: 'Grown tables',
+    rows: ['finished', 'finished sagas in the tables'],
+    columns: [
+      ['without_sagas_per_s', 'sagas/s in empty tables'],
+      RATE,
+      ['to_without_ratio', 'part of the rate in empty ones'],
+    ],
+  },
+  {
+    name: 'idle',
+    title: 'Nothing to do',
+    rows: ['workers', 'workers'],
+    columns: [
+      ['stmts_per_s', 'statements/s'],
+      ['stmts_per_worker_per_s', 'statements/s of each'],
+      ['node_cpu_pct', 'CPU of Node, %'],
+      ['server_cpu_pct', 'CPU of PostgreSQL, %'],
+    ],
+  },
+  {
+    name: 'costs',
+    title: 'What a saga costs',
+    rows: ['in_flight', 'in flight'],
+    columns: [
+      ...COSTS,
+      ['rows_written_per_saga', 'rows written per saga'],
+      ['hot_pct', 'HOT, % of updates'],
+      ['dead_rows_per_saga', 'dead rows per saga'],
+      ['index_bytes_per_saga', 'index bytes per saga'],
+    ],
+  },
+  {
+    name: 'start-up',
+    title: 'Starting an application',
+    rows: ['sagas', 'sagas'],
+    columns: [
+      ['first_start_ms', 'the very first start, ms'],
+      ['start_ms', 'start, ms'],
+      ['without_ms', 'without the engine, ms'],
+      ['beside_ms', 'difference, ms'],
+    ],
+  },
+  {
+    name: 'limit',
+    title: 'The limit of the server',
+    rows: ['by', 'written by'],
+    columns: [RATE, ['part_of_limit_ratio', 'part of the limit']],
+  },
+  {
+    name: 'bare-commits',
+    title: 'Bare commits',
+    rows: ['by', 'what'],
+    columns: [
+      ['p50_ms', 'p50 ms'],
+      ['over_bare_ms', 'over the bare commits, ms'],
+    ],
+  },
+  {
+    name: 'soak',
+    title: 'A long time',
+    rows: ['minute', 'minute'],
+    columns: [
+      ['heap_mb', 'heap after GC MB'],
+      ['rss_mb', 'RSS MB'],
+    ],
+  },
+];
+/** Rows at most: of more, as many are shown, evenly apart. */
+const MOST_ROWS = 12;
+
+/** Of one of TABLES; undefined without any line of it. */
+export function measureTable(lines, { name, rows, columns }) {
+  const of = ofMeasure(lines);
+  const own = of(name);
+  const keys = rows ? keysOf(own, rows[0]) : own.length > 0 ? [undefined] : [];
+  if (keys.length === 0) return undefined;
+  const cells = (key) =>
+    columns.map(([metric]) => spread(valuesOf(of(name, metric, rows ? { [rows[0]]: key } : {}))));
+  const shownKey = (key) => (typeof key === 'number' ? number(key) : key);
+  return table(
+    [...(rows ? [rows[1]] : []), ...columns.map(([, label]) => label)],
+    thinned(keys).map((key) => [...(rows ? [shownKey(key)] : []), ...cells(key)]),
+  );
+}
+
+/** In the order in which they come. */
+export const keysOf = (lines, param) =>
+  [...new Set(lines.map((l) => l[param]))].filter((k) => k !== undefined);
+
+function thinned(keys) {
+  if (keys.length <= MOST_ROWS) return keys;
+  const at = (k) => keys[Math.round((k * (keys.length - 1)) / (MOST_ROWS - 1))];
+  return Array.from({ length: MOST_ROWS }, (_, k) => at(k));
+}
