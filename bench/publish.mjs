@@ -1,0 +1,63 @@
+// node bench/publish.mjs results/<time>.jsonl …: what docs/performance.md shows: its tables, its charts, and every figure as
+// JSON. Of several runs, those of one machine that belong together.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { writeCharts } from './charts.mjs';
+import { figuresOf } from './report/figures.mjs';
+import { readLines } from './report/lines.mjs';
+import { report, tablesOf } from './report.mjs';
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+const [PAGE, JSON_FILE] = [at('../docs/performance.md'), at('../docs/performance.json')];
+
+/** Charts by the table that they are shown above. */
+const SHOWN = {
+  engines: ['throughput', 'latency'],
+  'in-flight': ['in-flight', 'in-flight-latency'],
+  processes: ['processes'],
+  steps: ['steps'],
+  payloads: ['payloads'],
+  grown: ['database'],
+};
+const MARKED = /(<!-- figures:([\w-]+) -->)[\s\S]*?(<!-- \/figures:\2 -->)/g;
+
+/** The page with what stands between its markers replaced, where there is something new; all else is kept. */
+export function withFigures(page, sections) {
+  return page.replace(MARKED, (all, open, name, close) =>
+    sections[name] === undefined ? all : `${open}\n\n${sections[name]}\n\n${close}`,
+  );
+}
+
+/** { name: markdown }: the charts that were drawn, then the table. */
+export function sectionsOf(lines, charts) {
+  return Object.fromEntries(
+    tablesOf(lines).map(({ name, title, text }) => [
+      name,
+      [...imagesOf(name, title, charts), text].join('\n\n'),
+    ]),
+  );
+}
+
+function imagesOf(name, title, charts) {
+  const shown = (SHOWN[name] ?? []).filter((chart) => charts.includes(chart));
+  return shown.map((chart) => `![${title}: ${chart}](images/performance/${chart}.svg)`);
+}
+
+async function write(path, content) {
+  const { format, resolveConfig } = await import('prettier');
+  writeFileSync(path, await format(content, { ...(await resolveConfig(path)), filepath: path }));
+}
+
+async function main(files) {
+  if (files.length === 0)
+    throw new Error('Give the results: node bench/publish.mjs bench/results/<time>.jsonl');
+  const lines = readLines(files);
+  const { incomplete } = report(lines);
+  if (incomplete > 0) throw new Error(`${incomplete} run(s) did not complete: nothing is published.`);
+  const sections = sectionsOf(lines, writeCharts(lines));
+  await write(PAGE, withFigures(readFileSync(PAGE, 'utf8'), sections));
+  await write(JSON_FILE, JSON.stringify(figuresOf(lines)));
+  console.log(`docs/performance.md: ${Object.keys(sections).join(', ')}`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

@@ -1,0 +1,75 @@
+// Every figure with its median and spread, as data.
+import { goalsOf } from './goals.mjs';
+import { summary } from './statistics.mjs';
+
+/** Undefined where there is nothing; five figures are more than any run is good for. */
+function summaryOf(xs) {
+  const all = summary(xs.filter((x) => x !== undefined));
+  return all && Object.fromEntries(Object.entries(all).map(([name, x]) => [name, Number(x.toPrecision(5))]));
+}
+
+/** Of a line, what is no figure. */
+const ABOUT = ['engine', 'variant', 'version', 'metric', 'settings', 'node', 'round', 'at', 'complete'];
+/** Of a measure's line, what does not tell one row of figures from another: it may change from round to round. */
+const PASSING = [...ABOUT, 'measure', 'value', 'unit', 'n', 'drained', 'slices', 'secs'];
+
+/** { machine, engines, measures, goals } */
+export function figuresOf(lines) {
+  return {
+    machine: without(lines.find(({ metric }) => metric === 'machine') ?? {}, ['metric']),
+    engines: engineFigures(lines.filter(({ engine, metric }) => engine && metric !== 'memory_slice')),
+    memory: lines
+      .filter(({ metric }) => metric === 'memory_slice')
+      .map(({ total, value, heap_mb, rss_mb }) => ({ sagas: total, sagas_per_s: value, heap_mb, rss_mb })),
+    measures: measureFigures(lines.filter(({ measure }) => measure)),
+    goals: goalsOf(lines).map(({ what, wanted, values, met }) => ({
+      what,
+      wanted,
+      met,
+      ...summaryOf(values),
+    })),
+  };
+}
+
+const without = (line, names) =>
+  Object.fromEntries(Object.entries(line).filter(([name]) => !names.includes(name)));
+
+/** Groups in the order in which they come. */
+function grouped(lines, key) {
+  const groups = new Map();
+  for (const line of lines) groups.set(key(line), [...(groups.get(key(line)) ?? []), line]);
+  return [...groups.values()];
+}
+
+function engineFigures(lines) {
+  return grouped(lines, ({ engine, variant }) => `${engine} ${variant}`).map((own) => ({
+    engine: own[0].engine,
+    variant: own[0].variant,
+    version: own[0].version,
+    settings: own[0].settings,
+    metrics: Object.fromEntries(
+      grouped(own, ({ metric }) => metric).map((some) => [some[0].metric, summaries(some)]),
+    ),
+  }));
+}
+
+function summaries(lines) {
+  const names = Object.keys(without(lines[0], ABOUT));
+  return Object.fromEntries(names.map((name) => [name, summaryOf(lines.map((line) => line[name]))]));
+}
+
+function measureFigures(lines) {
+  const measures = grouped(lines, ({ measure }) => measure).map((own) => [
+    own[0].measure,
+    grouped(own, (line) => JSON.stringify(without(line, PASSING))).map((row) => ({
+      ...without(row[0], PASSING),
+      figures: Object.fromEntries(
+        grouped(row, ({ metric }) => metric).map((some) => [
+          some[0].metric,
+          { unit: some[0].unit, ...summaryOf(some.map(({ value }) => value)) },
+        ]),
+      ),
+    })),
+  ]);
+  return Object.fromEntries(measures);
+}

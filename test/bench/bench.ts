@@ -1,0 +1,57 @@
+// What the benchmark's own modules export, with types: they are plain JavaScript.
+
+/** A line of a run's results. */
+export type Line = Readonly<Record<string, unknown>>;
+
+interface Table {
+  readonly name: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+interface Goal {
+  readonly what: string;
+  readonly wanted: string;
+  readonly values: readonly number[];
+  readonly met: boolean;
+}
+
+const load = async <T>(path: string): Promise<T> => (await import(`../../bench/${path}`)) as T;
+
+export const { report, tablesOf } = await load<{
+  report: (lines: readonly Line[]) => { text: string; missed: number; incomplete: number };
+  tablesOf: (lines: readonly Line[]) => Table[];
+}>('report.mjs');
+export const { goalsOf } = await load<{ goalsOf: (lines: readonly Line[]) => Goal[] }>('report/goals.mjs');
+export const { TABLES } = await load<{ TABLES: readonly { name: string }[] }>('report/measures.mjs');
+export const { number, spread } = await load<{
+  number: (x: number) => string;
+  spread: (xs: readonly number[]) => string;
+}>('report/format.mjs');
+export const { readLines } = await load<{ readLines: (files: readonly string[]) => Line[] }>(
+  'report/lines.mjs',
+);
+export const { figuresOf } = await load<{
+  figuresOf: (lines: readonly Line[]) => Readonly<Record<'engines' | 'measures' | 'goals', unknown>>;
+}>('report/figures.mjs');
+export const { chartsOf } = await load<{
+  chartsOf: (lines: readonly Line[]) => { name: string; svg: string }[];
+}>('charts.mjs');
+export const { barChart } = await load<{ barChart: (chart: object) => string }>('charts/bar-chart.mjs');
+export const { sectionsOf, withFigures } = await load<{
+  sectionsOf: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
+  withFigures: (page: string, sections: Readonly<Record<string, string>>) => string;
+}>('publish.mjs');
+export const { MEASURES, measuresOf, sizesOf } = await load<{
+  MEASURES: readonly { name: string }[];
+  measuresOf: (names?: string) => { name: string }[];
+  sizesOf: (text?: string) => Record<string, string[]>;
+}>('measures/list.mjs');
+export const { openLoop, seeded } = await load<{
+  openLoop: (
+    service: object,
+    saga: unknown,
+    load: { rate: number; random: () => number; goesOn: (gone: number) => boolean },
+  ) => Promise<{ n: number; times: number[] }>;
+  seeded: (seed: number) => () => number;
+}>('measures/loops.mjs');
