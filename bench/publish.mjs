@@ -43,6 +43,19 @@ function imagesOf(name, title, charts) {
   return shown.map((chart) => `![${title}: ${chart}](images/performance/${chart}.svg)`);
 }
 
+/** What makes figures of several runs comparable. */
+const SAME = ['version', 'processors', 'model', 'memory_gb', 'system', 'node', 'postgres'];
+
+/** @throws Error where runs were made on machines, or with versions, that differ */
+export function refuseMixture(lines) {
+  const machines = lines.filter(({ metric }) => metric === 'machine');
+  for (const name of SAME) {
+    const values = [...new Set(machines.map((machine) => machine[name]))];
+    if (values.length > 1)
+      throw new Error(`These runs do not belong together: ${name} is ${values.join(', ')}.`);
+  }
+}
+
 async function write(path, content) {
   const { format, resolveConfig } = await import('prettier');
   writeFileSync(path, await format(content, { ...(await resolveConfig(path)), filepath: path }));
@@ -52,6 +65,7 @@ async function main(files) {
   if (files.length === 0)
     throw new Error('Give the results: node bench/publish.mjs bench/results/<time>.jsonl');
   const lines = readLines(files);
+  refuseMixture(lines);
   const { incomplete } = report(lines);
   if (incomplete > 0) throw new Error(`${incomplete} run(s) did not complete: nothing is published.`);
   const sections = sectionsOf(lines, writeCharts(lines));

@@ -58,7 +58,7 @@ async function drain(db) {
 async function claims(db) {
   const [{ calls }] = await admin(
     `SELECT coalesce(sum(calls), 0)::int AS calls FROM pg_stat_statements
-     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) AND query LIKE '%.due_1(%' AND toplevel`,
+     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) AND query ~ '\\.due_\\d+\\(' AND toplevel`,
     [db],
   );
   return calls;
@@ -83,6 +83,7 @@ await run(async () => {
   await fill(db);
   await warmUp();
   const { rates, calls } = await drain(db);
+  if (rates.length < 2) console.error(`${due} due sagas are too few for two slices of ${slice} s`);
   const complete = (await allOf(db)) && rates.length > 1;
   emit(
     {

@@ -82,10 +82,10 @@ export async function withApp(setup, use) {
   }
 }
 
-/** A line for each of { metric: value }; what was not to be measured here is undefined, and left out. */
+/** A line for each of { metric: value }; what could not be measured is no number, and left out. */
 export function emit(figures, params = {}) {
   for (const [metric, value] of Object.entries(figures)) {
-    if (value === undefined) continue;
+    if (!Number.isFinite(value)) continue;
     const digits = Math.abs(value) < 1 ? 4 : Math.abs(value) < 100 ? 2 : 1;
     writeLine({
       measure: MEASURE,

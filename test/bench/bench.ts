@@ -38,7 +38,8 @@ export const { chartsOf } = await load<{
   chartsOf: (lines: readonly Line[]) => { name: string; svg: string }[];
 }>('charts.mjs');
 export const { barChart } = await load<{ barChart: (chart: object) => string }>('charts/bar-chart.mjs');
-export const { sectionsOf, withFigures } = await load<{
+export const { refuseMixture, sectionsOf, withFigures } = await load<{
+  refuseMixture: (lines: readonly Line[]) => void;
   sectionsOf: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
   withFigures: (page: string, sections: Readonly<Record<string, string>>) => string;
 }>('publish.mjs');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sectionsOf, TABLES, withFigures } from './bench.js';
+import { refuseMixture, sectionsOf, TABLES, withFigures } from './bench.js';
 import { figure, ours } from './lines.js';
 
 const PERFORMANCE = readFileSync(join(import.meta.dirname, '../../docs/performance.md'), 'utf8');
@@ -45,6 +45,12 @@ test('a section is its charts, as far as they were drawn, and its table', () => 
   expect(drawn).toMatch(/^!\[.*\]\(images\/performance\/in-flight\.svg\)\n\n\| in flight \|/);
   expect(drawn).not.toContain('in-flight-latency');
   expect(limit).toMatch(/^\| written by \|/);
+});
+
+test('runs of different machines or versions are not published together', () => {
+  const machine = { metric: 'machine', version: '1.0.0', processors: 2, at: 'yesterday' };
+  expect(() => refuseMixture([machine, { ...machine, at: 'today' }])).not.toThrow();
+  expect(() => refuseMixture([machine, { ...machine, processors: 4 }])).toThrow('processors is 2, 4');
 });
 
 test('the page has a place for every table', () => {
