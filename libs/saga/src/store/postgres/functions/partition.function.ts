@@ -2,7 +2,7 @@ import { BELONGINGS } from './cleanup.function.js';
 
 /** The tables that are partitioned, with the column that has the saga's id, and how full their pages are made. */
 export const PARTITIONED = [
-  { table: 'instance', key: 'id', fillfactor: 70 },
+  { table: 'instance', key: 'id', fillfactor: 50 },
   { table: 'step', key: 'saga_id', fillfactor: 100 },
   { table: 'signal', key: 'saga_id', fillfactor: 100 },
   { table: 'operation', key: 'saga_id', fillfactor: 100 },
