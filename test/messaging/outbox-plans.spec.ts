@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { migrate, MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/migrate.js';
@@ -6,19 +5,11 @@ import { messagingMigrations } from '../../libs/saga/src/store/postgres/migratio
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/postgres-inbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { explainedPlan, explainEverything, type PlanNode } from '../support/explained-plans.js';
+import { MESSAGING_CALLS } from '../support/messaging-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const BACKLOG = 60_000;
-const MOST = { messages: 400, lanes: 8 };
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows'?: number;
-  readonly 'Actual Loops'?: number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
 
 let database: TestDatabase;
 let application: DataSource;
@@ -26,7 +17,7 @@ let client: pg.Client;
 let outbox: PostgresOutbox;
 let inbox: PostgresInbox;
 /** What auto_explain told of the statements that `client` ran, those inside of functions included. */
-const explained: PlanNode[][] = [];
+const explained: (readonly PlanNode[])[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -35,8 +26,8 @@ beforeAll(async () => {
   await migrate(await createSagaDataSource(application, 'saga', parts), 'saga', MESSAGING_NEEDS);
   client = new pg.Client({ connectionString: database.url });
   client.on('notice', ({ message }) => {
-    const plan = /^duration: .*? plan:\n(.*)$/s.exec(message ?? '')?.[1];
-    if (plan !== undefined) explained.push(nodesOf((JSON.parse(plan) as { Plan: PlanNode }).Plan));
+    const plan = explainedPlan(message);
+    if (plan) explained.push(plan.nodes);
   });
   await client.connect();
   const sql = {
@@ -58,13 +49,7 @@ beforeAll(async () => {
     UPDATE saga.outbox SET dead_at = now(), attempts = 3 WHERE seq IN (SELECT min(seq) FROM saga.outbox WHERE aggregateid = 'k7');
     UPDATE saga.outbox SET retry_at = now() WHERE seq IN (SELECT min(seq) FROM saga.outbox WHERE aggregateid = 'k8');
     INSERT INTO saga.inbox SELECT 'default', gen_random_uuid()::text, now() - n * interval '1 second' FROM generate_series(1, 50000) n`);
-  await client.query(`LOAD 'auto_explain'`);
-  const settings = {
-    ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on' },
-    ...{ log_format: 'json', log_level: 'notice' },
-  };
-  for (const [name, value] of Object.entries(settings))
-    await client.query(`SET auto_explain.${name} = '${value}'`);
+  await explainEverything(client);
 });
 
 afterAll(async () => {
@@ -73,47 +58,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-function nodesOf(plan: PlanNode): PlanNode[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-}
-
-const CALLS: Record<string, () => Promise<unknown>> = {
-  publish: () =>
-    client.query(
-      `SELECT saga.publish_1(ARRAY[gen_random_uuid()], ARRAY['orders'], ARRAY['k'], ARRAY['t'], ARRAY['1'::json], ARRAY['{}'::jsonb])`,
-    ),
-  'take and settle': async () => {
-    const { lanes, messages } = await outbox.take('relay', 60_000, MOST);
-    expect(messages.length).toBeGreaterThan(300);
-    const [failed, ...sent] = messages;
-    await outbox.settle(lanes, {
-      sent: sent.slice(0, 100).map(({ id }) => id),
-      failed: [{ id: failed!.id, error: 'no', attempts: 1, retryIn: 1_000 }],
-      behind: sent.slice(100, 110).map(({ id }) => id),
-      unfinished: new Set(),
-    });
-  },
-  renew: async () => {
-    const { lanes } = await outbox.take('relay', 60_000, MOST);
-    expect(await outbox.renew(lanes, 60_000)).toHaveLength(lanes.length);
-  },
-  'a look at those that are dead': async () => {
-    const [dead] = await outbox.dead(10);
-    await outbox.dead(10, { deadAt: dead!.deadAtText, id: dead!.id });
-  },
-  requeue: async () => outbox.requeue((await outbox.dead(10)).map(({ id }) => id)),
-  discard: async () => outbox.discard((await outbox.dead(10)).map(({ id }) => id)),
-  'deletion by age': () => outbox.deleteOlder(1, 1_000),
-  'forgetting of what was handled': async () => expect(await inbox.forget(1, 1_000)).toBe(1_000),
-  'noting of what is handled': () =>
-    client.query(`INSERT INTO saga.inbox VALUES ('default', $1) ON CONFLICT DO NOTHING`, [randomUUID()]),
-};
-
 /** Each call leaves things as they were. */
-async function plansOf(call: string): Promise<PlanNode[][]> {
+async function plansOf(call: string): Promise<(readonly PlanNode[])[]> {
   await client.query('BEGIN');
   explained.length = 0;
-  await CALLS[call]!();
+  await MESSAGING_CALLS[call]!({ outbox, inbox, client });
   await client.query('ROLLBACK');
   expect(explained.length).toBeGreaterThan(0);
   return [...explained];
@@ -131,7 +80,7 @@ describe.each([
     await client.query(lie + (lie.startsWith('UPDATE') ? tables : ''));
   });
 
-  test.each(Object.keys(CALLS))('%s reads no whole table', async (call) => {
+  test.each(Object.keys(MESSAGING_CALLS))('%s reads no whole table', async (call) => {
     for (const nodes of await plansOf(call)) {
       const whole = nodes.filter(
         (node) => node['Node Type'] === 'Seq Scan' && /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''),
@@ -140,14 +89,18 @@ describe.each([
     }
   });
 
-  test.each(Object.keys(CALLS))('%s reads no more than it needs, however long the backlog', async (call) => {
-    const read = (await plansOf(call))
-      .flat()
-      .filter((node) => /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''))
-      .map(
-        (node) =>
-          ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
-      );
-    expect(Math.max(0, ...read)).toBeLessThanOrEqual(1_100);
-  });
+  test.each(Object.keys(MESSAGING_CALLS))(
+    '%s reads no more than it needs, however long the backlog',
+    async (call) => {
+      const read = (await plansOf(call))
+        .flat()
+        .filter((node) => /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''))
+        .map(
+          (node) =>
+            ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
+            (node['Actual Loops'] ?? 1),
+        );
+      expect(Math.max(0, ...read)).toBeLessThanOrEqual(1_100);
+    },
+  );
 });

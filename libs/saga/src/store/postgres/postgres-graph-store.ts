@@ -100,6 +100,8 @@ export class PostgresGraphStore implements GraphStore {
       stored: (sagas) => storedOn(manager, sagas),
       // A cursor sees one moment, however long it takes, and holds a batch at a time.
       eachUnfinished: async ({ name, version }, visit) => {
+        // Where many wait, the planner would rather read all that has ended as well.
+        await manager.query('SET LOCAL enable_seqscan = off');
         await manager.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${this.sql.each}`, [name, version]);
         for (;;) {
           const rows: StoredSagaRow[] = await manager.query(`FETCH ${BATCH} FROM unfinished`);

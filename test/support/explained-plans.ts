@@ -1,0 +1,47 @@
+interface Sql {
+  query(text: string): Promise<unknown>;
+}
+
+export interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Parent Relationship'?: string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Plan Rows'?: number;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+export interface ExplainedPlan {
+  readonly text: string;
+  readonly root: PlanNode;
+  readonly nodes: readonly PlanNode[];
+}
+
+/** Of auto_explain. */
+export const EXPLAIN_SETTINGS = {
+  ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on' },
+  ...{ log_format: 'json', log_level: 'notice' },
+};
+
+/** From now on a connection is told of the plans of all that it runs, the statements inside of functions included. */
+export async function explainEverything(connection: Sql): Promise<void> {
+  await connection.query(`LOAD 'auto_explain'`);
+  for (const [name, value] of Object.entries(EXPLAIN_SETTINGS))
+    await connection.query(`SET auto_explain.${name} = '${value}'`);
+}
+
+/** What a notice tells; undefined: it is none of auto_explain's. */
+export function explainedPlan(notice: string | undefined): ExplainedPlan | undefined {
+  const plan = /^duration: .*? plan:\n(.*)$/s.exec(notice ?? '')?.[1];
+  if (plan === undefined) return undefined;
+  const { 'Query Text': text, Plan } = JSON.parse(plan) as { 'Query Text': string; Plan: PlanNode };
+  return { text, root: Plan, nodes: nodesOf(Plan) };
+}
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}

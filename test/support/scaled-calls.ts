@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/saga-store.js';
+import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/postgres-cleanup.js';
+import type { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
+import type { CalledMessaging } from './messaging-calls.js';
+import { type CalledStore, checkpointOf, LEASE, newSagas, signal } from './store-calls.js';
+
+const HOUR = 3_600_000;
+const AGE = 300 * 24 * HOUR;
+
+/** All that sends statements. */
+export interface Called extends CalledStore, CalledMessaging {
+  readonly application: DataSource;
+  readonly cleanup: PostgresCleanup;
+  readonly rates: PostgresRates;
+}
+
+const operation = (): Edit['operation'] => ({
+  ...{ id: randomUUID(), action: 'retry', from: 'running', revision: 0, proposed: false },
+});
+
+const started = async ({ store }: Called, given: Partial<NewSaga> = {}): Promise<NewSaga> => {
+  const [saga] = newSagas(given, 1) as [NewSaga];
+  await store.start([saga], LEASE);
+  return saga;
+};
+
+const edited = async (on: Called, edit: Edit, given?: Partial<NewSaga>) => {
+  const saga = await started(on, given);
+  on.prepared();
+  await on.store.edit({ id: saga.id }, () => edit);
+};
+
+/** With these conditions, and from somewhere on. */
+const found = async ({ store }: Called, filter: Omit<StoreFilter, 'limit'>) => {
+  const [last] = (await store.find({ ...filter, limit: 20 })).slice(-1);
+  await store.find({ ...filter, before: last?.id ?? randomUUID(), limit: 20 });
+};
+
+const running = (saga: NewSaga) => checkpointOf(saga, ['reserve']).state;
+
+/** What is called less often, beside STORE_CALLS and MESSAGING_CALLS: by operators, by timers, by other sagas. */
+export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
+  'start within a transaction': (on) =>
+    on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
+  'a transactional step': async (on) => {
+    const saga = await started(on);
+    await on.store.transact(async () => checkpointOf(saga, ['reserve']));
+  },
+  'giving back': async (on) => {
+    const saga = await started(on);
+    await on.store.giveBack([{ id: saga.id, epoch: 1 }], LEASE, 0);
+  },
+  'a child, and its end': async (on) => {
+    const saga = await started(on);
+    const parent = { id: saga.id, step: 'child' };
+    const child = { ...newSagas({ name: 'child' }, 1)[0]!, parent };
+    const messages = [{ id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} }];
+    await on.store.checkpoint([
+      { ...checkpointOf(saga, ['reserve']), starts: [child], messages, release: {} },
+    ]);
+    const { state, ...checkpoint } = checkpointOf(child, ['reserve']);
+    await on.store.checkpoint([
+      { ...checkpoint, epoch: 0, parent, state: { ...state, status: 'completed' }, release: {} },
+    ]);
+  },
+  'the end of a child with a lock': async (on) => {
+    const parent = { id: (await started(on)).id, step: 'child' };
+    const child = await started(on, { name: 'child', lockKey: 'k' });
+    const { state, ...checkpoint } = checkpointOf(child, ['reserve']);
+    const lock = { name: 'child', key: 'k' };
+    await on.store.checkpoint([
+      { ...checkpoint, epoch: 0, parent, lock, state: { ...state, status: 'completed' }, release: {} },
+    ]);
+  },
+  'a publishing end of a saga with a lock': async (on) => {
+    const saga = await started(on, { lockKey: 'k' });
+    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
+    const messages = [{ id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} }];
+    const lock = { name: 'order', key: 'k' };
+    await on.store.checkpoint([
+      { ...checkpoint, epoch: 0, messages, lock, state: { ...state, status: 'completed' }, release: {} },
+    ]);
+  },
+  'settled ones that are waited for': async (on) => {
+    const saga = await started(on);
+    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
+    await on.store.checkpoint([{ ...checkpoint, state: { ...state, status: 'completed' }, release: {} }]);
+    await on.store.ended([saga.id]);
+    await on.store.watch([saga.id]);
+  },
+  cancel: (on) => edited(on, { requestCancel: {}, operation: operation() }),
+  pause: (on) => edited(on, { requestPause: true, operation: operation() }),
+  proposal: (on) => edited(on, { proposal: true, operation: operation() }),
+  approval: (on) => edited(on, { signal: signal(), operation: operation() }),
+  retry: async (on) => {
+    const saga = await started(on);
+    await on.store.edit(saga, () => ({
+      ...{ state: running(saga), step: '', due: true, input: '1', version: 2, operation: operation() },
+    }));
+  },
+  history: (on) => on.store.history(randomUUID(), 100),
+  'those that are overdue': (on) => on.store.markOverdue(['order', 'refund'], 100),
+  stats: (on) => on.store.stats(),
+  'find the newest': (on) => found(on, {}),
+  'find by name': (on) => found(on, { name: 'order' }),
+  'find by name and status': (on) => found(on, { name: 'order', status: ['compensated'] }),
+  'find those of a name that need a person': (on) =>
+    found(on, { name: 'order', status: ['stuck', 'paused'] }),
+  'find by tags': (on) => found(on, { tags: { customer: 'c5' } }),
+  'find by name and tags': (on) => found(on, { name: 'refund', tags: { customer: 'c5' } }),
+  'find by time': (on) =>
+    found(on, { createdAfter: new Date(Date.now() - 30 * HOUR), createdBefore: new Date(Date.now() - HOUR) }),
+  'rates of sagas': (on) => on.rates.sagas([Date.now() - 48 * HOUR, Date.now() - 24 * HOUR], 24 * HOUR),
+  'rates of a saga': (on) => on.rates.sagas([Date.now() - 48 * HOUR], 24 * HOUR, 'order'),
+  'rates of steps': (on) => on.rates.steps([Date.now() - 48 * HOUR], 24 * HOUR, 'order'),
+  'stored graphs': async (on) => {
+    await on.graphs.newest();
+    await on.graphs.stored([{ name: 'order', version: 1 }, { name: 'refund' }]);
+  },
+  'a new graph over what is running': (on) =>
+    on.graphs.exclusively(async (graphs) => {
+      await graphs.put({ name: 'order', version: 1, revision: 2, graph: {} as never });
+      await graphs.eachUnfinished({ name: 'order', version: 1 }, () => undefined);
+    }),
+  'the same, read only': (on) =>
+    on.graphs.reading((graphs) => graphs.eachUnfinished({ name: 'order', version: 1 }, () => undefined)),
+  'counting of what is over its retention': (on) =>
+    on.cleanup.batch({ name: 'order', age: AGE, most: 300, dryRun: true, alone: true }),
+  'deletion of what is over its retention': async (on) => {
+    await on.cleanup.names();
+    const batch = { name: 'order', age: AGE, most: 300, dryRun: false, alone: true };
+    const { next } = (await on.cleanup.batch(batch))!;
+    expect(next).toBeDefined();
+    await on.cleanup.batch({ ...batch, after: next });
+  },
+  'sending of what had failed': async ({ outbox }) => {
+    const { lanes, messages } = await outbox.take('relay', 60_000, { messages: 64_000, lanes: 64 });
+    const sent = messages.filter(({ attempts }) => attempts > 0).map(({ id }) => id);
+    expect(sent).not.toEqual([]);
+    await outbox.settle(lanes, {
+      sent,
+      failed: [],
+      behind: [],
+      unfinished: new Set(lanes.map(({ lane }) => lane)),
+    });
+  },
+  'publishing by the application': (on) =>
+    on.application.transaction((manager) =>
+      on.outbox.publish(manager, [
+        { id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} },
+      ]),
+    ),
+  'handling of a message': (on) =>
+    on.application.transaction((manager) => on.inbox.isNew(manager, 'default', randomUUID())),
+};

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import type { Checkpoint, NewSaga } from '../../libs/saga/src/engine/saga-store.js';
+import { PENDING } from '../../libs/saga/src/machine/saga-state.js';
+import type { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
+import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
+
+const BATCH = 250;
+export const LEASE = { worker: 'worker', duration: 60_000 };
+
+/** What calls are made on. */
+export interface CalledStore {
+  readonly store: PostgresSagaStore;
+  readonly graphs: PostgresGraphStore;
+  /** Called when the call itself comes next. */
+  prepared(): void;
+}
+
+export const newSagas = (given: Partial<NewSaga> = {}, count = BATCH): NewSaga[] =>
+  Array.from({ length: count }, (_, n) => ({
+    ...{
+      id: randomUUID(),
+      fresh: true,
+      name: 'order',
+      version: 1,
+      priority: 0,
+      step: 'reserve',
+      leased: true,
+    },
+    correlationId: `new-${randomUUID()}-${n}`,
+    input: '{"sku":"a"}',
+    ...given,
+  }));
+
+/** Each is later than all before. */
+let checkpoints = 0;
+
+export const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'charge']): Checkpoint => ({
+  ...{
+    id,
+    epoch: 1,
+    number: (checkpoints += 1),
+    step: 'charge',
+    advances: true,
+    cancelSeen: false,
+    pauseSeen: false,
+  },
+  changed,
+  state: {
+    status: 'running',
+    round: 1,
+    steps: new Map(
+      changed.map((name) => [name, { ...PENDING, status: 'completed', attempts: 1, result: '1' }]),
+    ),
+  },
+});
+
+export const signal = () => ({ name: 'reply', messageId: randomUUID(), payload: '1' });
+
+/** The store's calls, in their usual and their unusual ways. There are finished sagas `order`, `old-1` to `old-250` at least. */
+export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> = {
+  start: (on) => on.store.start(newSagas(), LEASE),
+  'start of what is there': (on) =>
+    on.store.start(
+      newSagas().map((saga, n) => ({ ...saga, correlationId: `old-${n + 1}` })),
+      LEASE,
+    ),
+  checkpoint: async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    await on.store.checkpoint(sagas.map((saga) => checkpointOf(saga)));
+  },
+  'checkpoint of one saga': async (on) => {
+    const [saga] = newSagas({}, 1) as [NewSaga];
+    await on.store.start([saga], LEASE);
+    on.prepared();
+    await on.store.checkpoint([checkpointOf(saga, ['reserve'])]);
+  },
+  'checkpoint of a lost lease': async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    await on.store.checkpoint(sagas.map((saga) => ({ ...checkpointOf(saga), epoch: 9 })));
+  },
+  claim: async (on) => {
+    await on.store.start(newSagas({ leased: false }), LEASE);
+    on.prepared();
+    const sagas = ['order', 'refund', 'shipment'].map((name) => ({ name, version: 1 }));
+    expect((await on.store.claim({ lease: LEASE, sagas, limit: 100 })).sagas).toHaveLength(100);
+  },
+  'claim of sagas that were sent signals': async (on) => {
+    const name = `signalled-${randomUUID()}`;
+    const sagas = newSagas({ name, leased: false });
+    await on.store.start(sagas, LEASE);
+    await on.store.signal(sagas.map(({ id }) => ({ ...signal(), target: { id } })));
+    on.prepared();
+    const claim = await on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 100 });
+    expect(claim.sagas.map(({ signals }) => signals?.length)).toEqual(claim.sagas.map(() => 1));
+  },
+  signal: async (on) => {
+    const sagas = newSagas({ leased: false });
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    await on.store.signal([
+      ...sagas.map(({ id }) => ({ ...signal(), target: { id } })),
+      ...sagas.map(({ name, correlationId }) => ({
+        ...signal(),
+        target: { name, correlationId: correlationId! },
+      })),
+      { ...signal(), target: { name: 'order', correlationId: randomUUID() } },
+    ]);
+  },
+  'a look at what was sent': async (on) => {
+    const [saga] = newSagas({}, 1) as [NewSaga];
+    await on.store.start([saga], LEASE);
+    await on.store.signal([{ ...signal(), target: { id: saga.id } }]);
+    on.prepared();
+    expect(await on.store.unheard(saga.id)).toHaveLength(1);
+  },
+  'checkpoint that publishes': async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    const message = { topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} };
+    await on.store.checkpoint(
+      sagas.map((saga, n) => ({
+        ...checkpointOf(saga),
+        epoch: n === 0 ? 9 : 1,
+        messages: [{ ...message, id: randomUUID() }],
+      })),
+    );
+  },
+  renew: async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    const { lost } = await on.store.renew(
+      sagas.map(({ id }) => ({ id, epoch: 1 })),
+      LEASE,
+    );
+    expect(lost).toEqual([]);
+  },
+  watch: async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    await on.store.watch(sagas.map(({ id }) => id));
+  },
+  load: async (on) => {
+    await on.store.load({ name: 'order', correlationId: 'old-7' });
+    await on.store.load({ name: 'order', correlationId: randomUUID() });
+  },
+  'start of sagas with a lock': (on) =>
+    on.store.start(
+      newSagas().map((saga, n) => ({ ...saga, lockKey: `k${n % 10}` })),
+      LEASE,
+    ),
+  'claim of sagas with a lock': async (on) => {
+    const name = `locked-${randomUUID()}`;
+    await on.store.start(
+      newSagas({ name, leased: false }).map((saga, n) => ({ ...saga, lockKey: `k${n % 10}` })),
+      LEASE,
+    );
+    on.prepared();
+    expect(await on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 100 })).toMatchObject({
+      sagas: { length: 10 },
+    });
+  },
+  'last checkpoint of sagas with a lock': async (on) => {
+    const name = `locked-${randomUUID()}`;
+    await on.store.start(
+      newSagas({ name, leased: false }).map((saga, n) => ({ ...saga, lockKey: `k${n % 10}` })),
+      LEASE,
+    );
+    const { sagas } = await on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 100 });
+    on.prepared();
+    await on.store.checkpoint(
+      sagas.map((saga) => {
+        const { state, ...checkpoint } = checkpointOf(saga);
+        const lock = { name, key: saga.lock!.key };
+        return { ...checkpoint, state: { ...state, status: 'completed' }, release: {}, lock };
+      }),
+    );
+  },
+  'abort of a saga with a lock': async (on) => {
+    const [first, second] = newSagas({ name: `locked-${randomUUID()}`, lockKey: 'k' }, 2) as [
+      NewSaga,
+      NewSaga,
+    ];
+    await on.store.start([first, second], LEASE);
+    await on.store.claim({ lease: LEASE, sagas: [first], limit: 2 });
+    on.prepared();
+    const { state } = checkpointOf(first);
+    await on.store.edit(first, () => ({ state: { ...state, status: 'aborted' }, step: '', due: false }));
+  },
+  'load of a saga that waits for its lock': async (on) => {
+    const [first, second] = newSagas({ name: `locked-${randomUUID()}`, lockKey: 'k' }, 2) as [
+      NewSaga,
+      NewSaga,
+    ];
+    await on.store.start([first, second], LEASE);
+    on.prepared();
+    expect(await on.store.load(second)).toMatchObject({ lock: { holder: first.id } });
+  },
+  'claim of sagas with a concurrency': async (on) => {
+    const name = `limited-${randomUUID()}`;
+    await on.store.start(newSagas({ name, leased: false }), LEASE);
+    await on.store.start(newSagas({ leased: false }), LEASE);
+    on.prepared();
+    const sagas = [
+      { name, version: 1, concurrency: 100 },
+      { name: 'order', version: 1 },
+    ];
+    const { length } = (await on.store.claim({ lease: LEASE, sagas, limit: 50 })).sagas;
+    expect(length).toBe(50);
+  },
+  'claim in the place of leases that have run out': async (on) => {
+    const name = `limited-${randomUUID()}`;
+    await on.store.start(newSagas({ name, leased: false }), LEASE);
+    const claim = { sagas: [{ name, version: 1, concurrency: 50 }], limit: 50 };
+    await on.store.claim({ ...claim, lease: { ...LEASE, duration: 0 } });
+    on.prepared();
+    expect((await on.store.claim({ ...claim, lease: { ...LEASE, duration: 0 } })).sagas).toHaveLength(50);
+  },
+  'claim while a concurrency is used up': async (on) => {
+    const name = `limited-${randomUUID()}`;
+    await on.store.start(newSagas({ name, leased: false }), LEASE);
+    const claim = { lease: LEASE, sagas: [{ name, version: 1, concurrency: 50 }], limit: 100 };
+    await on.store.claim(claim);
+    on.prepared();
+    expect((await on.store.claim(claim)).sagas).toEqual([]);
+  },
+  'load of a saga that waits for a concurrency': async (on) => {
+    const [first, second] = newSagas({ name: `limited-${randomUUID()}`, leased: false }, 2) as [
+      NewSaga,
+      NewSaga,
+    ];
+    await on.store.start([first, second], LEASE);
+    const sagas = [{ name: first.name, version: 1, concurrency: 1 }];
+    const [taken] = (await on.store.claim({ lease: LEASE, sagas, limit: 1 })).sagas;
+    on.prepared();
+    const waiting = taken!.id === first.id ? second : first;
+    expect(await on.store.load(waiting)).toMatchObject({ slotsTaken: 1 });
+  },
+  'a look at what has not ended, in pages': async (on) => {
+    await on.store.start(newSagas({ leased: false }), LEASE);
+    on.prepared();
+    const order = { name: 'order', version: 1 };
+    for (let after: string | undefined, more = true; more; more = after !== undefined)
+      after = (await on.graphs.unfinished(order, 100, after)).next;
+  },
+  'keeping an older graph': async (on) => {
+    const name = `drifted-${randomUUID()}`;
+    await on.store.start(newSagas({ name, leased: false }), LEASE);
+    on.prepared();
+    await on.graphs.exclusively((writer) => writer.keep({ name, version: 1 }, 1));
+  },
+  'reserve of a rate limit': (on) =>
+    on.store.reserve({ saga: 'order', step: 'charge', count: 10, per: 1_000 }, 20),
+  'find of those that need a person': (on) => on.store.find({ status: ['stuck'], limit: 50 }),
+  'find by correlation id': async (on) => {
+    await on.store.find({ name: 'order', correlationId: 'old-7', limit: 50 });
+    await on.store.find({ correlationId: randomUUID(), limit: 50 });
+  },
+};
