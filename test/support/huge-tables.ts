@@ -51,6 +51,9 @@ SELECT 'orders', 'k' || n % 500, 't', '1' FROM generate_series(1, ${FINISHED}) n
 INSERT INTO saga.inbox SELECT 'default', gen_random_uuid()::text, now() - n * interval '1 second' FROM generate_series(1, ${FINISHED}) n;
 INSERT INTO saga.graph (name, version, revision, graph) SELECT n, 1, 1, '{}' FROM unnest(ARRAY['order', 'refund', 'child']) n;`;
 
+/** Whoever had them. */
+export const LET_GO_OF_LANES = `UPDATE saga.outbox_lane SET leased_by = NULL, leased_until = '-infinity', read_to = 0`;
+
 /** Keys that are dead, too many for one look, that are due again, and that are let go, each with a line behind it; others than the time before. */
 export async function makeTrouble(client: pg.Client, time: number): Promise<void> {
   const first = 100 + time * 16;
@@ -58,6 +61,8 @@ export async function makeTrouble(client: pg.Client, time: number): Promise<void
   const nth = (key: string | undefined, n: number) =>
     `seq = (SELECT seq FROM saga.outbox WHERE aggregateid = '${key}' ORDER BY seq LIMIT 1 OFFSET ${n})`;
   await client.query(`
+    ${LET_GO_OF_LANES};
+    UPDATE saga.outbox SET attempts = 1 WHERE NOT held AND seq % 97 = 0;
     UPDATE saga.outbox SET held = true WHERE aggregateid IN (SELECT 'k' || n FROM generate_series(${first}, ${first + 15}) n);
     ${dead.map((key) => `UPDATE saga.outbox SET dead_at = now(), attempts = 3 WHERE ${nth(key, 0)};`).join('\n')}
     UPDATE saga.outbox SET retry_at = now(), attempts = 1 WHERE ${nth(failed, 0)};
@@ -77,7 +82,13 @@ export async function makeHuge(client: pg.Client): Promise<void> {
   // Nobody corrects it meanwhile.
   for (const { name } of rows) await client.query(`ALTER TABLE ${name} SET (autovacuum_enabled = off)`);
   await client.query(FILL);
+  if (rows.some(({ name }) => name === 'saga.correlation'))
+    await client.query(
+      `INSERT INTO saga.correlation SELECT correlation_id, name, id FROM saga.instance WHERE correlation_id IS NOT NULL`,
+    );
   await client.query('ANALYZE');
+  // As a new partition is.
+  await client.query('UPDATE pg_class SET reltuples = -1 WHERE relpages = 0 AND reltuples = 0');
   await client.query(
     `UPDATE pg_class c SET reltuples = reltuples * ${SCALE} WHERE c.reltuples > 0 AND (c.oid = ANY($1::regclass[]::oid[])
        OR c.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = ANY($1::regclass[]::oid[])))`,

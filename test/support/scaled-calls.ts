@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/saga-store.js';
 import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/postgres-cleanup.js';
+import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/postgres-partitions.js';
 import type { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
+import { LET_GO_OF_LANES } from './huge-tables.js';
 import type { CalledMessaging } from './messaging-calls.js';
 import { type CalledStore, checkpointOf, LEASE, newSagas, signal } from './store-calls.js';
 
@@ -13,6 +15,7 @@ const AGE = 300 * 24 * HOUR;
 export interface Called extends CalledStore, CalledMessaging {
   readonly application: DataSource;
   readonly cleanup: PostgresCleanup;
+  readonly partitions: PostgresPartitions;
   readonly rates: PostgresRates;
 }
 
@@ -44,6 +47,7 @@ const running = (saga: NewSaga) => checkpointOf(saga, ['reserve']).state;
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
+  'start of one that is there': (on) => on.store.start(newSagas({ correlationId: 'old-1' }, 1), LEASE),
   'a transactional step': async (on) => {
     const saga = await started(on);
     await on.store.transact(async () => checkpointOf(saga, ['reserve']));
@@ -135,7 +139,8 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     expect(next).toBeDefined();
     await on.cleanup.batch({ ...batch, after: next });
   },
-  'sending of what had failed': async ({ outbox }) => {
+  'sending of what had failed': async ({ outbox, client }) => {
+    await client.query(LET_GO_OF_LANES);
     const { lanes, messages } = await outbox.take('relay', 60_000, { messages: 64_000, lanes: 64 });
     const sent = messages.filter(({ attempts }) => attempts > 0).map(({ id }) => id);
     expect(sent).not.toEqual([]);
@@ -154,4 +159,19 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     ),
   'handling of a message': (on) =>
     on.application.transaction((manager) => on.inbox.isNew(manager, 'default', randomUUID())),
+};
+
+/** Where sagas are in partitions: how those are made, and dropped. */
+export const PARTITION_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
+  'partitions to come': (on) => on.partitions.makeAhead(2),
+  'a partition that is over its retention': async ({ partitions }) => {
+    const [oldest] = await partitions.list((await partitions.read())!);
+    const moved = await partitions.drop(
+      oldest!,
+      new Map(['order', 'refund', 'child'].map((name) => [name, 1])),
+    );
+    expect(moved).toBeGreaterThan(0);
+    expect(await partitions.leaving()).toEqual([oldest!.name]);
+    await partitions.forget(oldest!.name);
+  },
 };

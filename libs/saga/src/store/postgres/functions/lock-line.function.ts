@@ -92,8 +92,9 @@ DECLARE
   gone record;
 BEGIN
   FOR gone IN
+    -- Not IS NOT NULL: a plan made while nobody stood in line would read instance_lock_line from end to end.
     UPDATE ${schema}.instance i SET lock_state = NULL
-    WHERE i.id = ANY($1) AND i.lock_state IS NOT NULL
+    WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
       AND (i.status IN ('completed', 'compensated', 'aborted')
         OR (i.lock_state <> 'held' AND NOT ${isUndone('i')}
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
