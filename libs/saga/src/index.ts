@@ -1,5 +1,5 @@
 export { Saga } from './definition/saga.decorator.js';
-export type { SagaOptions } from './definition/saga-options.js';
+export type { Durability, SagaOptions } from './definition/saga-options.js';
 export type {
   StandardSchema,
   StandardSchemaIssue,

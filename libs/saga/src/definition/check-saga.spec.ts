@@ -38,6 +38,7 @@ describe('the graph’s own options', () => {
   it.each<[string, object, RegExp]>([
     ['a timeout of 0', { timeout: 0 }, /@Saga timeout 0 would .*; leave it out for none/],
     ['a timeout that is no duration', { timeout: 'soon' }, /@Saga timeout: 'soon' is not a duration; give/],
+    ['another durability', { durability: 'lax' }, /@Saga durability is 'lax'; give 'durable' or 'relaxed'/],
     ['another onFailure', { onFailure: 'ignore' }, /@Saga onFailure is 'ignore'; give 'compensate' or 'susp/],
     [
       'moved from the same version',

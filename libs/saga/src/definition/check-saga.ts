@@ -18,6 +18,7 @@ const SAGA_OPTIONS = [
   'timeout',
   'sla',
   'onFailure',
+  'durability',
   'lockKey',
   'concurrency',
   'retention',
@@ -67,6 +68,7 @@ export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit
         ? undefined
         : read.durationAboveZero(sla, 'sla', 'would make every saga overdue at once'),
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
+    durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
     lockKey: read.function(options.lockKey, 'lockKey'),
     concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
     retention: readRetention(options.retention, read),

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import type { Durability } from './saga-options.js';
 import type { RemoteHandler } from './handler-name.js';
 import type { ResolvedRetryPolicy } from './retry-policy.js';
 import type { StandardSchema } from './standard-schema.js';
@@ -68,6 +69,8 @@ export interface SagaGraph {
   readonly sla?: number;
   /** `suspend`: a failure waits for an operator instead of turning the saga back. */
   readonly onFailure: 'compensate' | 'suspend';
+  /** Undefined: durable. No part of what an instance goes by: it counts as the class says now. */
+  readonly durability?: Durability;
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
   readonly lockKey?: (input: unknown) => string;
   /** Sagas of this name that are advanced at once, across all processes. */

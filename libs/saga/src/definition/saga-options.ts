@@ -3,6 +3,9 @@ import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { StandardSchema } from './standard-schema.js';
 
+/** Whether what is stored of a saga survives a crash of the database server in any case, or but for the last moment. */
+export type Durability = 'durable' | 'relaxed';
+
 /** What `@Saga` takes. */
 export interface SagaOptions {
   /**
@@ -37,6 +40,13 @@ export interface SagaOptions {
   sla?: Duration;
   /** `'suspend'`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `'compensate'`. */
   onFailure?: 'compensate' | 'suspend';
+  /**
+   * `'relaxed'`: starts and checkpoints do not wait for PostgreSQL's disk. A crash of the database server, not of a worker,
+   * may take back what was stored within the last 600 ms (three times its `wal_writer_delay`): the saga goes on from an
+   * earlier step, which is run again with the same idempotency key, or is forgotten if it had just been started. Default
+   * `'durable'`.
+   */
+  durability?: Durability;
   /**
    * Semantic lock: of the sagas of this name with one key, one is active at a time; the others wait in the order
    * in which they were started. A function of the input alone, which gives 1 to 500 characters. Default: none.

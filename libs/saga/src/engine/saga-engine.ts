@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { SagaGraph } from '../definition/saga-graph.js';
+import type { Durability } from '../definition/saga-options.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import { type Clock, sleep, systemClock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
@@ -7,6 +8,7 @@ import { GroupWriter } from './group-writer.js';
 import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
 import { newId as newUuid } from './new-id.js';
+import { RelaxedSagas } from './relaxed-sagas.js';
 import { OverdueWatch } from './overdue-watch.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
 import {
@@ -34,6 +36,7 @@ import { type Revised, SagaBindings, UnreadGraph } from './saga-bindings.js';
 import { StoreClock } from './store-clock.js';
 import type { Wakeup, WakeupMessage } from './wakeup.js';
 import { Worker } from './worker.js';
+import { WritersByDurability } from './writers-by-durability.js';
 
 export interface EngineOptions {
   /** The name of this process among those that hold leases. */
@@ -79,14 +82,15 @@ export class SagaEngine {
   readonly observers: SagaObservers;
   private readonly clock: Clock;
   private readonly storeClock: StoreClock;
-  private readonly starts: GroupWriter<NewSaga, StartResult>;
-  private readonly checkpoints: GroupWriter<Checkpoint, CheckpointResult>;
+  private readonly starts: WritersByDurability<NewSaga, StartResult>;
+  private readonly checkpoints: WritersByDurability<Checkpoint, CheckpointResult>;
   /** Those that concern other sagas. */
   private readonly families: GroupWriter<Checkpoint, CheckpointResult>;
   private readonly signals: GroupWriter<Addressed, SignalResult>;
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
   private readonly overdue: OverdueWatch;
+  private readonly relaxed: RelaxedSagas;
   private ticks = 0;
   private outage = false;
 
@@ -120,16 +124,23 @@ export class SagaEngine {
       maxBatch: 250,
       itemsPerLane: 40,
     };
-    this.starts = new GroupWriter({
-      ...shared,
-      write: (batch: NewSaga[]) => this.reached(store.start(batch, this.lease)),
-      patience: CALL_PATIENCE,
-    });
-    this.checkpoints = new GroupWriter({
-      ...shared,
-      write: (batch: Checkpoint[]) => this.writeCheckpoints(batch),
-      patience: Infinity,
-    });
+    this.relaxed = new RelaxedSagas(bindings);
+    this.starts = new WritersByDurability(
+      (durability) =>
+        new GroupWriter({
+          ...shared,
+          write: (batch: NewSaga[]) => this.reached(store.start(batch, this.lease, durability)),
+          patience: CALL_PATIENCE,
+        }),
+    );
+    this.checkpoints = new WritersByDurability(
+      (durability) =>
+        new GroupWriter({
+          ...shared,
+          write: (batch: Checkpoint[]) => this.writeCheckpoints(batch, durability),
+          patience: Infinity,
+        }),
+    );
     this.families = new GroupWriter({
       ...shared,
       maxBatch: 1,
@@ -157,7 +168,7 @@ export class SagaEngine {
     this.worker =
       options.worker &&
       new Worker(sagas, { ...options, ...options.worker }, this.lease, {
-        store,
+        store: this.relaxed.watching(store),
         clock,
         storeClock: this.storeClock,
         random,
@@ -165,7 +176,10 @@ export class SagaEngine {
         log,
         bindings,
         observers,
-        load: (claimed) => this.persistently(() => bindings.load(claimed)),
+        load: async (claimed) => {
+          await this.persistently(() => bindings.load(claimed));
+          for (const saga of claimed) this.relaxed.took(saga);
+        },
         checkpoint: (checkpoint) => this.checkpoint(checkpoint),
         reserve: (limit, attempts) => this.persistently(() => store.reserve(limit, attempts)),
         children: new ChildSagas({
@@ -177,8 +191,14 @@ export class SagaEngine {
           newId,
         }),
         unheard: (id) => this.persistently(() => store.unheard(id)),
-        onSettled: (saga) => this.waiters.settled(saga),
-        onLeft: (id) => this.waiters.left(id),
+        onSettled: (saga) => {
+          this.relaxed.left(saga.id);
+          this.waiters.settled(saga);
+        },
+        onLeft: (id) => {
+          this.relaxed.left(id);
+          this.waiters.left(id);
+        },
         announceDue: () => this.wakeup.announceDue(),
       });
   }
@@ -208,13 +228,14 @@ export class SagaEngine {
     const sentAt = this.clock.monotonic();
     let result: StartResult;
     try {
-      result = await this.starts.write(sent);
+      result = await this.starts.write(sent, this.relaxed.durabilityOf(saga));
     } catch (error) {
       if (leased) this.worker!.unreserve();
       throw error;
     }
     if (result.created) this.storeClock.observe(result.now);
     if (leased) {
+      if (result.created && result.leased) this.relaxed.took(saga);
       this.worker!.runReserved(
         result.created && result.leased ? toStored(sent, this.lease, result.now) : undefined,
         sentAt,
@@ -315,9 +336,20 @@ export class SagaEngine {
   }
 
   private checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    if (this.relaxed.holds(checkpoint.id)) return this.checkpointRelaxed(checkpoint);
     return concernsOthers(checkpoint)
       ? this.checkpointFamily(checkpoint)
-      : this.checkpoints.write(checkpoint);
+      : this.checkpoints.write(checkpoint, 'durable');
+  }
+
+  private async checkpointRelaxed(made: Checkpoint): Promise<CheckpointResult> {
+    const checkpoint = this.relaxed.marked(made);
+    const durability = this.relaxed.durabilityOfCheckpoint(checkpoint);
+    const result = await (concernsOthers(checkpoint)
+      ? this.checkpointFamily(checkpoint)
+      : this.checkpoints.write(checkpoint, durability));
+    this.relaxed.stored(checkpoint, durability, result);
+    return result;
   }
 
   private async checkpointFamily(checkpoint: Checkpoint): Promise<CheckpointResult> {
@@ -327,9 +359,9 @@ export class SagaEngine {
     return result;
   }
 
-  private writeCheckpoints(batch: Checkpoint[]): Promise<CheckpointResult[]> {
+  private writeCheckpoints(batch: Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
     this.observers.checkpointing(batch.length);
-    return this.reached(this.store.checkpoint(batch));
+    return this.reached(this.store.checkpoint(batch, durability));
   }
 
   /** Finds out what hints would have told. */

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Durability } from '../definition/saga-options.js';
 import type { SagaCodecError } from '../errors/saga-errors.js';
 import type { Operation, StoredOperation } from './operation.js';
 import type { OutgoingMessage } from './outgoing-message.js';
@@ -214,6 +215,11 @@ export interface Checkpoint {
   readonly parent?: Parent;
   /** Sagas that are stored if, and only if, this is saved. */
   readonly starts?: readonly Child[];
+  /**
+   * Of a saga that is stored relaxed: the last checkpoint that was saved. If that is gone, since the database lost it in a
+   * crash, this is refused as one of a lost lease, and the saga is due: it goes on from what is there.
+   */
+  readonly after?: number;
   /** For the outbox, in order: stored if, and only if, this is saved. */
   readonly messages?: readonly StoredMessage[];
 }
@@ -352,15 +358,18 @@ export interface StoredSummary {
  * `isTransient` tells which of it goes away by itself.
  */
 export interface SagaStore {
-  /** Stores new sagas; results in the order of the arguments. The batch succeeds or fails as one. */
-  start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]>;
+  /**
+   * Stores new sagas; results in the order of the arguments. The batch succeeds or fails as one. `relaxed`: it is answered
+   * for before it is safe from a crash of the database.
+   */
+  start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]>;
   /** The same inside the caller's transaction: no commit, no saga. */
   startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult>;
   /**
    * Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as
-   * one. One that concerns other sagas comes alone.
+   * one. One that concerns other sagas comes alone. `relaxed`: as for `start`.
    */
-  checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]>;
+  checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]>;
   /**
    * Runs `work` in a transaction and stores the checkpoint that it returns in the same one. Commits if that
    * was saved; otherwise everything is rolled back.

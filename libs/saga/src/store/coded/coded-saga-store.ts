@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Durability } from '../../definition/saga-options.js';
 import type {
   Checkpoint,
   CheckpointResult,
@@ -61,10 +62,11 @@ export class CodedSagaStore implements SagaStore {
     this.editing = codec ? this.coder.encoding : AS_IT_IS;
   }
 
-  async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+  async start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
     const results = await this.store.start(
       sagas.map((saga) => convertNewSaga(saga, this.coder.encoding)),
       lease,
+      durability,
     );
     return results.map((result) => this.readStart(result));
   }
@@ -74,8 +76,9 @@ export class CodedSagaStore implements SagaStore {
     return this.readStart(await this.store.startWithin(manager, encoded, lease));
   }
 
-  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    return this.store.checkpoint(checkpoints.map((one) => convertCheckpoint(one, this.coder.encoding)));
+  async checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
+    const encoded = checkpoints.map((one) => convertCheckpoint(one, this.coder.encoding));
+    return this.store.checkpoint(encoded, durability);
   }
 
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {

@@ -1,15 +1,21 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Answers } from './answers.js';
 import type { Statements } from './statements.js';
+import { isUnprepared } from './transient-errors.js';
 
 /** Whatever runs SQL: the DataSource (each statement its own transaction) or a transaction's manager. */
 export type Sql = Pick<EntityManager, 'query'>;
 
-const HOT: ReadonlySet<keyof Statements> = new Set(['start', 'startOne', 'checkpoint', 'checkpointOne']);
+const HOT: ReadonlySet<keyof Statements> = new Set([
+  ...(['start', 'startOne', 'checkpoint', 'checkpointOne'] as const),
+  ...(['startRelaxed', 'startOneRelaxed', 'checkpointRelaxed', 'checkpointOneRelaxed'] as const),
+]);
 
 /** One of the store's statements, and what it is given. */
 export interface StoreCall {
   readonly statement: keyof Statements;
+  /** Default: the statement's own. */
+  readonly text?: string;
   readonly parameters: unknown[];
 }
 
@@ -52,14 +58,15 @@ export class HotCalls {
    * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
    * sent plainly.
    */
-  async send<Row>(sql: Sql, { statement, parameters }: StoreCall, idleTimeout?: number): Promise<Row[]> {
-    const text = withIdleTimeout(this.sql[statement], idleTimeout);
-    const isHot = idleTimeout === undefined && HOT.has(statement);
+  async send<Row>(sql: Sql, call: StoreCall, idleTimeout?: number): Promise<Row[]> {
+    const { statement, parameters } = call;
+    const text = withIdleTimeout(call.text ?? this.sql[statement], idleTimeout);
+    const isHot = idleTimeout === undefined && call.text === undefined && HOT.has(statement);
     if (!isHot || sql !== this.dataSource || !this.prepares) return sql.query(text, parameters);
     this.dataSource.logger.logQuery(text, parameters);
     try {
       const { rows } = await this.answers.send<Row>({
-        name: `${this.schema}.${statement}`, // 63 characters at most, as PostgreSQL keeps them
+        name: `${this.schema}.${statement.replace('Relaxed', '~')}`, // 63 characters at most, as PostgreSQL keeps them
         text,
         values: parameters,
       });
@@ -70,12 +77,6 @@ export class HotCalls {
       return sql.query(text, parameters);
     }
   }
-}
-
-/** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */
-function isUnprepared(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === '26000' || code === '42P05';
 }
 
 function isUniqueViolation(error: unknown): boolean {

@@ -47,7 +47,7 @@ export const SAGA_NEEDS: Needs = {
     'checkpoint_family_1',
     'checkpoint_publish_1',
     'signal_1',
-    ...['cleanup_1', 'due_1', 'upcoming_1'],
+    ...['cleanup_1', 'due_1', 'upcoming_1', 'fence_lost_1'],
     ...MESSAGING_NEEDS.functions,
   ],
 };

@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import type { Durability } from '../../definition/saga-options.js';
 import {
   type Checkpoint,
   type CheckpointResult,
@@ -30,6 +31,7 @@ import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
 import { HotCalls, IDLE_TIMEOUT, type Sql } from './hot-calls.js';
 import { sendSignals, unheardOf } from './postgres-signals.js';
+import { relaxedCall } from './relaxed-statement.js';
 import { inLockOrder } from './in-lock-order.js';
 import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
@@ -83,7 +85,7 @@ export class PostgresSagaStore implements SagaStore {
 
   constructor(
     private readonly dataSource: DataSource,
-    schema: string = DEFAULT_SCHEMA,
+    private readonly schema: string = DEFAULT_SCHEMA,
     /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
     private readonly application: DataSource = dataSource,
   ) {
@@ -97,8 +99,8 @@ export class PostgresSagaStore implements SagaStore {
     this.claims = new SagaClaims(this.queryOn(dataSource), this.sql);
   }
 
-  start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
-    return this.starts.start(this.dataSource, sagas, lease);
+  start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
+    return this.starts.start(this.dataSource, sagas, lease, durability);
   }
 
   async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
@@ -108,8 +110,8 @@ export class PostgresSagaStore implements SagaStore {
     return result!;
   }
 
-  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    return this.checkpointOn(this.dataSource, checkpoints);
+  checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
+    return this.checkpointOn(this.dataSource, checkpoints, { durability });
   }
 
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
@@ -258,7 +260,7 @@ export class PostgresSagaStore implements SagaStore {
       const checkpoint = await work(runner.manager);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
       const idle = this.answers.betweenStatements;
-      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], idle));
+      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], { idleTimeout: idle }));
       if (result === 'saved') await answered(runner.commitTransaction());
       else await answered(runner.rollbackTransaction()).catch(() => undefined);
       return result!;
@@ -273,15 +275,15 @@ export class PostgresSagaStore implements SagaStore {
   private async checkpointOn(
     sql: Sql,
     checkpoints: readonly Checkpoint[],
-    idleTimeout?: number,
+    { idleTimeout, durability }: { idleTimeout?: number; durability?: Durability } = {},
   ): Promise<CheckpointResult[]> {
     const fresh = checkpoints.every((checkpoint) => checkpoint.fresh);
-    const [row] = await this.calls.atFirst<SavedRow>(
-      sql,
-      fresh,
-      (isFresh) => checkpointCall(checkpoints, isFresh),
-      idleTimeout,
-    );
+    const call = (isFresh: boolean) =>
+      relaxedCall(checkpointCall(checkpoints, isFresh), checkpoints, durability, {
+        schema: this.schema,
+        sql: this.sql,
+      });
+    const [row] = await this.calls.atFirst<SavedRow>(sql, fresh, call, idleTimeout);
     if (row!.saved === null) return checkpoints.map(() => 'saved');
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');

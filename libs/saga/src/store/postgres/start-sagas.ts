@@ -1,3 +1,4 @@
+import type { Durability } from '../../definition/saga-options.js';
 import type { Lease, NewSaga, StartResult } from '../../engine/saga-store.js';
 import type { HotCalls, Sql } from './hot-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
@@ -29,18 +30,23 @@ export class SagaStarts {
     private readonly sql: Statements,
   ) {}
 
-  async start(sql: Sql, sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+  async start(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    lease: Lease,
+    durability?: Durability,
+  ): Promise<StartResult[]> {
     if (sagas.length === 0) return [];
     const arrivals = firstOfEachKey(sagas);
     const sorted = inOrderOfKeys(arrivals);
-    const { id: created, now } = await this.insert(sql, sorted, arrivals, lease);
+    const { id: created, now } = await this.insert(sql, sorted, arrivals, lease, durability);
     const ids = new Set(created ?? arrivals.map(({ id }) => id));
     // Of two with one id the first was sent; the second conflicts like any other.
     const results = sagas.map((saga): StartResult | undefined =>
       ids.delete(saga.id) ? { created: true, leased: takesLease(saga), now } : undefined,
     );
     return results.includes(undefined)
-      ? this.withExisting(sql, sagas, results, lease)
+      ? this.withExisting(sql, sagas, results, lease, durability)
       : (results as StartResult[]);
   }
 
@@ -49,11 +55,13 @@ export class SagaStarts {
     sagas: readonly NewSaga[],
     arrivals: readonly NewSaga[],
     lease: Lease,
+    durability: Durability | undefined,
   ): Promise<StartedRow> {
     const one = startOneParameters(sagas);
     const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
+    const statement = one ? 'startOne' : 'start';
     const [row] = await this.calls.atFirst<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
-      statement: one ? 'startOne' : 'start',
+      statement: durability === 'relaxed' ? (`${statement}Relaxed` as const) : statement,
       parameters: [...given, fresh],
     }));
     return row!;
@@ -64,6 +72,7 @@ export class SagaStarts {
     sagas: readonly NewSaga[],
     results: (StartResult | undefined)[],
     lease: Lease,
+    durability: Durability | undefined,
   ): Promise<StartResult[]> {
     const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
     const existing: ExistingRow[] = await sql.query(this.sql.existing, [
@@ -95,6 +104,7 @@ export class SagaStarts {
         sql,
         gone.map((n) => sagas[n]!),
         lease,
+        durability,
       );
       gone.forEach((n, index) => (results[n] = again[index]));
     }

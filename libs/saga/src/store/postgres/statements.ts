@@ -3,6 +3,7 @@ import { FAMILY_ARGUMENTS } from './functions/family.function.js';
 import { CHECKPOINT_PUBLISH_ARGUMENTS } from './functions/checkpoint-publish.function.js';
 import { START_ARGUMENTS } from './functions/start.function.js';
 import { callSql } from './sql/call.sql.js';
+import { fencingSql, relaxedSql } from './relaxed-statement.js';
 import { unsavedSql } from './sql/unsaved.sql.js';
 import { claimSql } from './sql/claim.sql.js';
 import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
@@ -29,11 +30,25 @@ const unlessAll = (ids: string, given: string): string =>
   `CASE WHEN cardinality(c.${ids}) < cardinality(${given}::uuid[]) THEN c.${ids} END AS ${ids}`;
 
 /** The store's statements, in a schema (quoted). */
-export const statementsOf = (s: string) => ({
+export const statementsOf = (s: string) => ({ ...plainStatements(s), ...relaxedStatements(s) });
+
+/** Those of the hot path for sagas that are stored relaxed. */
+function relaxedStatements(s: string) {
+  const { start, startOne, checkpoint, checkpointOne } = plainStatements(s);
+  return {
+    startRelaxed: relaxedSql(start),
+    startOneRelaxed: relaxedSql(startOne),
+    checkpointRelaxed: relaxedSql(fencingSql(s, checkpoint, CHECKPOINT_ARGUMENTS)),
+    checkpointOneRelaxed: relaxedSql(fencingSql(s, checkpointOne, CHECKPOINT_ARGUMENTS)),
+  };
+}
+
+const plainStatements = (s: string) => ({
   start: `SELECT ${unlessAll('id', '$3')}, ${NOW} FROM ${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`,
   startOne: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`,
   existing: existingSql(s),
-  checkpoint: `SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)`,
+  // A subquery, so that something may come before it: see fencingSql.
+  checkpoint: `SELECT (SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
   checkpointOne: `SELECT ${callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)} AS saved`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),

@@ -52,3 +52,9 @@ export function isTransientError(error: unknown, depth = 0): boolean {
     isTransientError(inner, depth + 1),
   );
 }
+
+/** Prepared statements are kept by the connection that a transaction-mode pooler gave to someone else since. */
+export function isUnprepared(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === '26000' || code === '42P05';
+}

@@ -2,6 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
 import { checkpointPublishFunction } from '../functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
+import { fenceLostFunction } from '../functions/fence-lost.function.js';
 import { cleanupFunction } from '../functions/cleanup.function.js';
 import { dueFunctions } from '../functions/due.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
@@ -27,6 +28,7 @@ const FUNCTIONS = [
     'upcoming_1',
     'slots_taken_1',
     'cleanup_1',
+    'fence_lost_1',
   ],
 ];
 
@@ -197,6 +199,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(checkpointPublishFunction(schema));
+    await queryRunner.query(fenceLostFunction(schema, wakeupChannel(this.schema)));
     await queryRunner.query(reserveFunction(schema));
     await queryRunner.query(cleanupFunction(schema));
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));

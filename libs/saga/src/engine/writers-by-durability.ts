@@ -1,0 +1,27 @@
+import type { Durability } from '../definition/saga-options.js';
+import type { GroupWriter } from './group-writer.js';
+
+/** What is written together is committed together, so each durability has a writer of its own, made when it is needed. */
+export class WritersByDurability<Item, Result> {
+  private readonly writers = new Map<Durability, GroupWriter<Item, Result>>();
+  private closed = false;
+
+  constructor(private readonly make: (durability: Durability) => GroupWriter<Item, Result>) {}
+
+  write(item: Item, durability: Durability): Promise<Result> {
+    let writer = this.writers.get(durability);
+    if (!writer) {
+      writer = this.make(durability);
+      this.writers.set(durability, writer);
+    }
+    const written = writer.write(item);
+    if (this.closed) void writer.close();
+    return written;
+  }
+
+  /** As of each of them. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await Promise.all([...this.writers.values()].map((writer) => writer.close()));
+  }
+}
