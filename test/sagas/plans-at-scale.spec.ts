@@ -318,5 +318,12 @@ describe.each<Shape>(['in one table', 'in partitions'])('%s', (shape) => {
       expect(indexes.filter(({ whole, unique }) => !unique && !read.has(whole))).toEqual([]);
       expect(indexes.length).toBeGreaterThan(25);
     });
+
+    test('indexes: docs/tuning.md tells what each is for', async () => {
+      const page = await readFile(new URL('../../docs/tuning.md', import.meta.url), 'utf8');
+      // The table of migrations is TypeORM's.
+      const own = indexes.filter(({ table }) => table !== 'migration').map(({ whole }) => whole);
+      expect(own.filter((whole) => !page.includes(`\`${whole}\``))).toEqual([]);
+    });
   });
 });

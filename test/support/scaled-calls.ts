@@ -48,6 +48,17 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
   'start of one that is there': (on) => on.store.start(newSagas({ correlationId: 'old-1' }, 1), LEASE),
+  'relaxed starts and checkpoints': async ({ store }) => {
+    for (const count of [1, 250]) {
+      const sagas = newSagas({}, count);
+      await store.start(sagas, LEASE, 'relaxed');
+      const changed = count === 1 ? ['reserve'] : undefined;
+      await store.checkpoint(
+        sagas.map((saga) => ({ ...checkpointOf(saga, changed), after: 0 })),
+        'relaxed',
+      );
+    }
+  },
   'a transactional step': async (on) => {
     const saga = await started(on);
     await on.store.transact(async () => checkpointOf(saga, ['reserve']));

@@ -28,7 +28,13 @@ interface Parcel {
   at: Date;
 }
 
-@Saga({ timeout: '1h', onFailure: 'suspend', lockKey: (order: Order) => order.id, concurrency: 5 })
+@Saga({
+  timeout: '1h',
+  onFailure: 'suspend',
+  lockKey: (order: Order) => order.id,
+  concurrency: 5,
+  durability: 'relaxed',
+})
 export class AcceptedSaga {
   @Step({ after: [], savepoint: true })
   atOnce(_ctx: StepContext<Order>): void {}
@@ -189,6 +195,10 @@ export class RefusedSaga {
 // @ts-expect-error -- there is compensate and suspend
 @Saga({ onFailure: 'ignore' })
 export class WrongFailureSaga {}
+
+// @ts-expect-error -- there is durable and relaxed
+@Saga({ durability: 'lax' })
+export class WrongDurabilitySaga {}
 
 // @ts-expect-error -- a key is text
 @Saga({ lockKey: (order: Order) => order.lines.length })

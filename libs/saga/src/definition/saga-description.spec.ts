@@ -99,6 +99,11 @@ describe('the description of a graph', () => {
     expect(descriptionOf(graph)).not.toHaveProperty('concurrency');
   });
 
+  it('is the same whatever the durability: that is no part of what an instance goes by', () => {
+    const graph = sequenceOf(stepOf('pay'));
+    expect(descriptionOf({ ...graph, durability: 'relaxed' })).toEqual(descriptionOf(graph));
+  });
+
   it('has what the saga and its steps were given', () => {
     const graph = {
       ...sequenceOf(
