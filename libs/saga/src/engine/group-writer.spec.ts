@@ -93,6 +93,14 @@ describe('items', () => {
     expect(statements.batches.map((batch) => batch.length)).toEqual([4, 4, 2]);
   });
 
+  test('are no larger together than its largest statement, but for one that is so by itself', async () => {
+    const statements = new Statements();
+    statements.immediate = true;
+    const writer = writerTo(statements, { sizeOf: (item) => item, maxSize: 10 });
+    await Promise.all([4, 6, 1, 12, 3, 3, 3, 3].map((size) => writer.write(size)));
+    expect(statements.batches).toEqual([[4, 6], [1], [12], [3, 3, 3], [3]]);
+  });
+
   test('open another lane only when many wait, and never more than there are', async () => {
     const statements = new Statements();
     const writer = writerTo(statements, { lanes: 2, itemsPerLane: 5, maxBatch: 5 });

@@ -10,6 +10,10 @@ export interface GroupWriterOptions<Item, Result> {
   readonly lanes: number;
   /** Items in one statement, at most. */
   readonly maxBatch: number;
+  /** What an item adds to a statement, in characters; default: nothing to speak of. */
+  readonly sizeOf?: (item: Item) => number;
+  /** Characters in one statement, at most, unless one item alone has more. Default: no bound. */
+  readonly maxSize?: number;
   /** A further lane opens once this many items wait for each that is busy: batches stay large under load. */
   readonly itemsPerLane: number;
   /** Milliseconds for which an item is tried again after transient errors; past it SagaUnavailableError. */
@@ -89,11 +93,24 @@ export class GroupWriter<Item, Result> {
   private async runLane(): Promise<void> {
     this.busy += 1;
     do {
-      await this.flush(this.queue.splice(0, this.options.maxBatch));
+      await this.flush(this.nextBatch());
     } while (this.queue.length > 0 && (this.busy === 1 || this.queue.length >= this.options.itemsPerLane));
     this.busy -= 1;
     this.openLanes();
     if (this.busy === 0) for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  private nextBatch(): Pending<Item, Result>[] {
+    const { maxBatch, sizeOf, maxSize = Infinity } = this.options;
+    let count = Math.min(maxBatch, this.queue.length);
+    if (sizeOf) {
+      let size = 0;
+      for (let n = 0; n < count; n += 1) {
+        size += sizeOf(this.queue[n]!.item);
+        if (size > maxSize) count = Math.max(1, n);
+      }
+    }
+    return this.queue.splice(0, count);
   }
 
   private async flush(batch: Pending<Item, Result>[], attempt = 0): Promise<void> {

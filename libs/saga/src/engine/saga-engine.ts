@@ -9,6 +9,7 @@ import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
 import { newId as newUuid } from './new-id.js';
 import { RelaxedSagas } from './relaxed-sagas.js';
+import { sizeOfCheckpoint, sizeOfSignal, sizeOfStart } from './payload-size.js';
 import { OverdueWatch } from './overdue-watch.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
 import {
@@ -62,6 +63,14 @@ export interface EngineOptions {
   /** Default: none. */
   readonly observers?: SagaObservers;
 }
+
+/**
+ * What goes into a statement, and how many of them go side by side. A statement has a price of its own (a tenth of the
+ * process's time at 40 items each), so a second one is for what would make the first one large: with fewer items to a lane,
+ * and with fewer lanes, fewer sagas are advanced. What a statement holds of payloads is bounded, for all of it is in memory
+ * at once, here and in the server.
+ */
+const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 150, maxSize: 8 * 2 ** 20 } as const;
 
 type Addressed = SentSignal & { readonly target: StoreTarget };
 
@@ -120,15 +129,14 @@ export class SagaEngine {
       random,
       isTransient: (error: unknown) => store.isTransient(error),
       onTransientError: (error: unknown) => this.outageBegan(error),
-      lanes: 4,
-      maxBatch: 250,
-      itemsPerLane: 40,
+      ...GROUPS,
     };
     this.relaxed = new RelaxedSagas(bindings);
     this.starts = new WritersByDurability(
       (durability) =>
         new GroupWriter({
           ...shared,
+          sizeOf: sizeOfStart,
           write: (batch: NewSaga[]) => this.reached(store.start(batch, this.lease, durability)),
           patience: CALL_PATIENCE,
         }),
@@ -137,6 +145,7 @@ export class SagaEngine {
       (durability) =>
         new GroupWriter({
           ...shared,
+          sizeOf: sizeOfCheckpoint,
           write: (batch: Checkpoint[]) => this.writeCheckpoints(batch, durability),
           patience: Infinity,
         }),
@@ -150,6 +159,7 @@ export class SagaEngine {
     });
     this.signals = new GroupWriter({
       ...shared,
+      sizeOf: sizeOfSignal,
       write: (batch: Addressed[]) => this.reached(store.signal(batch)),
       patience: CALL_PATIENCE,
     });
