@@ -70,7 +70,9 @@ async function prepare() {
 async function complete(title, args, { node, env, round }) {
   console.error(`round ${round}/${rounds}  ${title}`);
   try {
-    await run(node, ['--no-deprecation', ...args], { env: { ...env, ROUND: String(round) } });
+    await run(node, ['--no-deprecation', '--max-semi-space-size=64', ...args], {
+      env: { ...env, ROUND: String(round) },
+    });
     return true;
   } catch (error) {
     console.error(`FAILED: ${error.message}`);

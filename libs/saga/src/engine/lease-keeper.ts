@@ -20,7 +20,7 @@ export class LeaseKeeper {
   private timer: Timer | undefined;
 
   constructor(
-    private readonly runs: ReadonlyMap<string, SagaRun>,
+    private readonly runs: { values(): Iterable<SagaRun> },
     private readonly lease: Lease,
     private readonly ports: LeaseKeeperPorts,
   ) {}

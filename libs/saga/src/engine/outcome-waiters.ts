@@ -2,6 +2,7 @@ import { SagaTimeoutError } from '../errors/saga-errors.js';
 import type { SagaState } from '../machine/saga-state.js';
 import type { Clock, Timer } from './clock.js';
 import type { SagaStore } from './saga-store.js';
+import { SlotMap } from './slot-map.js';
 
 /** What a settled saga came to. */
 export interface SettledSaga {
@@ -31,7 +32,7 @@ export interface OutcomeWaitersOptions {
  * the row is marked as watched, once, and its settling is announced. Nobody holds a connection.
  */
 export class OutcomeWaiters {
-  private readonly waiters = new Map<string, Set<Waiter>>();
+  private readonly waiters = new SlotMap<string, Set<Waiter>>();
   private unwatched = new Set<string>();
   private looking = false;
 

@@ -17,6 +17,7 @@ import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
+import { SlotMap } from './slot-map.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -66,8 +67,10 @@ export class Worker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
   /** Of the names that have one, the `concurrency`. */
   private readonly limits: ReadonlyMap<string, number>;
-  private readonly runs = new Map<string, SagaRun>();
-  private readonly ended = new Set<Promise<void>>();
+  private readonly runs = new SlotMap<string, SagaRun>();
+  /** Runs that have not ended, and who waits until all have. */
+  private under = 0;
+  private readonly idle: (() => void)[] = [];
   private readonly leases: LeaseKeeper;
   /** The same for every run. */
   private readonly runPorts: SagaRunPorts;
@@ -282,12 +285,12 @@ export class Worker {
     this.runs.get(saga.id)?.fence();
     this.runs.set(saga.id, run);
     if (this.state === 'draining') run.drain();
-    const ended = this.advance(run).finally(() => this.ended.delete(ended));
-    this.ended.add(ended);
+    void this.advance(run);
   }
 
   private async advance(run: SagaRun): Promise<void> {
     const { saga } = run;
+    this.under += 1;
     try {
       this.ran(run, await run.advance());
     } catch (error) {
@@ -300,6 +303,8 @@ export class Worker {
       if (error instanceof UnreadableChild) this.giveBack(run);
       this.ports.onLeft(run.id);
     }
+    this.under -= 1;
+    if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
     if (this.limits.has(saga.name)) this.placeCameFree();
     this.claimIfRoom();
   }
@@ -356,7 +361,8 @@ export class Worker {
   private async endedWithin(timeout: number): Promise<void> {
     let timer: Timer | undefined;
     const over = new Promise<void>((resolve) => (timer = this.ports.clock.after(timeout, resolve)));
-    await Promise.race([Promise.all([...this.ended]), over]);
+    const ended = new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve)));
+    await Promise.race([ended, over]);
     this.ports.clock.cancel(timer);
   }
 }
