@@ -24,8 +24,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'begin a step though the lease may have run out',
     file: 'engine/saga-run.ts',
-    find: 'return !this.fenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;',
-    replace: 'return !this.fenced && clock.monotonic() - this.leasedAt <= lease * 1_000;',
+    find: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;',
+    replace: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * 1_000;',
     killers,
   },
   {
@@ -66,10 +66,10 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a checkpoint that was fenced off for stored',
     file: 'engine/saga-run.ts',
-    find: `if (result !== 'saved') await this.refused(result);
-    return result;`,
-    replace: `if (result === 'cancelled') await this.refused(result);
-    return result === 'fenced' ? 'saved' : result;`,
+    find: `} else await this.refused(result);
+      return result;`,
+    replace: `} else if (result === 'cancelled') await this.refused(result);
+      return result === 'fenced' ? 'saved' : result;`,
     killers,
   },
   {
@@ -89,8 +89,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'begin an at-most-once step before its start is stored',
     file: 'engine/saga-run.ts',
-    find: `if (begun.some(({ kind, node }) => kind === 'run' && !node.idempotent)) {`,
-    replace: `if (begun.some(({ kind, node }) => kind === 'expand' && !node.idempotent)) {`,
+    find: `isAtMostOnce(action) || this.isLimited(action)`,
+    replace: `this.isLimited(action)`,
     killers,
   },
   {

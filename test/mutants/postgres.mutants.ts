@@ -59,7 +59,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'let losses count anew with each checkpoint',
     file: 'store/postgres/functions/checkpoint.function.ts',
-    find: 'losses = CASE WHEN w.advances THEN 0 ELSE i.losses END',
+    find: 'losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END',
     replace: 'losses = 0',
     killers: contract('a saga whose worker was lost'),
   },
