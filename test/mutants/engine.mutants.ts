@@ -66,10 +66,10 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a checkpoint that was fenced off for stored',
     file: 'engine/saga-run.ts',
-    find: `} else await this.refused(result);
-      return result;`,
-    replace: `} else if (result === 'cancelled') await this.refused(result);
-      return result === 'fenced' ? 'saved' : result;`,
+    find: `if (result === 'saved') {
+        this.record.saveAs(checkpoint.state);`,
+    replace: `if (result !== 'cancelled') {
+        this.record.saveAs(checkpoint.state);`,
     killers,
   },
   {
