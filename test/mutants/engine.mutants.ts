@@ -66,10 +66,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a checkpoint that was fenced off for stored',
     file: 'engine/saga-run.ts',
-    find: `if (result === 'saved') {
-        this.record.saveAs(checkpoint.state);`,
-    replace: `if (result !== 'cancelled') {
-        this.record.saveAs(checkpoint.state);`,
+    find: `result = await this.ports.checkpoint(checkpoint);`,
+    replace: `result = await this.ports.checkpoint(checkpoint).then((r) => (r === 'fenced' ? 'saved' : r));`,
     killers,
   },
   {
