@@ -48,6 +48,14 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
   'start of one that is there': (on) => on.store.start(newSagas({ correlationId: 'old-1' }, 1), LEASE),
+  // What nobody can have stored is inserted without looking for it.
+  'start and checkpoint of what is new': async ({ store }) => {
+    for (const count of [1, 250]) {
+      const sagas = newSagas({ correlationId: undefined }, count);
+      await store.start(sagas, LEASE);
+      await store.checkpoint(sagas.map((saga) => ({ ...checkpointOf(saga, ['reserve']), fresh: true })));
+    }
+  },
   'relaxed starts and checkpoints': async ({ store }) => {
     for (const count of [1, 250]) {
       const sagas = newSagas({}, count);

@@ -46,6 +46,21 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       );
     });
 
+    test.each([1, 2])(
+      'of %d saga(s) that takes a step for new is stored though the step is there',
+      async (count) => {
+        const sagas = await Promise.all(Array.from({ length: count }, () => held(subject().store)));
+        const first = sagas.map((saga) =>
+          checkpointOf(saga, stateOf('running', { reserve: stepOf({ status: 'waiting', failures: 1 }) })),
+        );
+        expect(await subject().store.checkpoint(first)).toEqual(sagas.map(() => 'saved'));
+        const state = stateOf('running', { reserve: stepOf({ result: '1', attempts: 2 }) });
+        const second = sagas.map((saga) => ({ ...checkpointOf(saga, state), fresh: true }));
+        expect(await subject().store.checkpoint(second)).toEqual(sagas.map(() => 'saved'));
+        for (const { id } of sagas) expect((await loaded(subject().store, id)).state).toEqual(state);
+      },
+    );
+
     test('stores what only sagas with forks, fan-outs and savepoints have', async () => {
       const saga = await held(subject().store);
       const items = ['{"sku":"a"}', '"b"', 'null'];
