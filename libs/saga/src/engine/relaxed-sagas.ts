@@ -1,8 +1,9 @@
 import type { Durability } from '../definition/saga-options.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
 import { stepState } from '../machine/saga-state.js';
 import type { Revised, SagaBindings } from './saga-bindings.js';
 import { type Checkpoint, type CheckpointResult, concernsOthers, type SagaStore } from './saga-store.js';
+import { SlotMap } from './slot-map.js';
 
 interface HeldSaga {
   readonly graph: SagaGraph;
@@ -15,7 +16,7 @@ interface HeldSaga {
  * stored again. A checkpoint holds what changed since the one before, so one that the database lost would leave a gap.
  */
 export class RelaxedSagas {
-  private readonly held = new Map<string, HeldSaga>();
+  private readonly held = new SlotMap<string, HeldSaga>();
 
   constructor(private readonly bindings: SagaBindings) {}
 
@@ -70,6 +71,6 @@ export class RelaxedSagas {
 function beginsAtMostOnce(graph: SagaGraph, { changed, state }: Checkpoint): boolean {
   return changed.some(
     (key) =>
-      stepState(state, key).status === 'running' && graph.steps.get(key.split('[')[0]!)?.idempotent === false,
+      stepState(state, key).status === 'running' && graph.steps.get(stepOfKey(key))?.idempotent === false,
   );
 }

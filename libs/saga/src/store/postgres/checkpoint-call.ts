@@ -3,20 +3,15 @@ import { isTerminal } from '../../machine/saga-state.js';
 import { checkpointOneParameters, checkpointParameters } from './checkpoint-parameters.js';
 import { familyParameters } from './family-parameters.js';
 import { publishParameters } from './publish-parameters.js';
+import type { StoreCall } from './hot-calls.js';
 import { inLockOrder } from './in-lock-order.js';
-
-interface CheckpointCall {
-  readonly statement:
-    'checkpointFamily' | 'checkpointPublish' | 'checkpointLocked' | 'checkpointOne' | 'checkpoint';
-  readonly parameters: unknown[];
-}
 
 /**
  * Which statement stores these checkpoints: with other sagas that it concerns, with messages, with locks to hand on, of
  * one saga and step as on an idle server, or many.
  * @param fresh none of the steps in them is stored yet
  */
-export function checkpointCall(checkpoints: readonly Checkpoint[], fresh: boolean): CheckpointCall {
+export function checkpointCall(checkpoints: readonly Checkpoint[], fresh: boolean): StoreCall {
   const [first] = checkpoints;
   if (first && concernsOthers(first))
     return { statement: 'checkpointFamily', parameters: familyParameters(first, fresh) };

@@ -58,7 +58,7 @@ export class HotCalls {
    * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
    * sent plainly.
    */
-  async send<Row>(sql: Sql, call: StoreCall, idleTimeout?: number): Promise<Row[]> {
+  private async send<Row>(sql: Sql, call: StoreCall, idleTimeout?: number): Promise<Row[]> {
     const { statement, parameters } = call;
     const text = withIdleTimeout(call.text ?? this.sql[statement], idleTimeout);
     const isHot = idleTimeout === undefined && call.text === undefined && HOT.has(statement);

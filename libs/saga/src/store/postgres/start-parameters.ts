@@ -2,10 +2,10 @@ import type { NewSaga } from '../../engine/saga-store.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
 import type { START_COLUMNS } from './functions/start.function.js';
 
-/** A saga, and its place among those that are started with it. */
+/** A saga and, if it has a lock, its place among those that are started with it. */
 interface Arrival {
   readonly saga: NewSaga;
-  readonly place: number;
+  readonly place?: number;
 }
 
 const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
@@ -22,7 +22,7 @@ const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
   start_at: ({ saga }) => saga.startAt,
   timeout: ({ saga }) => saga.timeout,
   lock_key: ({ saga }) => saga.lockKey,
-  lock_order: ({ saga, place }) => (saga.lockKey === undefined ? undefined : place),
+  lock_order: ({ place }) => place,
   sla: ({ saga }) => saga.sla,
 };
 
@@ -31,16 +31,19 @@ const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
  * @param arrivals the sagas in the order in which they came, as those with a lock are to have it
  */
 export function startParameters(sagas: readonly NewSaga[], arrivals: readonly NewSaga[]): unknown[] {
-  const places = new Map(arrivals.map((saga, place) => [saga, place]));
   return columnArrays(
     VALUES,
-    sagas.map((saga) => ({ saga, place: places.get(saga)! })),
+    sagas.map((saga) => arrivalOf(saga, arrivals)),
   );
 }
 
 /** The scalars of the same function for one saga; undefined when it is not one. */
 export function startOneParameters(sagas: readonly NewSaga[]): unknown[] | undefined {
-  return sagas.length === 1 ? columnScalars(VALUES, { saga: sagas[0]!, place: 0 }) : undefined;
+  return sagas.length === 1 ? columnScalars(VALUES, arrivalOf(sagas[0]!, sagas)) : undefined;
+}
+
+function arrivalOf(saga: NewSaga, arrivals: readonly NewSaga[]): Arrival {
+  return saga.lockKey === undefined ? { saga } : { saga, place: arrivals.indexOf(saga) };
 }
 
 /** One with a semantic lock may have to wait for it, so its start takes no lease. */
