@@ -129,7 +129,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'let two checkpoints of a saga overlap',
     file: 'engine/mutex.ts',
-    find: 'if (this.isTaken) return new Promise((resolve) => this.waiting.push(resolve));',
+    find: 'if (this.isTaken) return new Promise((resolve) => (this.waiting ??= []).push(resolve));',
     replace: '',
     killers: [simulation(20), specs('engine/mutex')],
   },
@@ -185,7 +185,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'tell nobody in this process that a saga is settled',
     file: 'engine/outcome-waiters.ts',
-    find: 'for (const waiter of [...(this.waiters.get(saga.id) ?? [])]) waiter.resolve(saga);',
+    find: 'for (const { resolve } of this.takeOf(saga.id)) resolve(saga);',
     replace: 'void saga;',
     killers: [simulation(20), specs('engine/outcome-waiters'), simulation(400)],
   },

@@ -170,7 +170,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'publish what the method said before it was called again',
     file: 'engine/step-messages.ts',
-    find: `    this.messages = [];
+    find: `    this.messages = NOTHING;
     this.isOpen = true;`,
     replace: '    this.isOpen = true;',
     killers: engine,

@@ -23,11 +23,15 @@ export interface GroupWriterOptions<Item, Result> {
   readonly random: () => number;
 }
 
-interface Pending<Item, Result> {
-  readonly item: Item;
-  readonly since: number;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
+/** A class, since it lives long: see NOTHING. */
+class Pending<Item, Result> {
+  constructor(
+    readonly item: Item,
+    /** Monotonic. */
+    readonly since: number,
+    readonly resolve: (result: Result) => void,
+    readonly reject: (error: unknown) => void,
+  ) {}
 }
 
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
@@ -49,7 +53,7 @@ export class GroupWriter<Item, Result> {
 
   write(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.queue.push({ item, since: this.options.clock.monotonic(), resolve, reject });
+      this.queue.push(new Pending(item, this.options.clock.monotonic(), resolve, reject));
       // Items that arrive in the same turn of the event loop share a statement.
       if (this.queue.length === 1) queueMicrotask(() => this.openLanes());
       else if (this.queue.length % this.options.itemsPerLane === 0) this.openLanes();

@@ -1,9 +1,10 @@
 import { LONGEST_TIMER } from '../definition/duration.js';
 import type { Clock, Timer } from './clock.js';
+import { NOTHING } from './nothing.js';
 
 /** Messages for one reader, who takes all that are there at once and waits when there are none. */
 export class Inbox<Message> {
-  private messages: Message[] = [];
+  private messages: Message[] = NOTHING;
   private arrived: (() => void) | undefined;
 
   constructor(private readonly clock: Clock) {}
@@ -13,7 +14,8 @@ export class Inbox<Message> {
   }
 
   put(message: Message): void {
-    this.messages.push(message);
+    if (this.messages === NOTHING) this.messages = [message];
+    else this.messages.push(message);
     this.arrived?.();
   }
 
@@ -36,7 +38,7 @@ export class Inbox<Message> {
   /** All that are there. */
   take(): Message[] {
     const { messages } = this;
-    this.messages = [];
+    this.messages = NOTHING;
     this.arrived = undefined;
     return messages;
   }

@@ -4,7 +4,7 @@ type Release = () => void;
 
 /** One at a time, in order of arrival. */
 export class Mutex {
-  private readonly waiting: ((release: Release) => void)[] = [];
+  private waiting: ((release: Release) => void)[] | undefined;
   private isTaken = false;
 
   get isFree(): boolean {
@@ -13,7 +13,7 @@ export class Mutex {
 
   /** Gives the function that lets the next one in: at once if it is free, which costs no promise. */
   acquire(): Release | Promise<Release> {
-    if (this.isTaken) return new Promise((resolve) => this.waiting.push(resolve));
+    if (this.isTaken) return new Promise((resolve) => (this.waiting ??= []).push(resolve));
     this.isTaken = true;
     return this.once();
   }
@@ -35,7 +35,7 @@ export class Mutex {
     return () => {
       if (isReleased) return;
       isReleased = true;
-      const next = this.waiting.shift();
+      const next = this.waiting?.shift();
       if (next) next(this.once());
       else this.isTaken = false;
     };

@@ -1,18 +1,27 @@
 import { SagaTimeoutError } from '../errors/saga-errors.js';
 import type { SagaState } from '../machine/saga-state.js';
 import type { Clock, Timer } from './clock.js';
+import { NOTHING } from './nothing.js';
 import type { SagaStore } from './saga-store.js';
 import { SlotMap } from './slot-map.js';
 
 /** What a settled saga came to. */
-export interface SettledSaga {
-  readonly id: string;
-  readonly state: SagaState;
+export class SettledSaga {
+  constructor(
+    readonly id: string,
+    readonly state: SagaState,
+  ) {}
 }
 
-interface Waiter {
-  resolve(saga: SettledSaga): void;
-  reject(error: unknown): void;
+/** A class, since it lives long: see NOTHING. */
+class Waiter {
+  /** Of one that does not wait for ever. */
+  timer: Timer | undefined;
+
+  constructor(
+    readonly resolve: (saga: SettledSaga) => void,
+    readonly reject: (error: unknown) => void,
+  ) {}
 }
 
 export interface OutcomeWaitersOptions {
@@ -46,20 +55,11 @@ export class OutcomeWaiters {
 
   wait(id: string, timeout?: number): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
-      let timer: Timer | undefined;
-      const end = (): void => {
-        this.options.clock.cancel(timer);
-        const waiters = this.waiters.get(id);
-        waiters?.delete(waiter);
-        if (waiters?.size === 0) this.waiters.delete(id);
-      };
-      const waiter: Waiter = {
-        resolve: (saga) => (end(), resolve(saga)),
-        reject: (error: Error) => (end(), reject(error)),
-      };
+      const waiter = new Waiter(resolve, reject);
       if (timeout !== undefined) {
-        timer = this.options.clock.after(timeout, () => {
-          waiter.reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
+        waiter.timer = this.options.clock.after(timeout, () => {
+          this.leave(id, waiter);
+          reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
         });
       }
       const waiters = this.waiters.get(id) ?? new Set();
@@ -69,7 +69,7 @@ export class OutcomeWaiters {
   }
 
   settled(saga: SettledSaga): void {
-    for (const waiter of [...(this.waiters.get(saga.id) ?? [])]) waiter.resolve(saga);
+    for (const { resolve } of this.takeOf(saga.id)) resolve(saga);
   }
 
   /** The saga does not run here any more; from now on others will tell. */
@@ -87,7 +87,22 @@ export class OutcomeWaiters {
   }
 
   private reject(id: string, error: Error): void {
-    for (const waiter of [...(this.waiters.get(id) ?? [])]) waiter.reject(error);
+    for (const { reject } of this.takeOf(id)) reject(error);
+  }
+
+  /** All who wait for this saga; from now on nobody does. */
+  private takeOf(id: string): Iterable<Waiter> {
+    const waiters = this.waiters.get(id);
+    if (!waiters) return NOTHING;
+    this.waiters.delete(id);
+    for (const { timer } of waiters) this.options.clock.cancel(timer);
+    return waiters;
+  }
+
+  private leave(id: string, waiter: Waiter): void {
+    const waiters = this.waiters.get(id);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.waiters.delete(id);
   }
 
   private look(ids: string[]): void {

@@ -2,6 +2,8 @@ import type { Decision } from '../machine/decide.js';
 import { hasAdvanced } from '../machine/lost-workers.js';
 import type { SagaState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
+import { MadeCheckpoint } from './made-checkpoint.js';
+import { NOTHING } from './nothing.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from './saga-observers.js';
@@ -14,6 +16,11 @@ export interface CheckpointParts {
   readonly release?: { dueAt?: number };
   /** Of the step whose transaction it is part of. */
   readonly messages?: readonly StoredMessage[];
+}
+
+interface Published {
+  readonly step: string;
+  readonly message: StoredMessage;
 }
 
 export interface RunCheckpointsPorts {
@@ -32,7 +39,7 @@ export class RunCheckpoints {
   private readonly elapsed = new Map<string, number>();
   /** What observers know of. */
   private told: SagaState;
-  private published: { readonly step: string; readonly message: StoredMessage }[] = [];
+  private published: readonly Published[] = NOTHING;
 
   constructor(
     private readonly saga: StoredSaga,
@@ -51,7 +58,8 @@ export class RunCheckpoints {
 
   /** The step has come to its end, and with that these are sent. */
   publish(step: string, messages: readonly StoredMessage[]): void {
-    this.published.push(...messages.map((message) => ({ step, message })));
+    if (messages.length === 0) return;
+    this.published = [...this.published, ...messages.map((message) => ({ step, message }))];
   }
 
   /** What these steps came to cannot be stored. */
@@ -62,13 +70,12 @@ export class RunCheckpoints {
   make(
     state: SagaState,
     next: Decision,
-    { cancelSeen, pauseSeen, release, messages = [] }: CheckpointParts,
+    { cancelSeen, pauseSeen, release, messages = NOTHING }: CheckpointParts,
   ): Checkpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
-    const published = [...this.published.map(({ message }) => message), ...messages];
     const changed = this.record.changedIn(state);
-    return {
+    return new MadeCheckpoint({
       id,
       epoch,
       number: this.number,
@@ -85,8 +92,15 @@ export class RunCheckpoints {
       lock: lock && { name, key: lock.key },
       parent,
       starts: this.children?.startedBy(state, this.record.saved),
-      ...(published.length > 0 && { messages: published }),
-    };
+      after: undefined,
+      messages: this.messagesWith(messages),
+    });
+  }
+
+  /** Undefined: none. */
+  private messagesWith(more: readonly StoredMessage[]): StoredMessage[] | undefined {
+    if (this.published.length === 0 && more.length === 0) return undefined;
+    return [...this.published.map(({ message }) => message), ...more];
   }
 
   saved({ messages, state }: Checkpoint): void {

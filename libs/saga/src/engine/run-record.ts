@@ -4,6 +4,7 @@ import { evolve } from '../machine/evolve.js';
 import { follow, type Followed } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import type { SagaState } from '../machine/saga-state.js';
+import { NOTHING } from './nothing.js';
 
 /** Who takes over derives these: what was due may have begun. A delay is recorded, since nothing is due before it. */
 const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
@@ -22,7 +23,7 @@ export class RunRecord {
   /** Something has happened that is to be recorded before anything follows from it. */
   hasNews = false;
   /** What happened since the last checkpoint. */
-  private unsaved: SagaEvent[] = [];
+  private unsaved: SagaEvent[] = NOTHING;
   /** Events since the state of the transaction under way was staged. */
   private sinceStaged: SagaEvent[] | undefined;
   /** What follows from a state stays so until something happens, or the time comes that it names. */
@@ -53,7 +54,8 @@ export class RunRecord {
     const before = this.state;
     this.state = evolve(this.graph, before, event);
     if (this.state !== before && !UNRECORDED.has(event.type)) this.hasNews = true;
-    this.unsaved.push(event);
+    if (this.unsaved === NOTHING) this.unsaved = [event];
+    else this.unsaved.push(event);
     this.sinceStaged?.push(event);
   }
 
@@ -71,7 +73,7 @@ export class RunRecord {
   /** The state is stored. */
   saveAs(state: SagaState): void {
     this.state = this.saved = state;
-    this.unsaved = [];
+    this.unsaved = NOTHING;
     this.hasNews = false;
   }
 
@@ -95,7 +97,7 @@ export class RunRecord {
     const failed = { ...refused, error, now: this.now() };
     const events = this.unsaved;
     this.state = this.saved;
-    this.unsaved = [];
+    this.unsaved = NOTHING;
     for (const event of events) {
       const isRefused = event.type === 'step-completed' && steps.includes(event.step);
       this.apply(isRefused ? { type: 'step-failed', step: event.step, ...failed } : event);
@@ -104,9 +106,11 @@ export class RunRecord {
 
   /** The steps, and items, of which this state has something new to store. */
   changedIn(state: SagaState): string[] {
-    const changed: string[] = [];
+    let changed: string[] = NOTHING;
     state.steps.forEach((step, key) => {
-      if (this.saved.steps.get(key) !== step) changed.push(key);
+      if (this.saved.steps.get(key) === step) return;
+      if (changed === NOTHING) changed = [key];
+      else changed.push(key);
     });
     return changed;
   }

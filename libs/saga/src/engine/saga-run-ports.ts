@@ -1,4 +1,3 @@
-import type { SagaState } from '../machine/saga-state.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from './clock.js';
@@ -38,6 +37,6 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
 
 /** How a run ended: at rest, given back until `dueAt`, or taken away. */
 export type RunEnd =
-  | { readonly type: 'settled'; readonly state: SagaState }
+  | { readonly type: 'settled' }
   | { readonly type: 'released'; readonly dueAt: number | undefined }
   | { readonly type: 'fenced' };

@@ -38,6 +38,8 @@ const SAFE_PART = 0.9;
 /** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
 const STAGE_PATIENCE = 2_000;
 
+const SETTLED: RunEnd = { type: 'settled' };
+
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /**
@@ -251,9 +253,7 @@ export class SagaRun implements TransactionHost {
     });
     if (result === 'fenced') return { type: 'fenced' };
     if (result === 'cancelled') return undefined;
-    return isSettled(this.state.status)
-      ? { type: 'settled', state: this.state }
-      : { type: 'released', dueAt };
+    return isSettled(this.state.status) ? SETTLED : { type: 'released', dueAt };
   }
 
   /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */

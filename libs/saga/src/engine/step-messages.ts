@@ -1,5 +1,6 @@
 import type { OutboxMessage } from '../definition/outbox-message.js';
 import { SagaStateError } from '../errors/saga-errors.js';
+import { NOTHING } from './nothing.js';
 import { outgoingMessage } from './outgoing-message.js';
 import type { StoredMessage, StoredSaga } from './saga-store.js';
 import { TRACEPARENT, storedTraceOf, traceparentOf } from './trace-context.js';
@@ -15,7 +16,7 @@ export interface PublishPorts {
 
 /** What one attempt publishes: sent if, and only if, what the attempt comes to is stored. */
 export class StepMessages {
-  private messages: StoredMessage[] = [];
+  private messages: StoredMessage[] = NOTHING;
   private isOpen = false;
   /** Of the attempt under way. Undefined: it has no span of its own. */
   private traceparent: string | undefined;
@@ -43,7 +44,9 @@ export class StepMessages {
     const id = this.ports.newId();
     const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: this.traceparent ?? this.traceparentOf(id) };
     const defaults = { key: this.sagaId, headers };
-    this.messages.push({ id, ...outgoingMessage(message, 'message', this.ports.maxPayloadBytes, defaults) });
+    const stored = { id, ...outgoingMessage(message, 'message', this.ports.maxPayloadBytes, defaults) };
+    if (this.messages === NOTHING) this.messages = [stored];
+    else this.messages.push(stored);
   }
 
   private traceparentOf(message: string): string {
@@ -57,7 +60,7 @@ export class StepMessages {
    */
   open(traceparent?: string): void {
     this.traceparent = traceparent;
-    this.messages = [];
+    this.messages = NOTHING;
     this.isOpen = true;
   }
 

@@ -8,7 +8,7 @@ import { concurrencyLimits } from './concurrency-limits.js';
 import { type EngineLog, subjectOf } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
-import type { SettledSaga } from './outcome-waiters.js';
+import { SettledSaga } from './outcome-waiters.js';
 import { PermitLead } from './permits.js';
 import type { SagaObservers } from './saga-observers.js';
 import { UnreadableChild } from './run-children.js';
@@ -344,7 +344,7 @@ export class Worker {
   private ran(run: SagaRun, end: RunEnd): void {
     // A fenced run may have been claimed here again meanwhile.
     if (this.runs.get(run.id) === run) this.runs.delete(run.id);
-    if (end.type === 'settled') return this.ports.onSettled({ id: run.id, state: end.state });
+    if (end.type === 'settled') return this.ports.onSettled(new SettledSaga(run.id, run.state));
     if (end.type === 'fenced') {
       this.ports.observers.leaseLost(run.saga);
       this.ports.log.debug(`Saga ${run.id} is run by another worker now`, subjectOf(run.saga));
