@@ -70,7 +70,7 @@ export interface EngineOptions {
  * and with fewer lanes, fewer sagas are advanced. What a statement holds of payloads is bounded, for all of it is in memory
  * at once, here and in the server.
  */
-const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 150, maxSize: 8 * 2 ** 20 } as const;
+const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 200, maxSize: 8 * 2 ** 20 } as const;
 
 type Addressed = SentSignal & { readonly target: StoreTarget };
 
