@@ -185,7 +185,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'tell nobody in this process that a saga is settled',
     file: 'engine/outcome-waiters.ts',
-    find: 'for (const { resolve } of this.takeOf(saga.id)) resolve(saga);',
+    find: 'this.end(saga.id, ({ resolve }) => resolve(saga));',
     replace: 'void saga;',
     killers: [simulation(20), specs('engine/outcome-waiters'), simulation(400)],
   },

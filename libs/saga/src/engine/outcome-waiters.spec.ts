@@ -94,13 +94,27 @@ test('a look that fails is made again by the poll', async () => {
   expect(await outcome).toMatchObject({ id: 'a' });
 });
 
-test('a timeout ends one wait, not the others', async () => {
+test.each([[0], [1], [2]])(
+  'a timeout ends one wait, the one at place %i of three, not the others',
+  async (place) => {
+    const scene = new Scene();
+    const waits = [0, 1, 2].map((n) => scene.waiters.wait('a', n === place ? 5 : undefined));
+    await expect(waits[place]).rejects.toThrow(SagaTimeoutError);
+    expect(scene.waiters.waitsForOthers).toBe(true);
+    scene.waiters.settled({ id: 'a', state: COMPLETED });
+    const patient = waits.filter((_, n) => n !== place);
+    expect(await Promise.all(patient)).toEqual([
+      { id: 'a', state: COMPLETED },
+      { id: 'a', state: COMPLETED },
+    ]);
+    expect(scene.waiters.waitsForOthers).toBe(false);
+  },
+);
+
+test('who waits alone, and gives up, leaves nobody waiting', async () => {
   const scene = new Scene();
-  const patient = scene.waiters.wait('a');
   await expect(scene.waiters.wait('a', 5)).rejects.toThrow(SagaTimeoutError);
-  expect(scene.waiters.waitsForOthers).toBe(true);
-  scene.waiters.settled({ id: 'a', state: COMPLETED });
-  expect(await patient).toMatchObject({ id: 'a' });
+  expect(scene.waiters.waitsForOthers).toBe(false);
 });
 
 test('closing ends every wait', async () => {

@@ -1,7 +1,6 @@
 import { SagaTimeoutError } from '../errors/saga-errors.js';
 import type { SagaState } from '../machine/saga-state.js';
 import type { Clock, Timer } from './clock.js';
-import { NOTHING } from './nothing.js';
 import type { SagaStore } from './saga-store.js';
 import { SlotMap } from './slot-map.js';
 
@@ -21,6 +20,8 @@ class Waiter {
   constructor(
     readonly resolve: (saga: SettledSaga) => void,
     readonly reject: (error: unknown) => void,
+    /** Another who waits for the same saga. */
+    public next: Waiter | undefined,
   ) {}
 }
 
@@ -41,7 +42,7 @@ export interface OutcomeWaitersOptions {
  * the row is marked as watched, once, and its settling is announced. Nobody holds a connection.
  */
 export class OutcomeWaiters {
-  private readonly waiters = new SlotMap<string, Set<Waiter>>();
+  private readonly waiters = new SlotMap<string, Waiter>();
   private unwatched = new Set<string>();
   private looking = false;
 
@@ -55,21 +56,20 @@ export class OutcomeWaiters {
 
   wait(id: string, timeout?: number): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
-      const waiter = new Waiter(resolve, reject);
+      const waiter = new Waiter(resolve, reject, this.waiters.get(id));
       if (timeout !== undefined) {
         waiter.timer = this.options.clock.after(timeout, () => {
           this.leave(id, waiter);
           reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
         });
       }
-      const waiters = this.waiters.get(id) ?? new Set();
-      this.waiters.set(id, waiters.add(waiter));
+      this.waiters.set(id, waiter);
       if (!this.options.runsHere(id)) this.look([id]);
     });
   }
 
   settled(saga: SettledSaga): void {
-    for (const { resolve } of this.takeOf(saga.id)) resolve(saga);
+    this.end(saga.id, ({ resolve }) => resolve(saga));
   }
 
   /** The saga does not run here any more; from now on others will tell. */
@@ -87,22 +87,26 @@ export class OutcomeWaiters {
   }
 
   private reject(id: string, error: Error): void {
-    for (const { reject } of this.takeOf(id)) reject(error);
+    this.end(id, ({ reject }) => reject(error));
   }
 
-  /** All who wait for this saga; from now on nobody does. */
-  private takeOf(id: string): Iterable<Waiter> {
-    const waiters = this.waiters.get(id);
-    if (!waiters) return NOTHING;
+  /** Tells all who wait for this saga; from now on nobody does. */
+  private end(id: string, tell: (waiter: Waiter) => void): void {
+    let waiter = this.waiters.get(id);
     this.waiters.delete(id);
-    for (const { timer } of waiters) this.options.clock.cancel(timer);
-    return waiters;
+    for (; waiter; waiter = waiter.next) {
+      this.options.clock.cancel(waiter.timer);
+      tell(waiter);
+    }
   }
 
   private leave(id: string, waiter: Waiter): void {
-    const waiters = this.waiters.get(id);
-    waiters?.delete(waiter);
-    if (waiters?.size === 0) this.waiters.delete(id);
+    let before = this.waiters.get(id);
+    if (before !== waiter) {
+      while (before && before.next !== waiter) before = before.next;
+      if (before) before.next = waiter.next;
+    } else if (waiter.next) this.waiters.set(id, waiter.next);
+    else this.waiters.delete(id);
   }
 
   private look(ids: string[]): void {

@@ -3,17 +3,44 @@ import { StepAbortedError } from '../errors/saga-errors.js';
 import type { Action } from '../machine/decide.js';
 import { goesOn } from '../machine/failures.js';
 import type { SagaState } from '../machine/saga-state.js';
+import { NOTHING } from './nothing.js';
 import type { StepAttempt } from './step-attempt.js';
 
-/** What is under way of one run, and how it is told to break off. */
-export class RunAttempts extends Set<StepAttempt> {
+/** What is under way of one run, and how it is told to break off. An array, since it is one attempt at most, mostly. */
+export class RunAttempts {
+  private attempts: StepAttempt[] = NOTHING;
+
+  get size(): number {
+    return this.attempts.length;
+  }
+
+  has(attempt: StepAttempt): boolean {
+    return this.attempts.includes(attempt);
+  }
+
   /** Is an attempt of this step, or item, under way? */
   includes(key: string): boolean {
-    return [...this].some(({ step }) => step === key);
+    return this.attempts.some(({ step }) => step === key);
+  }
+
+  add(attempt: StepAttempt): void {
+    if (this.attempts === NOTHING) this.attempts = [attempt];
+    else this.attempts.push(attempt);
+  }
+
+  delete(attempt: StepAttempt): void {
+    const place = this.attempts.indexOf(attempt);
+    if (place < 0) return;
+    if (this.attempts.length === 1) this.clear();
+    else this.attempts.splice(place, 1);
+  }
+
+  clear(): void {
+    this.attempts = NOTHING;
   }
 
   abort(trigger: StepAbortedError['trigger'], message: string, only?: Action['kind']): void {
-    for (const attempt of this) {
+    for (const attempt of this.attempts) {
       if (only === undefined || attempt.action.kind === only)
         attempt.abort(new StepAbortedError(message, trigger));
     }
@@ -24,7 +51,7 @@ export class RunAttempts extends Set<StepAttempt> {
    * Not probes: what they find out is what has to be undone.
    */
   abortObsolete(graph: SagaGraph, state: SagaState): void {
-    for (const attempt of this) {
+    for (const attempt of this.attempts) {
       const { kind, node } = attempt.action;
       if (kind === 'run' && !goesOn(graph, state, node.name))
         attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));

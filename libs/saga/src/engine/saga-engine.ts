@@ -423,6 +423,8 @@ export class SagaEngine {
   }
 }
 
+const NO_TIMES: StoredSaga['stepTimes'] = new Map();
+
 /** A saga that was stored and leased by the same statement, as it would be read back. */
 function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
   return {
@@ -435,7 +437,7 @@ function toStored(saga: NewSaga, lease: Lease, now: number): StoredSaga {
     losses: 0,
     createdAt: now,
     updatedAt: now,
-    stepTimes: new Map(),
+    stepTimes: NO_TIMES,
   };
 }
 
