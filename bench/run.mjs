@@ -70,7 +70,7 @@ async function prepare() {
 async function complete(title, args, { node, env, round }) {
   console.error(`round ${round}/${rounds}  ${title}`);
   try {
-    await run(node, ['--no-deprecation', '--max-semi-space-size=64', ...args], {
+    await run(node, ['--no-deprecation', '--max-semi-space-size=32', ...args], {
       env: { ...env, ROUND: String(round) },
     });
     return true;

@@ -1,6 +1,6 @@
 // What this server can do with the same rows by SQL alone, and what part of that the engine makes in the same run: the
 // rows of 200 sagas a transaction, in four transactions each (a start and three checkpoints), by functions in the server.
-// --clients=1,2,4 --n=40000 --batch=200
+// --clients=1,2,4 --n=100000 --warm=20000 --batch=200
 import { client } from '../lib/database.mjs';
 import { now } from '../lib/figures.mjs';
 import { args, createDatabase, emit, numbers, run, withApp } from './lib.mjs';
@@ -9,7 +9,8 @@ import { sagaOfSteps } from './sagas.mjs';
 import { differences, makeFunctions } from './same-rows.mjs';
 import { allThere } from './stored.mjs';
 
-const n = args.n ?? 40_000;
+const n = args.n ?? 100_000;
+const warm = Math.min(n, args.warm ?? 20_000);
 const batch = args.batch ?? 200;
 const STEPS = ['s1', 's2', 's3'];
 const Plain = sagaOfSteps(3);
@@ -37,10 +38,10 @@ async function bySql(clients, db) {
 async function ours() {
   const db = await createDatabase();
   const rate = await withApp({ db, sagas: [Plain] }, async (service) => {
-    await closedLoop(service, Plain, { n: Math.min(n, 3_000) });
+    await closedLoop(service, Plain, { n: warm });
     return n / (await closedLoop(service, Plain, { n })).secs;
   });
-  return { rate, complete: await allThere(db, { sagas: n + Math.min(n, 3_000) }) };
+  return { rate, complete: await allThere(db, { sagas: n + warm }) };
 }
 
 /** A database for each number of clients, in the tables that the library's migrations make. */

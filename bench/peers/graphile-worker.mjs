@@ -1,6 +1,6 @@
 // graphile-worker: a chain of three jobs a saga. --variant=batched (default, its local queue and batched completion) | default
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
-import { args, main, pkgVersion, tracker, windowed } from './lib.mjs';
+import { args, inBatches, main, pkgVersion, tracker } from './lib.mjs';
 
 const variant = args.variant ?? 'batched';
 const concurrentJobs = args.conc ?? 20;
@@ -40,15 +40,9 @@ const adapter = {
     });
   },
   submit: (from, n) =>
-    windowed(0, Math.ceil(n / 500), 1, (batch) => {
-      const count = Math.min(500, n - batch * 500);
-      return utils.addJobs(
-        Array.from({ length: count }, (_, k) => ({
-          identifier: 's1',
-          payload: { i: from + batch * 500 + k },
-        })),
-      );
-    }),
+    inBatches(from, n, (numbers) =>
+      utils.addJobs(numbers.map((i) => ({ identifier: 's1', payload: { i } }))),
+    ),
   allDone: async (c) => (await c.query(OPEN)).rowCount === 0,
   // Jobs that are done are deleted.
   finished: async (c) => {

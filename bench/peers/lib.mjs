@@ -7,7 +7,7 @@ import { now, percentile, round, sleep, writeLine } from '../lib/figures.mjs';
 import { flagsOf } from '../lib/flags.mjs';
 
 export { copyFinished } from '../lib/copy-finished.mjs';
-export { windowed } from '../lib/windowed.mjs';
+export { inBatches, windowed } from '../lib/windowed.mjs';
 
 export const metric = process.argv[2] ?? 'throughput';
 export const args = flagsOf(process.argv.slice(3));

@@ -2,7 +2,7 @@
 //   batch (default)  handlers over whole batches, which move on by one insert(): its best, with no state of a single saga
 //   perjob           each job sends the next
 import { PgBoss } from 'pg-boss';
-import { args, main, pkgVersion, tracker, windowed } from './lib.mjs';
+import { args, inBatches, main, pkgVersion, tracker } from './lib.mjs';
 
 const variant = args.variant ?? 'batch';
 const batchSize = args.batch ?? (variant === 'batch' ? 100 : 50);
@@ -44,11 +44,12 @@ const adapter = {
     }
   },
   submit: (from, n) =>
-    windowed(0, Math.ceil(n / 500), 1, (batch) => {
-      const count = Math.min(500, n - batch * 500);
-      const jobs = Array.from({ length: count }, (_, k) => ({ data: { i: from + batch * 500 + k } }));
-      return boss.insert('s1', jobs);
-    }),
+    inBatches(from, n, (numbers) =>
+      boss.insert(
+        's1',
+        numbers.map((i) => ({ data: { i } })),
+      ),
+    ),
   allDone: async (c) => (await c.query(OPEN)).rowCount === 0,
   finished: async (c) =>
     (
