@@ -199,6 +199,43 @@ describe('a failed attempt', () => {
     expect(finishedAt).toBeGreaterThanOrEqual(row!.due_at.getTime());
   });
 
+  test('is made again soon by the worker that has it, which says so and stores the failure first', async () => {
+    @Saga({ name: 'order', retry: { attempts: 2, delay: '1s', jitter: 0 } })
+    class Order {
+      @Step() act({ attempt }: StepContext) {
+        if (attempt === 1) throw new Error('not yet');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Order] });
+    const order = await sagas.start(Order, {});
+    await until(async () => (await sagas.get(order.id)).waitingFor?.kind === 'retry');
+    const waiting = await sagas.get(order.id);
+    expect(waiting.lockedBy).toBeDefined();
+    expect(waiting.steps[0]).toMatchObject({ name: 'act', attempts: 1, errors: [{ message: 'not yet' }] });
+    expect(await order.outcome()).toMatchObject({ status: 'completed' });
+    expect(await apps.sql('SELECT epoch FROM saga.instance')).toEqual([{ epoch: 1 }]);
+  });
+
+  test('is made again by a claim where others wait for the room', async () => {
+    const held = new Gate();
+    const ran: string[] = [];
+    @Saga({ name: 'order', retry: { attempts: 2, delay: '900ms', jitter: 0 } })
+    class Order {
+      @Step() async act({ input, attempt }: StepContext<string>) {
+        ran.push(`${input} ${attempt}`);
+        if (input !== 'failing') return;
+        await held.opened;
+        if (attempt === 1) throw new Error('not yet');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Order], options: { worker: { concurrency: 1 } } });
+    const failing = await sagas.start(Order, 'failing');
+    const other = await sagas.start(Order, 'other');
+    held.open();
+    await Promise.all([failing.outcome(), other.outcome()]);
+    expect(ran).toEqual(['failing 1', 'other 1', 'failing 2']);
+  });
+
   test('is not made again when retryIf says no, and the default is the module’s', async () => {
     const attempts: string[] = [];
     class Declined extends Error {}

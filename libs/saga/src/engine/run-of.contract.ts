@@ -37,6 +37,7 @@ export const log = {
 /** Its lease is new, and long, and nobody observes. */
 export const CHANCE = {
   ...{ clock: systemClock, random: () => 0, lease: 60_000, renew: async () => undefined },
+  hasRoom: () => true,
   permits: new PermitLead(),
   observers: new SagaObservers(log),
 };

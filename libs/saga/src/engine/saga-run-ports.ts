@@ -23,6 +23,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly newId: () => string;
   /** Milliseconds of a lease. */
   readonly lease: number;
+  /** Nobody waits for the place that a saga of this name has here. */
+  readonly hasRoom: (name: string) => boolean;
   /** Asks whether the lease still is this run's, and extends it. */
   readonly renew: (run: SagaRun) => Promise<void>;
   /** What was asked of it that it may not know of; undefined: the lease is lost. */

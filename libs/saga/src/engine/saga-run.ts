@@ -13,6 +13,7 @@ import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
+import { isNearRetry } from './near-retry.js';
 import type { Checkpoint, CheckpointResult, StoredSaga } from './saga-store.js';
 import { needsPermit } from './permits.js';
 import { RunAttempts } from './run-attempts.js';
@@ -232,7 +233,12 @@ export class SagaRun implements TransactionHost {
     if (next.settle !== undefined) return true;
     if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
-    return this.attempts.size === 0 && this.inbox.isEmpty && (this.halts || next.actions.length === 0);
+    if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
+    return this.halts || (next.actions.length === 0 && !this.staysFor(next));
+  }
+
+  private staysFor(next: Decision): boolean {
+    return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
   }
 
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */

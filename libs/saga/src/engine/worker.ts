@@ -103,6 +103,7 @@ export class Worker {
       maxPayloadBytes,
       permits: new PermitLead(),
       lease: lease.duration,
+      hasRoom: (name) => !this.moreDue && !this.claimAgain && !this.limits.has(name),
       renew: (run) => this.leases.renew([run]),
       asked: (run) => this.leases.askedOf(run),
     };
