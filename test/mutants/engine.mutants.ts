@@ -80,9 +80,16 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'give a saga back while attempts are under way',
     file: 'engine/saga-run.ts',
-    find: 'return this.attempts.size === 0 && this.inbox.isEmpty && (',
-    replace: 'return this.inbox.isEmpty && (',
+    find: 'if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;',
+    replace: 'if (!this.inbox.isEmpty) return false;',
     killers,
+  },
+  {
+    name: 'keep a place for a near retry that others wait for',
+    file: 'engine/near-retry.ts',
+    find: 'return isNearRetry(next, state, now()) && hasRoom(name);',
+    replace: 'return isNearRetry(next, state, now());',
+    killers: [specs('engine/near-retry')],
   },
   {
     name: 'begin an at-most-once step before its start is stored',

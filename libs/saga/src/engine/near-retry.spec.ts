@@ -1,4 +1,5 @@
-import { graphOf, sequenceOf, stepOf } from '../machine/graph-of.contract.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { sequenceOf, stepOf } from '../machine/graph-of.contract.js';
 import type { Invoker } from './invoker.js';
 import { AttemptRunner } from './attempt-runner.js';
 import { CHANCE, log, portsTo, runOf, SAGA } from './run-of.contract.js';
@@ -8,7 +9,7 @@ import type { Checkpoint } from './saga-store.js';
 const policy = (delay: number) => ({ attempts: 3, delay, factor: 1, maxDelay: delay, jitter: 0 });
 
 /** A run on the system's clock, and the checkpoints that it writes. */
-function scene(graph: ReturnType<typeof graphOf>, invoke: Invoker, ports: Partial<SagaRunPorts> = {}) {
+function scene(graph: SagaGraph, invoke: Invoker, ports: Partial<SagaRunPorts> = {}) {
   const written: Checkpoint[] = [];
   const run = runOf(SAGA, graph, invoke, {
     ...portsTo(written),

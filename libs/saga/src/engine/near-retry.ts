@@ -1,5 +1,6 @@
 import type { Decision } from '../machine/decide.js';
 import type { SagaState } from '../machine/saga-state.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** Milliseconds. By default the first two waits of a step are shorter. */
 const NEAR = 1_000;
@@ -13,4 +14,14 @@ export function isNearRetry({ wakeAt }: Decision, { steps }: SagaState, now: num
   for (const { retryAt, permit, failures, compensationFailures } of steps.values())
     if (retryAt === wakeAt && permit === undefined && failures + compensationFailures > 0) return true;
   return false;
+}
+
+/** Does a saga of this name keep its lease, and its place, until then? */
+export function staysFor(
+  next: Decision,
+  state: SagaState,
+  name: string,
+  { now, hasRoom }: Pick<SagaRunPorts, 'now' | 'hasRoom'>,
+): boolean {
+  return isNearRetry(next, state, now()) && hasRoom(name);
 }

@@ -13,7 +13,7 @@ import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
-import { isNearRetry } from './near-retry.js';
+import { staysFor } from './near-retry.js';
 import type { Checkpoint, CheckpointResult, StoredSaga } from './saga-store.js';
 import { needsPermit } from './permits.js';
 import { RunAttempts } from './run-attempts.js';
@@ -208,7 +208,7 @@ export class SagaRun implements TransactionHost {
       // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
       if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
       if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntil(decision.wakeAt));
-      this.takeAll();
+      for (const message of this.inbox.take()) if (!('wake' in message)) this.take(message);
     }
   }
 
@@ -234,11 +234,9 @@ export class SagaRun implements TransactionHost {
     if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is told of by the inbox.
     if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
-    return this.halts || (next.actions.length === 0 && !this.staysFor(next));
-  }
-
-  private staysFor(next: Decision): boolean {
-    return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
+    return (
+      this.halts || (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
+    );
   }
 
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
@@ -399,11 +397,6 @@ export class SagaRun implements TransactionHost {
 
   private timeUntil(wakeAt: number | undefined): number | undefined {
     return wakeAt === undefined ? undefined : wakeAt - this.ports.now();
-  }
-
-  /** Takes in all that has happened. */
-  private takeAll(): void {
-    for (const message of this.inbox.take()) if (!('wake' in message)) this.take(message);
   }
 
   private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
