@@ -14,6 +14,7 @@ export const MEASURES = [
   { name: 'idle', quick: ['--secs=4'] },
   { name: 'costs', quick: ['--n=6000'] },
   { name: 'start-up', quick: ['--starts=1'], once: true },
+  { name: 'profile', quick: ['--n=8000', '--warm=2000'] },
   { name: 'limit', quick: ['--n=8000'] },
   { name: 'bare-commits', quick: ['--n=200', '--warm=500', '--blocks=2'] },
   { name: 'soak', quick: ['--minutes=0.2', '--slice=2'], once: true },

@@ -4,7 +4,7 @@ const UNITS = [
   [/mb_per_s$/, 'MB/s'],
   [/_per_s$/, '1/s'],
   [/_ms$/, 'ms'],
-  [/_us_per_saga$/, 'µs'],
+  [/us_per_saga$/, 'µs'],
   [/bytes_per_saga$/, 'bytes'],
   [/_mb$/, 'MB'],
   [/_pct$/, '%'],

@@ -16,7 +16,10 @@ const LATENCY = [
   ['p999_ms', 'p99.9 ms'],
 ];
 
-/** @property rows the parameter that tells rows apart, and its name in the table; without it there is one row */
+/**
+ * @property rows the parameter that tells rows apart, and its name in the table; without it there is one row
+ * @property most rows that are shown; default MOST_ROWS, evenly apart
+ */
 export const TABLES = [
   {
     name: 'in-flight',
@@ -115,6 +118,16 @@ export const TABLES = [
     ],
   },
   {
+    name: 'profile',
+    title: 'Where the time goes',
+    rows: ['where', 'where'],
+    most: Infinity,
+    columns: [
+      ['us_per_saga', 'µs per saga'],
+      ['share_pct', '% of the time'],
+    ],
+  },
+  {
     name: 'limit',
     title: 'The limit of the server',
     rows: ['by', 'written by'],
@@ -143,7 +156,7 @@ export const TABLES = [
 const MOST_ROWS = 12;
 
 /** Of one of TABLES; undefined without any line of it. */
-export function measureTable(lines, { name, rows, columns }) {
+export function measureTable(lines, { name, rows, columns, most = MOST_ROWS }) {
   const of = ofMeasure(lines);
   const own = of(name);
   const keys = rows ? keysOf(own, rows[0]) : own.length > 0 ? [undefined] : [];
@@ -153,7 +166,7 @@ export function measureTable(lines, { name, rows, columns }) {
   const shownKey = (key) => (typeof key === 'number' ? number(key) : key);
   return table(
     [...(rows ? [rows[1]] : []), ...columns.map(([, label]) => label)],
-    thinned(keys).map((key) => [...(rows ? [shownKey(key)] : []), ...cells(key)]),
+    thinned(keys, most).map((key) => [...(rows ? [shownKey(key)] : []), ...cells(key)]),
   );
 }
 
@@ -161,8 +174,8 @@ export function measureTable(lines, { name, rows, columns }) {
 export const keysOf = (lines, param) =>
   [...new Set(lines.map((l) => l[param]))].filter((k) => k !== undefined);
 
-function thinned(keys) {
-  if (keys.length <= MOST_ROWS) return keys;
-  const at = (k) => keys[Math.round((k * (keys.length - 1)) / (MOST_ROWS - 1))];
-  return Array.from({ length: MOST_ROWS }, (_, k) => at(k));
+function thinned(keys, most) {
+  if (keys.length <= most) return keys;
+  const at = (k) => keys[Math.round((k * (keys.length - 1)) / (most - 1))];
+  return Array.from({ length: most }, (_, k) => at(k));
 }
