@@ -4,7 +4,7 @@ import type { Clock, Timer } from './clock.js';
 import type { SagaStore } from './saga-store.js';
 import { SlotMap } from './slot-map.js';
 
-/** What a settled saga came to. */
+/** What a settled saga came to. A class, since it lives long: see NOTHING. */
 export class SettledSaga {
   constructor(
     readonly id: string,
