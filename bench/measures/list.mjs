@@ -9,7 +9,7 @@ export const MEASURES = [
   { name: 'compensation', quick: ['--n=4000'] },
   { name: 'retry-storm', quick: ['--n=2000'] },
   { name: 'waiting-half', quick: ['--n=4000', '--reps=1'], once: true },
-  { name: 'backlog', quick: ['--due=50000', '--seconds=6', '--slice=2'] },
+  { name: 'backlog', quick: ['--due=150000', '--seconds=6', '--slice=2'] },
   { name: 'grown', quick: ['--finished=200000', '--waiting=20000', '--n=5000', '--reps=1'], once: true },
   { name: 'idle', quick: ['--secs=4'] },
   { name: 'costs', quick: ['--n=6000'] },
