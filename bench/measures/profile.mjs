@@ -15,8 +15,8 @@ const SAMPLING_INTERVAL = 500;
 
 /** By the name of what runs, if it is V8's or the system's, and by its file. The first that fits. */
 const PLACES = [
-  ['Node: collects garbage', { name: '(garbage collector)' }],
-  ['Node: has nothing to do', { name: '(idle)' }],
+  ['Node: collects garbage', { name: /^\(garbage collector\)$/ }],
+  ['Node: has nothing to do', { name: /^\(idle\)$/ }],
   ['Node: sends statements (system call)', { name: /^(writev|write\w*String|writeBuffer)$/ }],
   ['Node: runs promises', { name: /^(runMicrotasks|processTicksAndRejections)$/ }],
   ['Node: the engine', { url: '/saga/dist/engine/' }],
@@ -28,12 +28,7 @@ const PLACES = [
 ];
 
 function placeOf({ functionName, url }) {
-  const fits = ({ name, url: part }) =>
-    name === undefined
-      ? url.includes(part)
-      : name instanceof RegExp
-        ? name.test(functionName)
-        : name === functionName;
+  const fits = ({ name, url: part }) => (name ? name.test(functionName) : url.includes(part));
   return PLACES.find(([, pattern]) => fits(pattern))?.[0] ?? 'Node: all else';
 }
 

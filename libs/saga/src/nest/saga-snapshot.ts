@@ -17,7 +17,6 @@ import {
   isTerminal,
   PENDING,
   resultOf,
-  type SagaState,
   type SagaStatus,
   type StepState,
   type StepStatus,
@@ -295,7 +294,8 @@ function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefi
   const waits = signalAwaitedBy(saga);
   if (waits && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return waits;
   if (saga.dueAt === undefined) return undefined;
-  if (saga.lockedBy !== undefined && saga.dueAt > now) return graph && nearRetry(saga, graph, now);
+  const isHeld = saga.lockedBy !== undefined && saga.dueAt > now;
+  if (isHeld && !(graph && keepsForRetry(saga, graph, now))) return undefined;
   if (saga.dueAt <= now) {
     const since = new Date(saga.dueAt);
     const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
@@ -304,26 +304,17 @@ function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefi
       ? { kind: 'worker', since }
       : { kind: 'version', saga: saga.name, version: saga.version, since };
   }
-  const { key, step } = nextOf(steps, now);
+  const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
+  const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
 }
 
-/** The step whose time comes next. */
-function nextOf(steps: SagaState['steps'], now: number): { key?: string; step?: StepState } {
-  const later = [...steps].filter(([, { retryAt }]) => retryAt !== undefined && retryAt > now);
-  const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
-  return { key, step };
-}
-
-/** What the worker that has it waits for, if nothing of it is under way. */
-function nearRetry({ state }: StoredSaga, graph: SagaGraph, now: number): WaitingFor | undefined {
+/** The worker that has it waits itself. What is under way is still to be done, as far as is stored. */
+function keepsForRetry({ state }: StoredSaga, graph: SagaGraph, now: number): boolean {
   const next = decide(graph, state, now);
-  // What is under way is still to be done, as far as is stored.
-  if (next.actions.length > 0 || !isNearRetry(next, state, now)) return undefined;
-  const { key, step } = nextOf(state.steps, now);
-  return { kind: 'retry', step: key!, at: new Date(step!.retryAt!) };
+  return next.actions.length === 0 && isNearRetry(next, state, now);
 }
 
 function paused({ operations }: StoredSaga): WaitingFor {
