@@ -1,5 +1,12 @@
 /** Where pgbouncer is, if it is installed. */
 export function findPgbouncer(): string | undefined;
 
-/** In transaction mode, with fewer connections than those who use it, before the database of this URL. */
-export function startPgbouncer(binary: string, url: string): Promise<{ url: string; stop(): Promise<void> }>;
+/**
+ * Before the database of this URL; by default in transaction mode. With fewer connections than those who use it, except
+ * in session mode.
+ */
+export function startPgbouncer(
+  binary: string,
+  url: string,
+  mode?: 'session' | 'transaction' | 'statement',
+): Promise<{ url: string; stop(): Promise<void> }>;

@@ -17,16 +17,18 @@ export function findPgbouncer() {
 }
 
 /**
- * pgbouncer in transaction mode, with fewer connections than those who use it: nobody has one of their own.
+ * pgbouncer, by default in transaction mode, with fewer connections than those who use it: nobody has one of their own.
+ * In session mode everybody has one.
  * @param {string} binary
  * @param {string} url of the database behind it
+ * @param {'session' | 'transaction' | 'statement'} mode
  * @returns {Promise<{ url: string, stop(): Promise<void> }>}
  */
-export async function startPgbouncer(binary, url) {
+export async function startPgbouncer(binary, url, mode = 'transaction') {
   const folder = await mkdtemp(join(tmpdir(), 'saga-pgbouncer-'));
   await chmod(folder, 0o755);
   const port = await freePort();
-  await writeFile(join(folder, 'pgbouncer.ini'), configuration(new URL(url), port));
+  await writeFile(join(folder, 'pgbouncer.ini'), configuration(new URL(url), port, mode));
   const asRoot = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   const child = spawn(binary, [...asRoot, join(folder, 'pgbouncer.ini')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -52,7 +54,7 @@ export async function startPgbouncer(binary, url) {
   return { url: pooled.href, stop };
 }
 
-function configuration({ hostname, port, username, password, pathname }, ownPort) {
+function configuration({ hostname, port, username, password, pathname }, ownPort, mode) {
   const name = pathname.slice(1);
   return `[databases]
 ${name} = host=${hostname} port=${port} dbname=${name} user=${username} password=${password}
@@ -61,8 +63,8 @@ listen_addr = 127.0.0.1
 listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-default_pool_size = 4
+pool_mode = ${mode}
+default_pool_size = ${mode === 'session' ? 50 : 4}
 max_client_conn = 200
 `;
 }
