@@ -18,6 +18,7 @@ export const PUBLISH_TYPES = BATCH.types(COLUMNS);
  * statement that was sent again) is left alone.
  *
  * Plan: one insert from a function scan, which gives rows, and so places in line (seq), in the arrays' order.
+ * The transaction has its xid before it takes seqs: relay-order.ts needs that.
  * NOTIFY makes commits wait for each other, so relays are only woken while none of them looks often by itself: see
  * relay.function.ts.
  */
@@ -25,6 +26,7 @@ export const publishFunction = (schema: string, channel: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.publish_1(${BATCH.types(COLUMNS)}) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 BEGIN
+  PERFORM pg_current_xact_id();
   INSERT INTO ${schema}.outbox (id, aggregatetype, aggregateid, type, payload, headers)
   SELECT w.id, w.topic, w.key, w.type, w.payload, w.headers FROM ${BATCH.rows(COLUMNS, 'w', 1)}
   ON CONFLICT (id) DO NOTHING;

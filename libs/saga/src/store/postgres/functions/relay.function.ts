@@ -1,11 +1,10 @@
 import { PINNED } from './pinned-plan.js';
+import { marksAfterSettlement, readFrom } from './relay-order.js';
 
 /** Of a lane, so many messages that are due again are looked at in a turn. */
 const DUE_AT_ONCE = 100;
 /** So many messages of a key's line are let go at once, so that the line behind a poisonous one may be of any length. */
 const LET_GO_AT_ONCE = 1_000;
-/** A lane with a backlog is read on from where its reader was, and from its beginning at least so often. */
-const FROM_START = `interval '1 second'`;
 
 /**
  * The outbox as relays work on it.
@@ -16,12 +15,15 @@ const FROM_START = `interval '1 second'`;
  * after it with its topic and key is held behind it as it is read. So a key is sent in order or not at all, no other
  * key waits for it, and the line behind a dead message is touched once, not at every turn.
  *
- * Only who has a lane's lease lets held messages go or reads those that are not; operators only change times.
+ * Where in a lane a page begins, and why each key is in order however transactions overlap: relay-order.ts.
+ *
+ * Only who has a lane's lease lets held messages go or reads those that are not; operators only change times. Whoever
+ * deletes a message that others may wait behind locks its lane first: no page can hold a message behind one that
+ * is gone, with nothing left to let it go.
  *
  * Plan: index scans of outbox_ready, outbox_retry and outbox_held from given beginnings, pinned as in
  * checkpoint.function.ts. Rows that were deleted stay in the index until vacuum, or a reader, has marked them; a
- * transaction that is open for hours prevents that. So a backlog is read on from read_to, not from the beginning at
- * each turn.
+ * transaction that is open for hours prevents that. So a lane is not read from its beginning at each turn.
  */
 export const relayFunctions = (schema: string): string[] => [
   letGo(schema),
@@ -92,18 +94,17 @@ ${PINNED} AS $function$
 #variable_conflict use_column
 DECLARE
   lanes smallint[];
-  starts bigint[];
-  due smallint[];
+  changed smallint[];
   share int;
   taken int;
 BEGIN
-  SELECT array_agg(p.lane ORDER BY p.lane), array_agg(p.after ORDER BY p.lane) INTO lanes, starts FROM (
-    SELECT l.lane, s.after FROM ${schema}.outbox_lane l
-    CROSS JOIN LATERAL (SELECT CASE
-      WHEN l.leased_by IS NULL AND l.read_from_start_at > now() - ${FROM_START} THEN l.read_to ELSE 0 END AS after) s
+  SELECT array_agg(p.lane) INTO lanes FROM (
+    SELECT l.lane FROM ${schema}.outbox_lane l
     WHERE l.leased_until < now()
-      AND (EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after)
-        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now()))
+      AND (EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > l.read_to)
+        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now())
+        OR EXISTS (SELECT FROM (SELECT ${readFrom('l')} AS after OFFSET 0) s, ${schema}.outbox o
+          WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after))
     ORDER BY l.served_at LIMIT $4
     FOR UPDATE OF l SKIP LOCKED) p;
   IF lanes IS NULL THEN
@@ -111,7 +112,8 @@ BEGIN
     WHERE NOT r.asleep AND NOT EXISTS (SELECT FROM ${schema}.outbox_lane l WHERE l.leased_until >= now());
     RETURN;
   END IF;
-  due := ${schema}.outbox_let_go_1(lanes);
+  changed := ${schema}.outbox_let_go_1(lanes);
+  IF changed <> '{}' THEN UPDATE ${schema}.outbox_lane l SET read_to = 0 WHERE l.lane = ANY(changed); END IF;
   share := greatest(1, $3 / cardinality(lanes));
 
   RETURN QUERY
@@ -119,8 +121,8 @@ BEGIN
     SELECT l.lane, l.after, o.seq, o.id, o.topic, o.key, o.type, o.payload, o.headers, o.attempts,
       EXISTS (SELECT FROM ${schema}.outbox b
         WHERE b.held AND b.aggregatetype = o.topic AND b.aggregateid = o.key AND b.seq < o.seq) AS behind
-    FROM (SELECT u.lane, CASE WHEN u.lane = ANY(due) THEN 0 ELSE u.after END AS after
-      FROM unnest(lanes, starts) AS u(lane, after)) l
+    FROM (SELECT f.lane, ${readFrom('f')} AS after FROM unnest(lanes) AS u(lane)
+      CROSS JOIN LATERAL (SELECT * FROM ${schema}.outbox_lane e WHERE e.lane = u.lane OFFSET 0) f OFFSET 0) l
     CROSS JOIN LATERAL (
       SELECT r.seq, r.id, r.aggregatetype AS topic, r.aggregateid AS key, r.type, r.payload::text AS payload,
         r.headers, r.attempts
@@ -137,7 +139,8 @@ BEGIN
       leased_by = CASE WHEN NOT p.nothing THEN $1 END,
       leased_until = CASE WHEN p.nothing THEN '-infinity' ELSE now() + $2 * interval '1 millisecond' END,
       served_at = now(),
-      read_to = CASE WHEN p.size < share THEN 0 ELSE p.last END,
+      read_to = CASE WHEN p.size < share THEN greatest(l.read_to, p.last) ELSE p.last END,
+      read_in = pg_current_snapshot(),
       read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
     FROM pages p WHERE l.lane = p.lane
     RETURNING l.lane, l.epoch
@@ -164,9 +167,9 @@ DECLARE
   gone record;
   mine smallint[];
 BEGIN
-  SELECT array_agg(p.lane) INTO mine FROM (
-    SELECT l.lane FROM unnest($7, $8) AS w(lane, epoch)
-    JOIN ${schema}.outbox_lane l ON l.lane = w.lane AND l.epoch = w.epoch
+  SELECT array_agg(p.lane) FILTER (WHERE p.mine) INTO mine FROM (
+    SELECT l.lane, l.epoch = w.epoch AS mine FROM unnest($7, $8) AS w(lane, epoch)
+    JOIN ${schema}.outbox_lane l ON l.lane = w.lane
     ORDER BY l.lane FOR UPDATE OF l) p;
 
   FOR gone IN
@@ -190,7 +193,8 @@ BEGIN
   UPDATE ${schema}.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine);
 
   UPDATE ${schema}.outbox_lane l SET
-    leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END
+    leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,
+    (mark_xids, mark_seqs) = (${marksAfterSettlement('l')})
   FROM unnest($7, $8, $9) AS w(lane, epoch, rest)
   WHERE l.lane = w.lane AND l.epoch = w.epoch;
 END $function$`;
@@ -216,6 +220,9 @@ DECLARE
   gone record;
   changed int := 0;
 BEGIN
+  PERFORM FROM ${schema}.outbox_lane l
+  WHERE l.lane IN (SELECT o.lane FROM unnest($1) AS w(id) JOIN ${schema}.outbox o ON o.id = w.id)
+  ORDER BY l.lane FOR UPDATE;
   FOR gone IN
     WITH deleted AS (
       DELETE FROM ${schema}.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id AND o.dead_at IS NOT NULL

@@ -2,6 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { INBOX_FUNCTIONS, inboxForgetFunction } from '../functions/inbox.function.js';
 import { publishFunction } from '../functions/publish.function.js';
 import { RELAY_FUNCTIONS, relayFunctions } from '../functions/relay.function.js';
+import { ORDER_COLUMNS } from '../functions/relay-order.js';
 import { LANES } from '../outbox-lanes.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
@@ -56,8 +57,7 @@ export abstract class CreateMessagingTables implements MigrationInterface {
         leased_by text,
         leased_until timestamptz NOT NULL DEFAULT '-infinity',
         served_at timestamptz NOT NULL DEFAULT '-infinity',
-        read_to bigint NOT NULL DEFAULT 0,
-        read_from_start_at timestamptz NOT NULL DEFAULT '-infinity'
+${ORDER_COLUMNS.slice(1)}
       ) WITH (fillfactor = 50)`);
     await queryRunner.query(`
       INSERT INTO ${schema}.outbox_lane (lane) SELECT generate_series(0, ${LANES - 1}) ON CONFLICT DO NOTHING`);

@@ -1,0 +1,67 @@
+/**
+ * Order per key: the rule by which a relay reads a lane.
+ *
+ * **Promise.** If transaction A committed before transaction B began to publish, then A's messages of a topic and key
+ * are sent before B's. Whatever else is open, commits late or rolls back makes no difference.
+ *
+ * **Why one read from the beginning keeps it.** A's messages have lower seqs than B's: one sequence gives them out as
+ * they are published. A snapshot that shows B's commit shows A's. So a page that is read in one snapshot, from the
+ * beginning of the lane and in the order of seq, has A's message before B's, or A's message is sent already, or it is
+ * held, and then B's is held behind it in the same statement.
+ *
+ * **Why a page may begin later.** Deleted rows stay in the index while any transaction is open, so the beginning of a
+ * lane may be expensive to read. A lane keeps what is needed to know where unsent messages can be at all:
+ *
+ * - `read_to`, `read_in`: all messages up to the seq `read_to` that the snapshot `read_in` shows are sent or held.
+ * - `mark_xids`, `mark_seqs`: marks. A transaction whose xid is greater than that of a mark publishes only seqs that
+ *   are greater than the mark's. A settlement makes one, of its own xid and of `read_to`: a higher xid is given out
+ *   later, and `publish_1` takes its xid before it takes seqs.
+ *
+ * A message at or below `read_to` that is visible now and was not visible in `read_in` belongs to a transaction that
+ * was open then (it had its seq, and so its xid, before `read_in` was taken) and has ended since. `read_in` names the
+ * transactions that were open, except those from its xmax on, all of which are taken as ended. So the page begins
+ * behind the highest mark that is older than the oldest transaction that has ended since: `readFrom`. It is computed in
+ * the statement that reads the page, in the same snapshot.
+ *
+ * **What this costs.** Nothing for publishers. A page reads again over what the page before it sent. A transaction that
+ * stays open costs nothing while it is open, a stranger's as well as a publisher's, and stalls nothing. When it ends,
+ * each lane is read once from a mark that is older than it.
+ *
+ * A lane is read from its beginning if its last holder did not give it back, if something was left unsent or let go
+ * (`read_to` is 0 then), and once a minute: the sequence and the xids of a database that was restored from a dump do
+ * not belong together, and rows that were inserted without `publish_1` may have taken their seq before their xid.
+ */
+export const ORDER_COLUMNS = `
+        read_to bigint NOT NULL DEFAULT 0,
+        read_in pg_snapshot,
+        mark_xids xid8[] NOT NULL DEFAULT '{}',
+        mark_seqs bigint[] NOT NULL DEFAULT '{}',
+        read_from_start_at timestamptz NOT NULL DEFAULT '-infinity'`;
+
+/** A lane is read from its beginning at least so often. */
+const FROM_START = `interval '1 minute'`;
+/** Marks that a lane keeps: the newest ones, and the oldest one of use. */
+const NEWEST_MARKS = 6;
+
+/** All messages of lane `l` (a row of outbox_lane) that may be sent now have a greater seq than this. */
+export const readFrom = (l: string): string => `
+  CASE WHEN ${l}.leased_by IS NOT NULL OR ${l}.read_from_start_at <= now() - ${FROM_START} THEN 0
+  ELSE least(${l}.read_to, (
+    SELECT coalesce(max(m.seq), 0) FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS m(xid, seq)
+    WHERE m.xid < coalesce(
+      (SELECT x.xid FROM pg_snapshot_xip(${l}.read_in) AS x(xid)
+        WHERE pg_visible_in_snapshot(x.xid, (SELECT pg_current_snapshot())) ORDER BY x.xid LIMIT 1),
+      pg_snapshot_xmax(${l}.read_in)))) END`;
+
+/**
+ * The marks of lane `l` after a settlement in the current transaction, as two arrays. A mark is of no use if the next one
+ * is older than all transactions that were open in `read_in`.
+ */
+export const marksAfterSettlement = (l: string): string => `
+  SELECT array_agg(k.xid ORDER BY k.xid), array_agg(k.seq ORDER BY k.xid) FROM (
+    SELECT m.xid, m.seq FROM (
+      SELECT u.xid, u.seq, lead(u.xid) OVER w AS next, row_number() OVER w AS place, count(*) OVER () AS size
+      FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS u(xid, seq) WINDOW w AS (ORDER BY u.xid)) m
+    WHERE (m.next IS NULL OR m.next >= pg_snapshot_xmin(${l}.read_in))
+      AND (m.place = 1 OR m.place > m.size - ${NEWEST_MARKS})
+    UNION ALL SELECT pg_current_xact_id(), ${l}.read_to) k`;
