@@ -1,4 +1,4 @@
-import { SagaCodecError } from '../errors/saga-errors.js';
+import { SagaCodecError, SagaTransactionError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { type SagaState, stepState } from '../machine/saga-state.js';
 import { type Clock, sleep } from './clock.js';
@@ -90,7 +90,8 @@ export async function attemptInTransaction(
       if (host.isFenced) return undefined;
       // What it came to could not be encoded: that is no failure of the step.
       if (staged && error instanceof SagaCodecError) throw error;
-      if (failure) inMethod += 1;
+      // The method met it as well, and caught it.
+      if (failure || error instanceof SagaTransactionError) inMethod += 1;
       if (!transient || inMethod > RETRIES || attempt.abortedBy) {
         return failure ?? attempts.failed(attempt, error instanceof NotNow ? attempt.abortedBy : error);
       }

@@ -119,6 +119,15 @@ export class SagaUnavailableError extends SagaError {
 }
 
 /**
+ * A transaction cannot commit what the call stored in it: a statement in it failed and its error was caught, so that
+ * PostgreSQL answers COMMIT with ROLLBACK, or the transaction was ended before. Nothing of it is stored. `cause` is the
+ * error of the failed statement, when it is known.
+ */
+export class SagaTransactionError extends SagaError {
+  readonly code = 'SAGA_TRANSACTION';
+}
+
+/**
  * Thrown by a step to say: refused, and trying again will not help. The saga turns back at once, and the
  * step itself is not undone, since it did not happen.
  */

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
+import { committed, TransactionWatch } from '../store/postgres/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 
 /** What `Inbox.once()` takes beside the work. */
@@ -29,6 +30,9 @@ export class Inbox {
    * @param manager in a transaction, this is part of it; otherwise it is given one of its own
    * @returns `{ handled: false }`: it was handled before
    * @throws SagaValidationError for an id or a consumer that cannot be stored
+   * @throws SagaTransactionError when `work` caught the error of a statement, or ended the transaction: nothing is stored.
+   * In a transaction of yours this holds for what happened before `once` returns; what aborts it later, only its commit
+   * can tell you
    */
   async once<T>(
     messageId: string,
@@ -43,12 +47,15 @@ export class Inbox {
         );
     }
     const { inbox } = await this.runtime.ready();
+    const what = `Message '${messageId}'`;
     const inTransaction = async (own: EntityManager): Promise<Once<T>> => {
       if (!(await inbox.isNew(own, consumer, messageId))) return { handled: false };
       return { handled: true, result: await work(own) };
     };
-    return manager.queryRunner?.isTransactionActive
-      ? inTransaction(manager)
-      : manager.transaction(inTransaction);
+    if (!manager.queryRunner?.isTransactionActive) return committed(manager, what, inTransaction);
+    const watch = await TransactionWatch.of(manager);
+    const once = await inTransaction(manager);
+    await watch?.requireOpen(what, manager);
+    return once;
   }
 }

@@ -60,6 +60,8 @@ export class Outbox {
    * handled (`@DurableEvent`, `@SagaReply`), its trace goes on.
    * @returns their ids, which their receivers see
    * @throws SagaPayloadError naming the path of what cannot be sent; nothing is stored then
+   * @throws SagaTransactionError when the manager's transaction is aborted already; what happens to it after this call,
+   * only its commit can tell you
    */
   async publish(
     manager: EntityManager,

@@ -14,7 +14,10 @@ export interface StartOptions {
   id?: string;
   /** Unique per saga name, 1 to 255 characters: the same again returns the same saga, started once. Default: the id. */
   correlationId?: string;
-  /** Starts inside the caller's transaction: no commit, no saga. Default: a transaction of its own. */
+  /**
+   * Starts inside the caller's transaction: no commit, no saga. Default: a transaction of its own. An aborted transaction
+   * is refused (`SAGA_TRANSACTION`). What happens to the transaction after this call, only its commit can tell you.
+   */
   manager?: EntityManager;
   /** A whole number from 0 to 100; waiting raises it, a point for each 10 s, so that nothing starves. Default 0. */
   priority?: number;

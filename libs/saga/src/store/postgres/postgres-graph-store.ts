@@ -14,6 +14,7 @@ import { waitAsLongAsItTakes } from './migrate.js';
 import { SagaGraphRevision } from './saga-entities.js';
 import { atRestPageSql, duePageSql, eachUnfinishedSql, keepRevisionSql } from './sql/unfinished.sql.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { committed } from './transaction-watch.js';
 
 /** "grap" in ASCII; the second key of the lock is the schema's. */
 const GRAPH_LOCK = 0x67726170;
@@ -58,7 +59,7 @@ export class PostgresGraphStore implements GraphStore {
   }
 
   exclusively<T>(work: (graphs: GraphWriter) => Promise<T>): Promise<T> {
-    return this.dataSource.transaction(async (manager) => {
+    return committed(this.dataSource.manager, 'The graph of a saga', async (manager) => {
       await waitAsLongAsItTakes(manager);
       await manager.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [GRAPH_LOCK, this.schema]);
       return work({

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { sendWithin } from './transaction-watch.js';
 
 interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
@@ -20,9 +21,11 @@ export class PostgresInbox {
    * it at this moment, and is true only if that one rolls back.
    */
   async isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
-    const noted = await manager.query<unknown[]>(
-      `INSERT INTO ${this.schema}.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
-      [consumer, messageId],
+    const noted = await sendWithin(manager, `Message '${messageId}'`, () =>
+      manager.query<unknown[]>(
+        `INSERT INTO ${this.schema}.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
+        [consumer, messageId],
+      ),
     );
     return noted.length > 0;
   }

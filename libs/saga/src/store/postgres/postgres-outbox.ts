@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { OutgoingMessage } from '../../engine/outgoing-message.js';
+import { sendWithin } from './transaction-watch.js';
 import { isTransientError } from './transient-errors.js';
 
 /** A message to be sent, as a relay was given it. */
@@ -82,18 +83,21 @@ export class PostgresOutbox {
     manager: EntityManager,
     messages: readonly (OutgoingMessage & { id: string })[],
   ): Promise<void> {
-    if (messages.length === 0) return;
+    const [first] = messages;
+    if (!first) return;
     const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
-    await manager.query(
-      `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
-      [
-        column(({ id }) => id),
-        column(({ topic }) => topic),
-        column(({ key }) => key),
-        column(({ type }) => type),
-        column(({ payload }) => payload),
-        column(({ headers }) => JSON.stringify(headers)),
-      ],
+    await sendWithin(manager, `What is published to '${first.topic}'`, () =>
+      manager.query(
+        `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
+        [
+          column(({ id }) => id),
+          column(({ topic }) => topic),
+          column(({ key }) => key),
+          column(({ type }) => type),
+          column(({ payload }) => payload),
+          column(({ headers }) => JSON.stringify(headers)),
+        ],
+      ),
     );
   }
 

@@ -40,6 +40,7 @@ import { SagaStarts } from './start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { TransactionPlaces } from './transaction-places.js';
+import { committed, sendWithin, TransactionWatch } from './transaction-watch.js';
 import { isTransientError } from './transient-errors.js';
 import { isUuid } from './uuid.js';
 import { wakeupChannel } from './wakeup-channel.js';
@@ -104,7 +105,9 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
-    const [result] = await this.starts.start(manager, [saga], lease);
+    const [result] = await sendWithin(manager, `Saga '${saga.name}'`, () =>
+      this.starts.start(manager, [saga], lease),
+    );
     // One that is due later is announced as well: who hears of it learns when.
     if (result!.created && !saga.leased) await this.notify(manager, 'due');
     return result!;
@@ -179,7 +182,7 @@ export class PostgresSagaStore implements SagaStore {
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    return this.dataSource.transaction(async (manager) => {
+    return committed(this.dataSource.manager, "An operator's change", async (manager) => {
       const idle = this.answers.betweenStatements;
       if (idle !== undefined) await this.query(manager, `SELECT ${IDLE_TIMEOUT}`, [String(idle)]);
       const found = await this.loadOn(manager, target);
@@ -256,13 +259,17 @@ export class PostgresSagaStore implements SagaStore {
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
     const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
     try {
+      const watch = TransactionWatch.on(client);
       await answered(runner.startTransaction());
       const checkpoint = await work(runner.manager);
+      const what = 'What the method did through ctx.manager';
+      await watch.requireOpen(what, runner.manager);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
       const idle = this.answers.betweenStatements;
       const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], { idleTimeout: idle }));
       if (result === 'saved') await answered(runner.commitTransaction());
       else await answered(runner.rollbackTransaction()).catch(() => undefined);
+      if (result === 'saved') watch.requireCommitted(what);
       return result!;
     } catch (error) {
       await answered(runner.rollbackTransaction()).catch(() => undefined);

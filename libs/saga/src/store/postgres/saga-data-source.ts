@@ -78,6 +78,9 @@ class BoundedClient {
     private readonly answers: Answers,
   ) {}
 
+  get connection(): PgClient['connection'] {
+    return this.client.connection;
+  }
   query(text: string, values?: unknown[]): Promise<unknown> {
     return this.answers.of(this.client, this.client.query(text, values), this.patience);
   }
