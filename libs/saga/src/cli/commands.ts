@@ -8,6 +8,7 @@ import { init } from './commands/init.js';
 import { list } from './commands/list.js';
 import { migrate } from './commands/migrate.js';
 import { operations, retry } from './commands/operate.js';
+import { postgres } from './commands/postgres.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
@@ -20,5 +21,5 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
-  ...[diagram, graphDiff, cleanup, migrate, init],
+  ...[diagram, graphDiff, cleanup, migrate, init, postgres],
 ];

@@ -1,3 +1,5 @@
+import { POSTGRES_SCRIPT } from './own-postgres.js';
+
 export type Json = Record<string, unknown>;
 
 /** A file of JSON with changes in it, in its own indentation; the same text when there are none. */
@@ -14,7 +16,7 @@ export function editedJson(text: string, edits: readonly ((json: Json) => boolea
 export function withPostgresScript(json: Json): boolean {
   const scripts = (json.scripts ??= {}) as Record<string, string>;
   if (scripts.postgres !== undefined) return false;
-  scripts.postgres = 'node postgres.mjs';
+  scripts.postgres = POSTGRES_SCRIPT;
   return true;
 }
 

@@ -5,7 +5,7 @@ import { readEntryFile, withShutdownHooks } from './edit-main.js';
 import { type ModuleImport, withModuleImports } from './edit-module.js';
 import { firstSaga } from './first-saga.js';
 import type { NestApp } from './nest-app.js';
-import { DEVELOPMENT_URL, OWN_POSTGRES } from './own-postgres.js';
+import { DEVELOPMENT_URL } from './own-postgres.js';
 import {
   editedJson,
   JEST_LINES,
@@ -221,18 +221,10 @@ function jsonChange(
 
 function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
   if (!postgres) return [];
-  const path = 'postgres.mjs';
-  const files: FileChange[] = [
-    existsSync(join(app.root, path))
-      ? { kind: 'keep', path, about: 'is there already' }
-      : { kind: 'create', path, text: OWN_POSTGRES, about: 'a PostgreSQL to develop with' },
-  ];
   const ignored = readOr(app, '.gitignore', (text) => text);
-  if (ignored !== undefined && !/^\/?\.postgres\/?$/m.test(ignored)) {
-    const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
-    files.push({ kind: 'edit', path: '.gitignore', text, about: 'leaves its data out' });
-  }
-  return files;
+  if (ignored === undefined || /^\/?\.postgres\/?$/m.test(ignored)) return [];
+  const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
+  return [{ kind: 'edit', path: '.gitignore', text, about: 'leaves out the data of npm run postgres' }];
 }
 
 /** Of a file that is to be written, the folder that has to be there. */

