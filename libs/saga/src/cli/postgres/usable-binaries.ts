@@ -73,7 +73,7 @@ function problemOf(folder: string, account: ServerAccount | undefined): Postgres
     cwd: folder,
     encoding: 'utf8',
   });
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const code = (error)?.code;
   if (code === 'EACCES' || code === 'EPERM')
     return new PostgresStartError(
       'PERMISSION_DENIED',
