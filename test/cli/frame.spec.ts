@@ -29,7 +29,7 @@ const COMMANDS = [
     'abort',
     'undo',
   ],
-  ...['pause', 'resume', 'retry', 'skip', 'diagram', 'graph diff', 'migrate'],
+  ...['pause', 'resume', 'retry', 'skip', 'diagram', 'graph diff', 'migrate', 'init', 'postgres'],
 ];
 
 describe('saga --help', () => {

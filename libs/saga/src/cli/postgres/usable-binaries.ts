@@ -65,15 +65,21 @@ function isOpen(folder: string, account: ServerAccount | undefined): boolean {
   return canEnter(folder, account) && contents(folder).every((path) => canRead(statSync(path), account));
 }
 
+interface Ended {
+  readonly error?: NodeJS.ErrnoException;
+  readonly status: number | null;
+  readonly stderr: string;
+}
+
 /** Executes the server, without a database. */
 function problemOf(folder: string, account: ServerAccount | undefined): PostgresStartError | undefined {
   const file = join(folder, 'bin', PROGRAMS[1]!);
-  const { error, status, stderr } = spawnSync(file, ['--version'], {
+  const { error, status, stderr }: Ended = spawnSync(file, ['--version'], {
     ...(account && { uid: account.uid, gid: account.gid }),
     cwd: folder,
     encoding: 'utf8',
   });
-  const code = (error)?.code;
+  const code = error?.code;
   if (code === 'EACCES' || code === 'EPERM')
     return new PostgresStartError(
       'PERMISSION_DENIED',
