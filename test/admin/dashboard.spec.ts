@@ -1,11 +1,19 @@
 import type { Page } from 'playwright-core';
 import { Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
+import { SAGA_STATUSES } from '../../libs/saga/src/machine/saga-state.js';
 import { until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
-import { inBrowser, PHONE, TestBrowser } from './support/browser.js';
+import { DESKTOP, inBrowser, PHONE, TestBrowser } from './support/browser.js';
 import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './support/shop.js';
 
 const SHOP = { sagas: [PlaceOrderSaga, GrantCreditSaga] };
+@Saga({ name: 'suspended', onFailure: 'suspend', retry: { attempts: 1 } })
+class SuspendedSaga {
+  @Step() pay(): void {
+    throw new Error('terminal is down');
+  }
+}
+
 const MARKUP = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
 
 afterEach(() => DOWN.clear());
@@ -21,10 +29,10 @@ inBrowser('an operator who has only the dashboard', () => {
     await later.outcome();
 
     const { page, wrongs } = await browser.visit(`${url}/sagas`);
-    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    await page.getByRole('heading', { name: '1 saga needs attention' }).waitFor();
     expect(await page.locator('main table a.row').allTextContents()).toEqual(['order-1234', 'order-1235']);
     await page.getByRole('link', { name: 'order-1234' }).click();
-    await page.getByText('Undoing reserveStock gave up after 3 attempts').waitFor();
+    await page.getByText('The compensation releaseStock (of reserveStock) failed after 3 attempts').waitFor();
     await page.locator('.timeline').getByText('inventory: 503 Service Unavailable').first().waitFor();
     const colours = await page.evaluate<Record<string, string>>(
       `Object.fromEntries([...document.querySelectorAll('.graph .node')].map((n) => [n.dataset.step, n.dataset.status]))`,
@@ -41,9 +49,9 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByRole('button', { name: 'Retry' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Why').fill('inventory is back');
-    await dialog.getByLabel('Who you are').fill('Ada');
+    await dialog.getByLabel('Your name').fill('Ada');
     await dialog.getByRole('button', { name: 'Retry' }).click();
-    await page.getByText('It turned back, and all was undone').waitFor();
+    await page.getByText('It was compensated').waitFor();
     expect((await sagas.get(id)).status).toBe('compensated');
     await page.getByText('Ada retried while it was stuck').waitFor();
     await page.getByText('inventory is back').waitFor();
@@ -57,12 +65,12 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByText('report waits for the signal “bureau-report”').waitFor();
     await page.getByRole('button', { name: 'Cancel…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Stays as it is, for want of a compensation: score.').waitFor();
+    await dialog.getByText('These steps have no compensation and stay as they are: score.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect((await sagas.get(id)).status).toBe('running');
     await dialog.getByLabel('Why').fill('withdrawn');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('It turned back, and all was undone').waitFor();
+    await page.getByText('It was compensated').waitFor();
     expect((await sagas.get(id)).failure).toMatchObject({ kind: 'cancelled', reason: 'withdrawn' });
     expect(wrongs).toEqual([]);
   });
@@ -77,7 +85,7 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByRole('dialog').getByText('payload is not JSON').waitFor();
     await page.getByRole('dialog').getByLabel('Payload').fill('{"clean": true}');
     await page.getByRole('dialog').getByRole('button', { name: 'Signal' }).click();
-    await page.locator('.sentence').getByText('decide waits for a person').waitFor();
+    await page.locator('.sentence').getByText('decide waits for an operator').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
     await page.getByText('It completed').waitFor();
@@ -92,10 +100,10 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByRole('button', { name: 'Retry' }).click();
     await sagas.abort(id, { reason: 'sorted out' });
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
-    await page.getByText('Nothing was done: the saga is not as you saw it any more.').waitFor();
+    await page.getByText('Nothing was done: the saga has changed since this page showed it.').waitFor();
     expect((await sagas.get(id)).status).toBe('aborted');
     await page.getByRole('button', { name: 'Look at it again' }).click();
-    await page.getByText('It was stopped').waitFor();
+    await page.getByText('It was aborted').waitFor();
   });
 
   test('is told when a second person has to agree, and that person sees the proposal', async () => {
@@ -105,7 +113,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const abort = async (page: Page, name: string) => {
       await page.getByRole('button', { name: 'Abort…' }).click();
       await page.getByRole('dialog').getByLabel('Why').fill('fraud');
-      await page.getByRole('dialog').getByLabel('Who you are').fill(name);
+      await page.getByRole('dialog').getByLabel('Your name').fill(name);
       await page.getByRole('dialog').getByRole('button', { name: 'Abort the saga' }).click();
     };
     const [ada, bob] = [
@@ -113,10 +121,10 @@ inBrowser('an operator who has only the dashboard', () => {
       await browser.visit(`${url}/sagas#/saga/${id}`),
     ];
     await abort(ada.page, 'Ada');
-    await ada.page.getByText('Proposed: 1 more person has to do the same.').waitFor();
+    await ada.page.getByText('Proposed. 1 more operator has to do the same.').waitFor();
     await bob.page.getByText('Ada proposed to abort it while it was running').waitFor();
     await abort(bob.page, 'Bob');
-    await ada.page.getByText('It was stopped').waitFor();
+    await ada.page.getByText('It was aborted').waitFor();
     expect([...ada.wrongs, ...bob.wrongs]).toEqual([]);
   });
 
@@ -127,13 +135,72 @@ inBrowser('an operator who has only the dashboard', () => {
     const { page, wrongs } = await browser.visit(`${url}/sagas#/?saga=grant-credit&tag=tenant:acme`);
     await page.getByRole('button', { name: 'Many at once…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('What to do').selectOption('abort');
-    await dialog.getByText('2 sagas are found.').waitFor();
+    await dialog.getByLabel('Action').selectOption('abort');
+    await dialog.getByText('2 sagas match.').waitFor();
     await dialog.getByLabel('Why').fill('acme has left');
     await dialog.getByRole('button', { name: 'Abort 2 sagas' }).click();
-    await page.getByText('Done to 2 of 2 sagas.').waitFor();
+    await page.getByText('Aborted 2 of 2 sagas.').waitFor();
     const { items } = await sagas.find({ status: 'running' });
     expect(items.map(({ tags }) => tags.tenant)).toEqual(['globex']);
+    expect(wrongs).toEqual([]);
+  });
+
+  test('is asked for the saga when the list shows all of them, and reads afterwards what was done', async () => {
+    const { sagas, url } = await apps.start(SHOP);
+    const ids = await Promise.all([1, 2].map((n) => stuckOrder(sagas, `order-${n}`)));
+    const { page, wrongs } = await browser.visit(`${url}/sagas`);
+    await page.getByRole('button', { name: 'Many at once…' }).click();
+    const dialog = page.getByRole('dialog');
+    const act = dialog.locator('button[type=submit]');
+    expect(await act.isDisabled()).toBe(true);
+    await dialog.getByLabel('Saga').selectOption('place-order');
+    await dialog.getByLabel('Action').selectOption('abort');
+    await dialog.getByRole('button', { name: 'Abort 2 sagas' }).waitFor();
+    expect(await act.getAttribute('class')).toContain('danger');
+    await dialog.getByLabel('Action').selectOption('retry');
+    await dialog.getByRole('button', { name: 'Retry 2 sagas' }).waitFor();
+    expect(await act.getAttribute('class')).not.toContain('danger');
+    await dialog.getByLabel('Why').fill('inventory is back');
+    DOWN.clear();
+    await act.click();
+    await dialog.getByText('Retried 2 of 2 sagas.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    for (const id of ids) expect((await sagas.wait(id)).status).toBe('compensated');
+    expect(wrongs).toEqual([]);
+  });
+
+  test('reads which compensation failed, in the list and when it is skipped', async () => {
+    const { sagas, url } = await apps.start({ ...SHOP, admin: { operator: () => 'ada' } });
+    const id = await stuckOrder(sagas);
+    const { page, wrongs } = await browser.visit(`${url}/sagas`);
+    await page.getByRole('cell', { name: 'compensation releaseStock (of reserveStock)' }).waitFor();
+    await page.getByRole('link', { name: 'order-1234' }).click();
+    await page.getByRole('button', { name: 'Skip…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Mark this compensation as completed manually?').waitFor();
+    expect(await dialog.getByLabel('Compensation').textContent()).toBe('releaseStock (of reserveStock)');
+    // A compensation has no result.
+    expect(await dialog.getByLabel('Result').count()).toBe(0);
+    await dialog.getByLabel('Why').fill('put back on the shelf');
+    await dialog.getByRole('button', { name: 'Skip' }).click();
+    await page.getByText('It was compensated').waitFor();
+    expect((await sagas.get(id)).status).toBe('compensated');
+    expect(wrongs).toEqual([]);
+  });
+
+  test('gives the result of a step that failed while the saga goes forward', async () => {
+    const { sagas, url } = await apps.start({ sagas: [SuspendedSaga], admin: { operator: () => 'ada' } });
+    const handle = await sagas.start(SuspendedSaga, {});
+    await handle.outcome();
+    const { page, wrongs } = await browser.visit(`${url}/sagas#/saga/${handle.id}`);
+    await page.getByRole('button', { name: 'Skip…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Mark this step as completed manually?').waitFor();
+    await dialog.getByLabel('Result').fill('{"paid": 20}');
+    await dialog.getByLabel('Why').fill('paid in cash');
+    await dialog.getByRole('button', { name: 'Skip' }).click();
+    await page.getByText('It completed').waitFor();
+    expect((await sagas.wait(handle.id)).results).toEqual({ pay: { paid: 20 } });
     expect(wrongs).toEqual([]);
   });
 
@@ -217,11 +284,33 @@ inBrowser('an operator who has only the dashboard', () => {
     expect(wrongs).toEqual([]);
   });
 
+  test.each([DESKTOP, PHONE])(
+    'sees nothing overrun its column, whatever its state and its age',
+    async (device) => {
+      const { url } = await apps.start(SHOP);
+      await apps.sql(
+        `INSERT INTO saga.instance (id, name, version, correlation_id, status, step, error, epoch, created_at, updated_at, finished_at)
+       SELECT gen_random_uuid(), 'place-order', 1, 'order-' || repeat('9', 40) || status, status, 'reserveStock', repeat('x', 200), 1,
+         now() - interval '23 days 23 hours', now() - interval '22 hours 59 minutes 50 seconds', NULL
+       FROM unnest($1::text[]) AS status`,
+        [SAGA_STATUSES],
+      );
+      const { page } = await browser.visit(`${url}/sagas`, device);
+      await until(async () => (await page.locator('a.row').count()) === SAGA_STATUSES.length);
+      const overrunning = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('.sagas td')].flatMap((cell) => [...cell.children]
+        .filter((child) => child.getBoundingClientRect().right > cell.getBoundingClientRect().right - parseFloat(getComputedStyle(cell).paddingRight) + 1)
+        .map((child) => child.textContent))`,
+      );
+      expect(overrunning).toEqual([]);
+    },
+  );
+
   test('reads it on a phone without scrolling sideways', async () => {
     const { sagas, url } = await apps.start(SHOP);
     const id = await stuckOrder(sagas, `order-${'x'.repeat(200)}`);
     const { page } = await browser.visit(`${url}/sagas`, PHONE);
-    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    await page.getByRole('heading', { name: '1 saga needs attention' }).waitFor();
     for (const hash of ['#/', `#/saga/${id}`, '#/overview', '#/definitions']) {
       await page.goto(`${url}/sagas${hash}`);
       await page.locator('main h1').waitFor({ state: 'attached' });

@@ -39,13 +39,13 @@ inBrowser('the order demo, as `npm start` serves it', () => {
 
     const begun = Date.now();
     const { page, wrongs } = await browser.visit(`${url}/admin/sagas`);
-    await page.getByRole('heading', { name: '1 saga needs a person' }).waitFor();
+    await page.getByRole('heading', { name: '1 saga needs attention' }).waitFor();
     await page.getByRole('link', { name: id }).click();
     await page.getByText('payment is down').first().waitFor();
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('dialog').getByLabel('Why').fill('the bank is well again');
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
-    await page.getByText('It turned back, and all was undone').waitFor();
+    await page.getByText('It was compensated').waitFor();
     expect(Date.now() - begun).toBeLessThan(MINUTE);
     expect((await send<{ status: string }>(url, 'GET', `/orders/${id}`)).status).toBe('cancelled');
     expect(wrongs).toEqual([]);

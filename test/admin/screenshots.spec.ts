@@ -56,7 +56,7 @@ const FOLDER = asked === '1' ? fileURLToPath(new URL('../../docs/images', import
     });
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByLabel('Why').fill('inventory is back');
-    await page.getByLabel('Who you are').fill('Ada');
+    await page.getByLabel('Your name').fill('Ada');
     await shoot(page, 'retry');
     const waiting = (await sagas.find({ saga: GrantCreditSaga })).items[0]!.id;
     const other = await browser.visit(`${url}/sagas#/saga/${waiting}`, {
@@ -65,7 +65,7 @@ const FOLDER = asked === '1' ? fileURLToPath(new URL('../../docs/images', import
     await settled(other.page);
     await shoot(other.page, 'waiting');
     await other.page.getByRole('button', { name: 'Cancel…' }).click();
-    await other.page.getByText('want of a compensation').waitFor();
+    await other.page.getByText('have no compensation').waitFor();
     await shoot(other.page, 'cancel');
     DOWN.clear();
   });

@@ -29,6 +29,22 @@ export interface AdminSaga extends SagaSnapshot {
   readonly payloads: PayloadsShown;
   /** What its state allows, and this operator may do. */
   readonly actions: readonly AllowedAction[];
+  /** Of a saga that is stuck while it compensates. */
+  readonly failedCompensations?: readonly FailedCompensation[];
+}
+
+/** A compensation that failed permanently. */
+export interface FailedCompensation {
+  /** The step that it compensates. */
+  readonly step: string;
+  /** The method that failed; absent: this process does not have the saga, or the step is a sub-saga without one. */
+  readonly method?: string;
+}
+
+/** A saga in the list. */
+export interface AdminSummary extends SagaSummary {
+  /** Of a saga that is stuck while it compensates. */
+  readonly failedCompensations?: readonly FailedCompensation[];
 }
 
 /** What the admin shows of sagas. Everything that holds payloads comes from here, redacted. */
@@ -56,6 +72,7 @@ export class SagaViews {
       ...redactedSnapshot(snapshot, graph, find),
       payloads: payloadsShown(graph, saga, version),
       actions,
+      ...failuresOf(snapshot, graph),
     };
   }
 
@@ -98,6 +115,16 @@ export class SagaViews {
     }
   }
 
+  /** With the names of the compensations that failed. */
+  async listed(summaries: readonly SagaSummary[]): Promise<AdminSummary[]> {
+    const { registry } = await this.admin.ready();
+    return summaries.map((summary) => {
+      const { saga, version } = summary;
+      const own = registry.all.find(({ graph }) => graph.name === saga && graph.version === version);
+      return { ...summary, ...failuresOf(summary, own?.graph) };
+    });
+  }
+
   /** Those of this process, by name, the newest version first. */
   async definitions(): Promise<AdminDefinition[]> {
     const { registry } = await this.admin.ready();
@@ -126,11 +153,23 @@ export class SagaViews {
   }
 }
 
+function failuresOf(
+  { status, stuckIn, step }: Pick<SagaSummary, 'status' | 'stuckIn' | 'step'>,
+  graph: SagaGraph | undefined,
+): Pick<AdminSummary, 'failedCompensations'> {
+  if (status !== 'stuck' || stuckIn !== 'compensating' || step === '') return {};
+  const failedCompensations = step.split(', ').map((name) => {
+    const method = graph?.steps.get(name)?.compensate;
+    return { step: name, ...(method !== undefined && { method }) };
+  });
+  return { failedCompensations };
+}
+
 function summaryOf(saga: SagaSnapshot): SagaSummary {
-  const { id, version, status, revision, correlationId, step, failure, tags } = saga;
+  const { id, version, status, stuckIn, revision, correlationId, step, failure, tags } = saga;
   const { createdAt, updatedAt, finishedAt } = saga;
   return {
-    ...{ id, saga: saga.saga, version, status, revision, correlationId, step, tags },
+    ...{ id, saga: saga.saga, version, status, stuckIn, revision, correlationId, step, tags },
     ...{ error: failure?.error?.message, createdAt, updatedAt, finishedAt },
   };
 }

@@ -342,6 +342,8 @@ export interface StoredSummary {
   readonly version: number;
   readonly correlationId?: string;
   readonly status: SagaStatus;
+  /** The direction of a saga that is stuck, suspended or paused. */
+  readonly stuckIn?: 'running' | 'compensating';
   /** Of the last checkpoint. */
   readonly revision: number;
   readonly step: string;

@@ -115,6 +115,11 @@ export interface SagaSummary {
   readonly version: number;
   /** Where it is in its life. */
   readonly status: SagaStatus;
+  /**
+   * Of a saga that is `stuck`, `suspended` or `paused`: the direction in which it stopped, and goes on when an operator
+   * retries or resumes it. `compensating`: the compensation of `step` failed, not the step.
+   */
+  readonly stuckIn?: 'running' | 'compensating';
   /** The application's name for it; its id, unless it was started with one. */
   readonly correlationId: string;
   /** Rises with every change; what an operator's `expects` names. */
@@ -143,6 +148,11 @@ export interface SagaSnapshot {
   readonly version: number;
   /** Where it is in its life. */
   readonly status: SagaStatus;
+  /**
+   * Of a saga that is `stuck`, `suspended` or `paused`: the direction in which it stopped, and goes on when an operator
+   * retries or resumes it. `compensating`: a compensation failed, not a step.
+   */
+  readonly stuckIn?: 'running' | 'compensating';
   /** Rises with every change; what an operator's `expects` names. */
   readonly revision: number;
   /** The application's name for it; its id, unless it was started with one. */
@@ -194,6 +204,7 @@ export function toSummary(row: StoredSummary): SagaSummary {
     saga: row.name,
     version: row.version,
     status: row.status,
+    stuckIn: row.stuckIn,
     revision: row.revision,
     correlationId: row.correlationId ?? row.id,
     step: row.step,
@@ -225,6 +236,7 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     saga: saga.name,
     version: saga.version,
     status: saga.state.status,
+    stuckIn: saga.state.stuckIn,
     revision: saga.checkpoints,
     correlationId: saga.correlationId ?? saga.id,
     input: decodePayload(saga.input),

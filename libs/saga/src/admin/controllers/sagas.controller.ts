@@ -2,7 +2,6 @@ import { Get, Inject, Param, Query, Req } from '@nestjs/common';
 import type { RollbackPlan } from '../../nest/rollback-plan.js';
 import type { HistoryEntry } from '../../nest/saga-history.js';
 import type { Page } from '../../nest/saga-filter.js';
-import type { SagaSummary } from '../../nest/saga-snapshot.js';
 import { SAGA_STATUSES } from '../../machine/saga-state.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
@@ -11,7 +10,7 @@ import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
 import { LONGEST_PAGE, type Query as QueryString, readListQuery } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
-import { type AdminSaga, SagaViews } from '../saga-views.js';
+import { type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
 
 /** Looking at sagas. */
@@ -43,7 +42,7 @@ export class AdminSagasController {
     answer: SagaPageDto,
     errors: [400],
   })
-  async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<SagaSummary>> {
+  async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<AdminSummary>> {
     const { search, ...filter } = readListQuery(query as QueryString);
     const { saga } = filter;
     await this.access.demand({ kind: 'look', ...(saga !== undefined && { saga }) }, request);
@@ -52,7 +51,7 @@ export class AdminSagasController {
         ? await this.admin.sagas.find(filter)
         : { items: await this.views.named(search.trim(), filter.limit) };
     const items = await this.access.visible(page.items, (summary) => summary.saga, request);
-    return { ...page, items };
+    return { ...page, items: await this.views.listed(items) };
   }
 
   @Get(':id')

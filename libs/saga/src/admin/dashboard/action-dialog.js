@@ -1,5 +1,6 @@
 import { get, post } from './api.js';
 import { ACTIONS } from './actions.js';
+import { compensationName } from './compensation.js';
 import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
 import { h } from './dom.js';
 import { plural, words } from './format.js';
@@ -13,7 +14,8 @@ import { toast } from './toast.js';
  */
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
-  const what = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
+  const about = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
+  const what = saga.stuckIn === 'compensating' ? { ...about, ...about.compensating } : about;
   const opener = document.activeElement?.dataset.key;
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h(
@@ -45,11 +47,7 @@ export function actionDialog(saga, action, context, done) {
     try {
       const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, kind));
       dialog.close();
-      toast(
-        came.done
-          ? `${what.label.replace('…', '')}: done.`
-          : `Proposed: ${plural(came.needed - came.approvals, 'more person')} has to do the same.`,
-      );
+      toast(came.done ? `${what.label.replace('…', '')}: done.` : proposedText(came.needed - came.approvals));
     } catch (error) {
       answer.replaceChildren(error.status === 409 ? crossed(error, dialog) : problem(error));
       answer.scrollIntoView({ block: 'nearest' });
@@ -66,16 +64,19 @@ export function actionDialog(saga, action, context, done) {
   dialog.showModal();
 }
 
-function fields(saga, { kind, steps, signals }, { asks = [], reason, comment, noReason }, context) {
+function fields(saga, { kind, steps = [], signals }, { asks = [], reason, comment, noReason }, context) {
+  const compensating = saga.stuckIn === 'compensating';
+  const label = compensating ? 'Compensation' : 'Step';
+  const names = compensating ? steps.map((step) => [step, compensationName(saga, step)]) : steps;
   return [
-    asks.includes('step') && pickField('step', 'Step', steps),
-    asks.includes('step?') && steps?.length > 1 && pickField('step', 'Step', [['', 'all of them'], ...steps]),
+    asks.includes('step') && pickField('step', label, names),
+    asks.includes('step?') && steps.length > 1 && pickField('step', label, [['', 'all of them'], ...names]),
     asks.includes('signal') && pickField('signal', 'Signal', signals),
     asks.includes('payload') && jsonField('payload', 'Payload (JSON)'),
     asks.includes('input') &&
       saga.payloads.shown &&
       jsonField('input', 'With another input (JSON)', saga.input, true),
-    asks.includes('result') && jsonField('result', 'Its result (JSON), if it goes forward'),
+    asks.includes('result') && jsonField('result', 'Result of the step (JSON)'),
     !noReason &&
       field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Why', { required: reason, key: kind }),
     !noReason && operatorField(context, comment),
@@ -95,13 +96,17 @@ function bodyOf(form, { status, revision }, kind) {
   return body;
 }
 
-/** Two operators, or the saga itself, were quicker. */
+/** Another operator, or the saga itself, was quicker. */
 function crossed(error, dialog) {
   return h(
     'div',
     { class: 'notice bad', role: 'alert' },
-    h('strong', {}, 'Nothing was done: the saga is not as you saw it any more.'),
+    h('strong', {}, 'Nothing was done: the saga has changed since this page showed it.'),
     h('p', {}, error.message),
     h('button', { type: 'button', onclick: () => dialog.close() }, 'Look at it again'),
   );
+}
+
+function proposedText(missing) {
+  return `Proposed. ${plural(missing, 'more operator')} ${missing === 1 ? 'has' : 'have'} to do the same.`;
 }

@@ -1,19 +1,28 @@
-/** What operators may do, in words. `asks`: what the dialog asks for beside a reason; `many`: of several at once. */
+/**
+ * What operators may do, in words. `asks`: what the dialog asks for beside a reason; `many` and `past`: for several sagas at
+ * once; `compensating`: what differs when the saga is stuck in a compensation.
+ */
 export const ACTIONS = {
   retry: {
-    many: 'Each tries again what gave up, with a full budget of attempts.',
+    many: 'Each saga retries what failed, with all of its attempts.',
+    past: 'Retried',
     label: 'Retry',
     look: 'primary',
-    title: 'Try again what gave up?',
-    text: 'It gets a full budget of attempts. Do this once the cause is gone.',
+    title: 'Retry what failed?',
+    text: 'It gets all of its attempts again. Fix the cause first.',
     asks: ['step?', 'input'],
   },
   skip: {
     label: 'Skip…',
-    title: 'Take this step as done by hand?',
-    text: 'The saga goes on as if it had succeeded: as done when it goes forward, as undone when it turns back. Nothing checks that it really was.',
+    title: 'Mark this step as completed manually?',
+    text: 'The saga goes on as if the step had returned this result. Nothing checks that the step was really completed.',
     asks: ['step', 'result'],
     reason: true,
+    compensating: {
+      title: 'Mark this compensation as completed manually?',
+      text: 'The saga goes on compensating as if this compensation had succeeded. Nothing checks that it was really completed.',
+      asks: ['step'],
+    },
   },
   approve: {
     label: 'Approve',
@@ -27,22 +36,24 @@ export const ACTIONS = {
     label: 'Reject…',
     look: 'danger',
     title: 'Reject?',
-    text: 'The saga turns back.',
+    text: 'The saga compensates.',
     asks: ['step'],
     comment: true,
   },
   resume: {
     many: 'They go on where they were paused.',
+    past: 'Resumed',
     label: 'Resume',
     look: 'primary',
     title: 'Let it go on?',
     text: 'It goes on where it was paused.',
   },
   pause: {
-    many: 'What is under way ends; nothing more begins until somebody resumes them.',
+    many: 'Running steps finish. No other step begins until an operator resumes them.',
+    past: 'Paused',
     label: 'Pause',
     title: 'Pause it?',
-    text: 'What is under way ends; nothing more begins until somebody resumes it.',
+    text: 'Running steps finish. No other step begins until an operator resumes it.',
   },
   signal: {
     label: 'Signal…',
@@ -52,17 +63,19 @@ export const ACTIONS = {
     noReason: true,
   },
   cancel: {
-    many: 'What was done is undone. Look at one of them first: its page shows what that would be.',
+    many: 'Completed steps are compensated. Look at the page of one of them first: it shows which.',
+    past: 'Cancelled',
     label: 'Cancel…',
     submit: 'Cancel the saga',
     look: 'danger',
-    title: 'Stop it, and undo what was done?',
-    text: 'What is under way settles first. This is what would be undone:',
+    title: 'Stop it, and compensate what is completed?',
+    text: 'Running steps finish first. These compensations would run:',
     preview: true,
     reason: true,
   },
   undo: {
     many: 'The compensations of each of them run.',
+    past: 'Undone',
     label: 'Undo…',
     submit: 'Undo the saga',
     look: 'danger',
@@ -72,12 +85,13 @@ export const ACTIONS = {
     reason: true,
   },
   abort: {
-    many: 'They stop at once, and nothing is undone. This cannot be taken back.',
+    many: 'They stop at once. Nothing is compensated. This is final.',
+    past: 'Aborted',
     label: 'Abort…',
     submit: 'Abort the saga',
     look: 'danger',
-    title: 'Stop it, and undo nothing?',
-    text: 'What was done stays done; the rest is up to you. This cannot be taken back.',
+    title: 'Stop it, and compensate nothing?',
+    text: 'What is completed stays as it is. This is final.',
     reason: true,
   },
 };

@@ -1,71 +1,81 @@
 import { post } from './api.js';
 import { ACTIONS } from './actions.js';
-import { field, operatorField, rememberOperator } from './fields.js';
+import { field, operatorField, pickField, rememberOperator } from './fields.js';
 import { h, swap } from './dom.js';
-import { count, plural } from './format.js';
+import { count, plural, sagaName } from './format.js';
 import { problem } from './problem.js';
-import { toast } from './toast.js';
 
 const KINDS = ['retry', 'pause', 'resume', 'cancel', 'abort', 'undo'];
 
 /**
- * The same to all that the list's filters find: counts them first, and asks why. Each is left alone that has changed since
- * it was counted.
- * @param filter of `api/bulk`; @param done called once something was done
+ * One action on all sagas that the list's filters match. It counts them first and asks for the reason. A saga that has changed
+ * since it was counted is left as it is.
+ * @param filter of `api/bulk`; without `saga`, the dialog asks for one
+ * @param done called after something was done
  */
 export function bulkDialog(filter, context, done) {
   const counted = h('div', { 'aria-live': 'polite' });
   const answer = h('div', { 'aria-live': 'assertive' });
-  const submit = h('button', { type: 'submit', class: 'danger solid', disabled: true }, 'Do it');
-  const pick = h(
-    'select',
-    { name: 'action', required: true },
-    h('option', { value: '' }, 'choose …'),
-    KINDS.map((kind) => h('option', { value: kind }, ACTIONS[kind].label.replace('…', ''))),
+  const submit = h('button', { type: 'submit', class: 'primary', disabled: true }, 'Choose an action');
+  const close = h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave them');
+  const actions = KINDS.map((kind) => [kind, ACTIONS[kind].label.replace('…', '')]);
+  const asked = h(
+    'div',
+    { class: 'fields' },
+    filter.saga === undefined &&
+      pickField('saga', 'Saga', [['', 'choose …'], ...context.sagas.map((name) => [name, sagaName(name)])]),
+    pickField('action', 'Action', [['', 'choose …'], ...actions]),
+    counted,
+    field('reason', 'Why', { required: true }),
+    operatorField(context),
   );
-  const look = async () => {
-    submit.disabled = true;
-    if (!pick.value) return swap(counted);
-    try {
-      const { matched, more } = await post('bulk', { action: pick.value, filter });
-      submit.disabled = matched === 0;
-      submit.textContent = `${ACTIONS[pick.value].label.replace('…', '')} ${plural(matched, 'saga')}`;
-      swap(counted, h('p', {}, ACTIONS[pick.value].many), h('p', { class: 'notice' }, found(matched, more)));
-    } catch (error) {
-      swap(counted, problem(error));
-    }
-  };
-  pick.addEventListener('change', look);
   const form = h(
     'form',
     { method: 'dialog' },
     h('h2', { id: 'bulk-title' }, 'Many at once'),
-    h('p', {}, `All ${filter.saga} that the filters find.`),
-    h('label', { class: 'field' }, h('span', {}, 'What to do'), pick),
-    counted,
-    field('reason', 'Why', { required: true }),
-    operatorField(context),
+    h('p', {}, `All sagas${filter.saga ? ` of ${sagaName(filter.saga)}` : ''} that match the filters.`),
+    asked,
     answer,
-    h(
-      'div',
-      { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave them'),
-      submit,
-    ),
+    h('div', { class: 'buttons' }, close, submit),
   );
+  /** The request's own parts; undefined: something is still to be chosen. */
+  const chosen = () => {
+    const { action, saga = filter.saga, reason, by } = Object.fromEntries(new FormData(form));
+    return action && saga ? { action, filter: { ...filter, saga }, reason, ...(by && { by }) } : undefined;
+  };
+  const look = async () => {
+    submit.disabled = true;
+    swap(counted);
+    const request = chosen();
+    if (!request) return;
+    const { action } = request;
+    try {
+      const { matched, more } = await post('bulk', { action, filter: request.filter });
+      submit.disabled = matched === 0;
+      submit.className = ACTIONS[action].look === 'danger' ? 'danger solid' : 'primary';
+      submit.textContent = `${ACTIONS[action].label.replace('…', '')} ${plural(matched, 'saga')}`;
+      swap(counted, h('p', {}, ACTIONS[action].many), h('p', { class: 'notice' }, found(matched, more)));
+    } catch (error) {
+      swap(counted, problem(error));
+    }
+  };
+  for (const pick of form.querySelectorAll('select')) pick.addEventListener('change', look);
   const dialog = h('dialog', { 'aria-labelledby': 'bulk-title', onclose: () => dialog.remove() }, form);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     submit.disabled = true;
-    const { action, reason, by } = Object.fromEntries(new FormData(form));
-    rememberOperator(by);
+    const request = chosen();
+    rememberOperator(request.by);
     try {
-      const came = await post('bulk', { action, filter, dryRun: false, reason, ...(by && { by }) });
-      toast(`Done to ${count(came.done)} of ${plural(came.matched, 'saga')}.`);
-      if (came.failed.length + came.proposed === 0) dialog.close();
-      else swap(answer, outcome(came));
+      const came = await post('bulk', { ...request, dryRun: false });
+      asked.remove();
+      submit.remove();
+      close.textContent = 'Close';
+      swap(answer, outcome(ACTIONS[request.action].past, came));
+      close.focus();
     } catch (error) {
       swap(answer, problem(error));
+      submit.disabled = false;
     } finally {
       done();
     }
@@ -76,16 +86,18 @@ export function bulkDialog(filter, context, done) {
 
 function found(matched, more) {
   return more
-    ? `More than ${plural(matched, 'saga')} are found: it is done to the newest ${count(matched)} of them.`
-    : `${plural(matched, 'saga')} ${matched === 1 ? 'is' : 'are'} found.`;
+    ? `More than ${plural(matched, 'saga')} match. The action is done to the newest ${count(matched)} of them.`
+    : `${plural(matched, 'saga')} ${matched === 1 ? 'matches' : 'match'}.`;
 }
 
-function outcome({ failed, proposed }) {
+function outcome(past, { done, matched, failed, proposed }) {
   return h(
     'div',
     { class: 'notice' },
-    proposed > 0 && h('p', {}, `${plural(proposed, 'saga')}: a second person has to do the same.`),
-    failed.length > 0 && h('p', {}, `${plural(failed.length, 'saga')}: left as they were.`),
+    h('p', {}, h('b', {}, `${past} ${count(done)} of ${plural(matched, 'saga')}.`)),
+    proposed > 0 &&
+      h('p', {}, `Proposed for ${plural(proposed, 'saga')}: a second operator has to do the same.`),
+    failed.length > 0 && h('p', {}, `${plural(failed.length, 'saga')} not changed:`),
     h(
       'ul',
       {},

@@ -50,8 +50,7 @@ export function jsonField(name, label, value, folded = false) {
     'details',
     { class: 'folded', ontoggle: ({ target }) => (input.disabled = !target.open) },
     h('summary', {}, label),
-    !isWhole &&
-      h('p', { class: 'notice' }, 'Fields of the input are redacted, so all of it has to be given anew.'),
+    !isWhole && h('p', { class: 'notice' }, 'Some fields of the input are redacted. Give the whole input.'),
     area,
   );
 }
@@ -68,7 +67,7 @@ export function readJson(name, text) {
 /** Who acts, where the application cannot tell. */
 export function operatorField({ operator }, required = false) {
   if (operator !== undefined) return undefined;
-  return field('by', 'Who you are', { required, value: localStorage.getItem(NAME) ?? '', line: true });
+  return field('by', 'Your name', { required, value: localStorage.getItem(NAME) ?? '', line: true });
 }
 
 export function rememberOperator(by) {

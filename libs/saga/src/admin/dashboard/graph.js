@@ -49,6 +49,7 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
 function node({ name, x, y, width, height }, step, state, onpick) {
   const status = state?.status ?? (onpick ? 'pending' : undefined);
   const second = state ? stateNote(state) : kindNote(step);
+  const seen = [fit(name, width, 7.5), ...(second ? [fit(second, width, 5.8)] : [])];
   const picks = onpick && {
     onclick: () => onpick(name),
     onkeydown: (event) => onEnter(event, () => onpick(name)),
@@ -61,17 +62,21 @@ function node({ name, x, y, width, height }, step, state, onpick) {
       'data-status': status,
       'data-step': name,
       ...(picks && { tabindex: 0, role: 'button', 'data-key': `node ${name}`, ...picks }),
-      'aria-label': [name, status && words(status), second].filter(Boolean).join(', '),
+      // Screen readers and speech control go by what is seen.
+      'aria-label': [...seen, ...(seen[0] === name ? [] : [name])].join(' '),
     },
     svg(
       'title',
       {},
-      [name, kindNote(step), step?.compensation && `undo: ${step.compensation}`].filter(Boolean).join('\n'),
+      [name, kindNote(step), step?.compensation && `compensation: ${step.compensation}`]
+        .filter(Boolean)
+        .join('\n'),
     ),
     svg('rect', { width, height, rx: 9 }),
     step?.forEach && svg('rect', { class: 'stack', x: 4, y: -4, width: width - 8, height: 4, rx: 2 }),
-    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, fit(name, width, 7.5)),
-    second && svg('text', { class: 'note', x: width / 2, y: 34 }, fit(second, width, 5.8)),
+    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, seen[0]),
+    second && ' ',
+    second && svg('text', { class: 'note', x: width / 2, y: 34 }, seen[1]),
   );
 }
 
@@ -83,14 +88,14 @@ function onEnter(event, act) {
 
 function stateNote({ status, attempts, compensationAttempts }) {
   const tries = status.startsWith('compensat') ? compensationAttempts : attempts;
-  const what = status === 'compensation_failed' ? 'undoing failed' : words(status);
-  return `${what}${tries > 1 ? ` · ${tries} attempts` : ''}`;
+  const what = words(status);
+  return `${what}${tries > 1 ? ` × ${tries}` : ''}`;
 }
 
 function kindNote(step) {
   if (!step) return '';
   if (step.kind === 'signal') return `waits for ${step.signal ?? 'a signal'}`;
-  if (step.kind === 'approval') return 'waits for a person';
+  if (step.kind === 'approval') return 'waits for a decision';
   if (step.kind === 'sub-saga') return `saga ${step.child ?? ''}`;
   if (step.kind === 'remote') return step.handler ? `handler ${step.handler.name}` : 'remote';
   if (step.compensation) return `↩ ${step.compensation}`;

@@ -8,19 +8,19 @@ import { problem } from './problem.js';
 
 const PARTS = [
   ['completed', 'completed', 'completed'],
-  ['open', 'running', 'under way'],
-  ['turnedBack', 'compensated', 'turned back'],
+  ['open', 'running', 'in progress'],
+  ['turnedBack', 'compensated', 'compensated'],
   ['aborted', 'aborted', 'aborted'],
-  ['needPerson', 'stuck', 'need a person'],
+  ['needPerson', 'stuck', 'need attention'],
 ];
 const DURATIONS = [
-  ['p50', 'running', 'median'],
-  ['p95', 'compensating', '95 of 100'],
+  ['p50', 'running', 'p50'],
+  ['p95', 'compensating', 'p95'],
 ];
 const SPANS = { 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
 const BUCKETS = { 1: 30, 24: 24, 168: 42 };
 
-/** How many sagas there are, and what becomes of them. */
+/** How many sagas there are, and how they end. */
 export function overviewPage(root, { query, context, signal }) {
   const asked = { saga: query.get('saga') ?? '', hours: query.get('hours') ?? '24' };
   if (!(asked.hours in SPANS)) asked.hours = '24';
@@ -84,7 +84,7 @@ function standing({ sagas, due, oldestDue, overdue, outbox }) {
       'dl',
       { class: 'tiles' },
       tile('Not finished', count(total(sagas))),
-      tile('Need a person', count(person), undefined, person > 0 ? 'stuck' : undefined),
+      tile('Need attention', count(person), undefined, person > 0 ? 'stuck' : undefined),
       tile('Due now', count(due), oldestDue && `oldest ${ago(oldestDue)}`),
       tile('Overdue', count(overdue), 'past their sla', overdue > 0 ? 'compensating' : undefined),
       outbox && tile('Outbox', count(outbox.waiting), outbox.oldest && `oldest ${ago(outbox.oldest)}`),
@@ -196,7 +196,7 @@ function sagaTable(buckets) {
     ];
   });
   return figures(
-    ['Saga', 'Started', 'Completed', 'Turned back', 'Need a person', 'Failed', 'Median', '95 of 100'],
+    ['Saga', 'Started', 'Completed', 'Compensated', 'Need attention', 'Failed', 'p50', 'p95'],
     rows,
   );
 }
@@ -215,10 +215,7 @@ function stepTable(buckets) {
       duration(weighted(all, 'p95', 'runs')),
     ];
   });
-  return [
-    h('h2', {}, 'Its steps'),
-    figures(['Step', 'Runs', 'With failures', 'Failed', 'Median', '95 of 100'], rows),
-  ];
+  return [h('h2', {}, 'Its steps'), figures(['Step', 'Runs', 'With failures', 'Failed', 'p50', 'p95'], rows)];
 }
 
 function share(part, whole) {

@@ -2,12 +2,12 @@ import { h, swap } from './dom.js';
 import { jsonView } from './json-view.js';
 import { problem } from './problem.js';
 
-/** What cancelling, or undoing, would do: asked for when the dialog opens. */
+/** The compensations that `cancel` or `undo` would run. They are loaded when the dialog opens. */
 export function previewView(ask) {
   const view = h(
     'div',
     { class: 'preview', 'aria-live': 'polite' },
-    h('p', {}, 'Looking at what would be undone …'),
+    h('p', {}, 'Loading the compensations …'),
   );
   ask().then(
     (plan) => swap(view, planView(plan)),
@@ -19,37 +19,33 @@ export function previewView(ask) {
 function planView({ compensations, withoutCompensation, underWay, pivot }) {
   return [
     pivot &&
-      h(
-        'p',
-        { class: 'notice bad' },
-        `It has passed its point of no return, ${pivot}: nothing would be undone.`,
-      ),
+      h('p', { class: 'notice bad' }, `It has passed its pivot, ${pivot}: nothing would be compensated.`),
     compensations.length > 0
       ? h(
           'ol',
           {},
           compensations.map((one, n) => h('li', {}, compensation(one, n))),
         )
-      : h('p', { class: 'empty' }, 'Nothing has to be undone.'),
+      : h('p', { class: 'empty' }, 'Nothing has to be compensated.'),
     withoutCompensation.length > 0 &&
       h(
         'p',
         { class: 'notice' },
-        `Stays as it is, for want of a compensation: ${withoutCompensation.join(', ')}.`,
+        `These steps have no compensation and stay as they are: ${withoutCompensation.join(', ')}.`,
       ),
     underWay.length > 0 &&
       h(
         'p',
         { class: 'notice' },
-        `Under way right now, and undone as well if it completes: ${underWay.join(', ')}.`,
+        `Running now, and compensated as well if it completes: ${underWay.join(', ')}.`,
       ),
   ];
 }
 
 function compensation({ step, compensate, index, unknown, result, subSaga }, n) {
   return [
-    h('b', {}, compensate ?? 'its saga is turned back'),
-    ` undoes ${step}${index === undefined ? '' : `[${index}]`}`,
+    h('b', {}, compensate ?? 'its sub-saga'),
+    ` compensates ${step}${index === undefined ? '' : `[${index}]`}`,
     unknown && h('small', {}, ' whose outcome is unknown'),
     jsonView(`preview ${n}`, 'is given', result),
     subSaga && h('div', { class: 'nested' }, planView(subSaga)),

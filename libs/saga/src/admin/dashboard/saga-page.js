@@ -33,7 +33,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
   const look = live(signal, load, (loaded, error) => {
     if (error) {
       shown = '';
-      return swap(page, problem(error));
+      return swap(page, h('h1', { class: 'visually-hidden' }, 'Saga'), problem(error));
     }
     const { saga, history } = loaded;
     const now = JSON.stringify(loaded);
@@ -112,11 +112,11 @@ function lastError({ waitingFor, steps }) {
 /** @param full with the error itself, which may have been shown already */
 function failureView({ kind, step, error, reason }, full) {
   const what = {
-    error: 'It turned back because of a failure',
-    rejected: 'It turned back because it was refused',
-    timeout: 'It turned back because it ran out of time',
+    error: 'It failed',
+    rejected: 'It was rejected',
+    timeout: 'It timed out',
     cancelled: 'It was cancelled',
-    undone: 'It was undone',
+    undone: 'An operator undid it',
   };
   return h(
     'div',
@@ -218,19 +218,24 @@ function stepView(step) {
     step;
   const tries = [
     attempts > 1 && plural(attempts, 'attempt'),
-    compensationAttempts > 0 && `${plural(compensationAttempts, 'attempt')} to undo it`,
+    compensationAttempts > 0 && `${plural(compensationAttempts, 'attempt')} of its compensation`,
   ]
     .filter(Boolean)
     .join(', ');
   const rest = [
-    unknown && h('p', { class: 'notice' }, 'An attempt may have taken effect without anyone knowing.'),
+    unknown && h('p', { class: 'notice' }, 'The outcome of an attempt is unknown: it may have taken effect.'),
     retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
     child && h('p', {}, 'Saga ', sagaLink(child)),
     errors.map((error) =>
       h(
         'div',
         { class: 'attempt' },
-        h('small', {}, `${error.during === 'step' ? 'attempt' : 'undoing'} ${error.attempt}, `, at(error.at)),
+        h(
+          'small',
+          {},
+          `${error.during === 'step' ? 'attempt' : 'compensation attempt'} ${error.attempt}, `,
+          at(error.at),
+        ),
         errorView(`${name} ${error.during} ${error.attempt} in step`, error),
       ),
     ),
@@ -258,7 +263,7 @@ function stepView(step) {
 }
 
 function historyView(history) {
-  if (history.length === 0) return h('p', { class: 'empty' }, 'Nobody has done anything to it.');
+  if (history.length === 0) return h('p', { class: 'empty' }, 'No operator has acted on it.');
   return h(
     'ol',
     { class: 'history' },
@@ -268,7 +273,7 @@ function historyView(history) {
         'li',
         {},
         h('p', {}, deed(entry), from && ` while it was ${words(from)}`, reason && [': ', h('q', {}, reason)]),
-        h('small', {}, at(when), proposed && ' · waits for a second person'),
+        h('small', {}, at(when), proposed && ' · waits for a second operator'),
       );
     }),
   );

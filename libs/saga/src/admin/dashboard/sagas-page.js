@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { compensationName } from './compensation.js';
 import { bulkDialog } from './bulk-dialog.js';
 import { h, swap } from './dom.js';
 import { plural, sagaName, words } from './format.js';
@@ -20,7 +21,7 @@ const STATUSES = [
 const HOURS = { '': 'any time', 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
 const PAGE = 50;
 
-/** All sagas: those that need a person first, then the newest. */
+/** All sagas: those that need attention first, then the newest. */
 export function sagasPage(root, { query, context, signal, go }) {
   const filter = Object.fromEntries(
     ['search', 'saga', 'status', 'tag', 'hours'].map((name) => [name, query.get(name) ?? '']),
@@ -29,7 +30,7 @@ export function sagasPage(root, { query, context, signal, go }) {
   const cursors = [];
   const many = h('p', { class: 'many' });
   const list = h('section', { 'aria-label': 'Sagas', class: 'list' });
-  const urgent = h('section', { 'aria-label': 'Sagas that need a person' });
+  const urgent = h('section', { 'aria-label': 'Sagas that need attention' });
 
   const ask = async () => {
     const first = cursors.length === 0 && !filter.search;
@@ -43,15 +44,16 @@ export function sagasPage(root, { query, context, signal, go }) {
   const show = (loaded, error) => {
     if (error) return swap(list, problem(error));
     const { page, stuck } = loaded;
-    const offers = context.bulk && filter.saga && !filter.search && page.items.length > 0;
     swap(
       many,
-      offers &&
+      context.bulk &&
         h(
           'button',
           {
             type: 'button',
             'data-key': 'many',
+            disabled: filter.search !== '',
+            title: filter.search && 'A search finds one saga. Clear it to act on many at once.',
             onclick: () => bulkDialog(toBulkFilter(filter), context, look),
           },
           'Many at once…',
@@ -64,7 +66,7 @@ export function sagasPage(root, { query, context, signal, go }) {
         h(
           'h2',
           {},
-          `${plural(stuck.items.length, 'saga')}${stuck.next ? ' and more' : ''} ${stuck.items.length === 1 ? 'needs' : 'need'} a person`,
+          `${plural(stuck.items.length, 'saga')}${stuck.next ? ' and more' : ''} ${stuck.items.length === 1 ? 'needs' : 'need'} attention`,
         ),
         table(stuck.items),
       ],
@@ -119,7 +121,7 @@ function toBulkFilter(filter) {
   const statuses = status === 'needs-person' ? ['stuck', 'suspended', 'paused'] : [status];
   const tags = Object.fromEntries([tag].flat().map((one) => one.split(/:(.*)/s).slice(0, 2)));
   return {
-    saga,
+    ...(saga && { saga }),
     ...(status && { status: statuses }),
     ...(Object.keys(tags).length > 0 && { tags }),
     ...(createdAfter && { createdAfter }),
@@ -169,7 +171,7 @@ function bar(filter, context, change, go) {
     select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
     select('status', 'Status', [
       ['', 'all'],
-      ['needs-person', 'needs a person'],
+      ['needs-person', 'needs attention'],
       ...STATUSES.map((status) => [status, words(status)]),
     ]),
     select('hours', 'Started', Object.entries(HOURS)),
@@ -214,7 +216,7 @@ function table(sagas) {
       h(
         'tr',
         {},
-        ['Status', 'Saga', 'Correlation id', 'Where it stands', 'Changed', 'Started'].map((name) =>
+        ['Status', 'Saga', 'Correlation id', 'Current step', 'Changed', 'Started'].map((name) =>
           h('th', { scope: 'col' }, name),
         ),
       ),
@@ -223,7 +225,11 @@ function table(sagas) {
   );
 }
 
-function row({ id, saga, version, status, correlationId, step, error, tags, createdAt, updatedAt }) {
+function row(summary) {
+  const { id, saga, version, status, correlationId, step, error, tags, createdAt, updatedAt } = summary;
+  const { failedCompensations } = summary;
+  const where =
+    failedCompensations?.map((failed) => compensationName(summary, failed.step)).join(', ') ?? step;
   const href = `#/saga/${encodeURIComponent(id)}`;
   return h(
     'tr',
@@ -239,7 +245,7 @@ function row({ id, saga, version, status, correlationId, step, error, tags, crea
     h(
       'td',
       { class: 'where' },
-      step && h('span', { class: 'step' }, step),
+      where && h('span', { class: 'step' }, failedCompensations ? `compensation ${where}` : where),
       error && h('span', { class: 'why' }, error),
     ),
     h('td', { class: 'time', 'data-label': 'changed' }, since(updatedAt)),

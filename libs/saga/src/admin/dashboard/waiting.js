@@ -1,14 +1,16 @@
 import { h } from './dom.js';
+import { compensationName } from './compensation.js';
 import { ago, duration, words } from './format.js';
 
 /** Why a saga does not move, in a sentence: a list of texts and links. */
-export function waitingSentence({ status, waitingFor, steps, lockedBy, finishedAt, step }) {
-  if (waitingFor) return (SENTENCES[waitingFor.kind] ?? otherwise)(waitingFor, steps);
+export function waitingSentence(saga) {
+  const { status, waitingFor, lockedBy, finishedAt, step } = saga;
+  if (waitingFor) return (SENTENCES[waitingFor.kind] ?? otherwise)(waitingFor, saga);
   if (status === 'completed') return [`It completed ${ago(finishedAt)}. Nothing is left to do.`];
-  if (status === 'compensated') return [`It turned back, and all was undone ${ago(finishedAt)}.`];
-  if (status === 'aborted') return [`It was stopped ${ago(finishedAt)}, and nothing was undone.`];
-  if (lockedBy) return [`${step ? `${words(step)}: a` : 'A'} worker is at it right now.`];
-  return ['It is being worked on.'];
+  if (status === 'compensated') return [`It was compensated ${ago(finishedAt)}.`];
+  if (status === 'aborted') return [`It was aborted ${ago(finishedAt)}. Nothing was compensated.`];
+  if (lockedBy) return [`A worker runs it now${step ? `: ${step}` : ''}.`];
+  return ['It is running.'];
 }
 
 const SENTENCES = {
@@ -30,20 +32,26 @@ const SENTENCES = {
       : 'no process that has it was ever started.',
   ],
   signal: ({ step, signal, until }) => [`${step} waits for the signal “${signal}”${limit(until)}.`],
-  approval: ({ step, until }) => [`${step} waits for a person to approve or reject it${limit(until)}.`],
+  approval: ({ step, until }) => [`${step} waits for an operator to approve or reject it${limit(until)}.`],
   paused: ({ by, reason }) => [
-    `It was paused${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}. Nothing more begins until somebody resumes it.`,
+    `It was paused${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}. No step begins until an operator resumes it.`,
   ],
   concurrency: ({ limit: most, since }) => [
     `It is due since ${ago(since)}, and as many of its kind as may run at once (${most}) do.`,
   ],
-  person: ({ steps: names }, steps) => {
-    if (names.length === 0) return ['It needs a person.'];
-    const gaveUp = steps.find(({ name }) => names.includes(name));
-    const undoing = gaveUp?.status === 'compensation_failed';
-    const tries = undoing ? gaveUp.compensationAttempts : gaveUp?.attempts;
-    const what = `${undoing ? 'Undoing ' : ''}${names.join(', ')} gave up${tries ? ` after ${tries} attempts` : ''}`;
-    return [`${what}. It needs a person: retry once the cause is gone, or skip what was done by hand.`];
+  person: ({ steps: names }, saga) => {
+    if (names.length === 0) return ['It needs attention: an operator has to retry it or abort it.'];
+    const all = saga.steps.flatMap((step) => [step, ...(step.items ?? [])]);
+    const failed = all.find(({ name }) => names.includes(name));
+    const compensating = failed?.status === 'compensation_failed';
+    const tries = compensating ? failed.compensationAttempts : failed?.attempts;
+    const what = compensating
+      ? `${names.length > 1 ? 'The compensations' : 'The compensation'} ${names.map((name) => compensationName(saga, name)).join(', ')}`
+      : names.join(', ');
+    const after = tries && names.length === 1 ? ` after ${tries} attempt${tries === 1 ? '' : 's'}` : '';
+    return [
+      `${what} failed${after}. It needs attention: retry it when the cause is fixed, or skip what you have completed manually.`,
+    ];
   },
 };
 

@@ -6,12 +6,29 @@ const STEP_STATUSES = [
   ...['compensating', 'compensated', 'compensation_failed'],
 ];
 
+export class FailedCompensationDto {
+  @ApiField({ description: 'The step that it compensates.' }) step!: string;
+  @ApiField({ required: false, description: 'The method that failed.' }) method?: string;
+}
+
 /** A saga in a list. */
 export class SagaSummaryDto {
   @ApiField({ format: 'uuid' }) id!: string;
   @ApiField({ example: 'place-order' }) saga!: string;
   @ApiField({ type: 'integer' }) version!: number;
   @ApiField({ enum: SAGA_STATUSES }) status!: string;
+  @ApiField({
+    required: false,
+    enum: ['running', 'compensating'],
+    description: 'The direction of a saga that is stuck, suspended or paused.',
+  })
+  stuckIn?: string;
+  @ApiField({
+    required: false,
+    type: [FailedCompensationDto],
+    description: 'Of a saga that is stuck while it compensates.',
+  })
+  failedCompensations?: readonly FailedCompensationDto[];
   @ApiField({ type: 'integer', description: 'Rises with every change; for `expects.revision`.' })
   revision!: number;
   @ApiField({ description: 'Its id, where it was given none.' }) correlationId!: string;

@@ -177,9 +177,9 @@ export function toExisting({ saga: { id, name, correlationId, input } }: MemoryR
 export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
   const { id, name, version, correlationId, checkpoints: revision, tags } = saga;
   const { createdAt, updatedAt, finishedAt } = saga;
-  const { status } = saga.state;
+  const { status, stuckIn } = saga.state;
   return storedCopy({
-    ...{ id, name, version, correlationId, status, revision, step, error, tags },
+    ...{ id, name, version, correlationId, status, stuckIn, revision, step, error, tags },
     ...{ createdAt, updatedAt, finishedAt },
   });
 }
