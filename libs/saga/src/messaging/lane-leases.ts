@@ -1,4 +1,6 @@
-import type { PostgresOutbox, Taken } from '../store/postgres/postgres-outbox.js';
+import type { Clock, Timer } from '../engine/clock.js';
+import type { OutboxStore } from '../store/outbox-store.js';
+import type { Taken } from '../store/postgres/postgres-outbox.js';
 
 /** Renewed after this part of a lease. */
 const RENEWED_AFTER = 1 / 3;
@@ -21,44 +23,45 @@ interface Held {
 /** Renews the leases of the lanes whose messages are under way, all in one statement. */
 export class LaneLeases {
   private readonly held = new Set<Held>();
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private stopped = false;
 
   constructor(
-    private readonly outbox: Pick<PostgresOutbox, 'renew'>,
+    private readonly outbox: Pick<OutboxStore, 'renew'>,
     /** Milliseconds. */
     private readonly lease: number,
+    private readonly clock: Clock,
   ) {}
 
-  /** @param asked when they were asked for, by performance.now() */
+  /** @param asked when they were asked for, by the clock */
   hold(lanes: Taken['lanes'], asked: number): LaneLease {
     const held: Held = { lanes, asked, lost: false };
     this.held.add(held);
     this.renewLater();
     return {
-      isHeld: () => !held.lost && performance.now() - held.asked < this.lease * CERTAIN,
+      isHeld: () => !held.lost && this.clock.monotonic() - held.asked < this.lease * CERTAIN,
       release: () => void this.held.delete(held),
     };
   }
 
   stop(): void {
     this.stopped = true;
-    clearTimeout(this.timer);
+    this.clock.cancel(this.timer);
   }
 
   private renewLater(): void {
     if (this.stopped || this.timer !== undefined) return;
-    this.timer = setTimeout(() => {
+    this.timer = this.clock.after(this.lease * RENEWED_AFTER, () => {
       this.timer = undefined;
       void this.renew().finally(() => {
         if (this.held.size > 0) this.renewLater();
       });
-    }, this.lease * RENEWED_AFTER);
+    });
     this.timer.unref();
   }
 
   private async renew(): Promise<void> {
-    const asked = performance.now();
+    const asked = this.clock.monotonic();
     // Most are settled long before.
     const old = [...this.held].filter((one) => asked - one.asked >= (this.lease * RENEWED_AFTER) / 2);
     if (old.length === 0) return;

@@ -1,13 +1,9 @@
+import { type Clock, sleep, systemClock, type Timer } from '../engine/clock.js';
 import type { EngineLog } from '../engine/engine-log.js';
 import { type ResolvedRetryPolicy, retryDelay } from '../definition/retry-policy.js';
 import { cut } from '../definition/shown-value.js';
-import type {
-  FailedMessage,
-  PostgresOutbox,
-  Settlement,
-  Taken,
-  TakenMessage,
-} from '../store/postgres/postgres-outbox.js';
+import type { OutboxStore } from '../store/outbox-store.js';
+import type { FailedMessage, Settlement, Taken, TakenMessage } from '../store/postgres/postgres-outbox.js';
 import { transientWait } from '../engine/transient-wait.js';
 import { BrokerWatch } from './broker-watch.js';
 import { LaneLeases } from './lane-leases.js';
@@ -29,6 +25,13 @@ export interface RelaySettings {
   readonly retry: ResolvedRetryPolicy;
   /** Milliseconds that what is under way may take when the application stops. */
   readonly shutdownTimeout: number;
+}
+
+/** What a relay goes by; the simulation brings its own. */
+export interface RelayTime {
+  readonly clock: Clock;
+  /** 0 to below 1. */
+  readonly random: () => number;
 }
 
 /** Lanes taken at once; the rest is left to others. */
@@ -65,13 +68,13 @@ const LONGEST_ERROR = 2_000;
  */
 export class Relay {
   private readonly turns = new Set<Promise<void>>();
-  private readonly watch = new BrokerWatch();
+  private readonly watch: BrokerWatch;
   private readonly leases: LaneLeases;
   /** Outages in a row. */
   private outages = 0;
   private failures = 0;
   private pausedUntil = 0;
-  private wake: NodeJS.Timeout | undefined;
+  private wake: Timer | undefined;
   private wakeAt = Infinity;
   private looks = LOOKS_AGAIN.length;
   private running = false;
@@ -79,12 +82,18 @@ export class Relay {
   private anew = false;
 
   constructor(
-    private readonly outbox: PostgresOutbox,
+    private readonly outbox: Pick<OutboxStore, 'take' | 'settle' | 'renew' | 'isTransient'>,
     private readonly transport: MessageTransport,
     private readonly settings: RelaySettings,
     private readonly log: EngineLog,
+    private readonly time: RelayTime = { clock: systemClock, random: Math.random },
   ) {
-    this.leases = new LaneLeases(outbox, settings.lease);
+    this.leases = new LaneLeases(outbox, settings.lease, time.clock);
+    this.watch = new BrokerWatch(() => time.clock.monotonic());
+  }
+
+  private get now(): number {
+    return this.time.clock.monotonic();
   }
 
   start(): void {
@@ -101,19 +110,20 @@ export class Relay {
   /** Lets what is under way end, in time; what is not sent by then is left to others. */
   async stop(): Promise<void> {
     this.running = false;
-    clearTimeout(this.wake);
-    const late = setTimeout(() => (this.abandoned = true), this.settings.shutdownTimeout);
+    const { clock } = this.time;
+    clock.cancel(this.wake);
+    const late = clock.after(this.settings.shutdownTimeout, () => (this.abandoned = true));
     const timeUp = new Promise<void>((resolve) =>
-      setTimeout(resolve, this.settings.shutdownTimeout + 1_000).unref(),
+      clock.after(this.settings.shutdownTimeout + 1_000, resolve).unref(),
     );
     await Promise.race([Promise.all(this.turns), timeUp]);
-    clearTimeout(late);
+    clock.cancel(late);
     this.leases.stop();
   }
 
   private begin(): void {
     if (!this.running) return;
-    const pause = this.pausedUntil - performance.now();
+    const pause = this.pausedUntil - this.now;
     if (pause > 0) return this.lookIn(pause);
     if (this.turns.size >= this.room) {
       this.anew = true;
@@ -137,7 +147,7 @@ export class Relay {
   private async turn(): Promise<void> {
     try {
       const most = this.outages > 0 ? PROBE : { messages: this.settings.batch, lanes: LANES_AT_ONCE };
-      const asked = performance.now();
+      const asked = this.now;
       const taken = await this.outbox.take(this.settings.name, this.settings.lease, most);
       this.databaseAnswers();
       if (!taken.found) return this.lookAgain();
@@ -154,14 +164,15 @@ export class Relay {
   private async relay(taken: Taken, asked: number): Promise<void> {
     if (taken.messages.length === 0) return;
     const lease = this.leases.hold(taken.lanes, asked);
-    const late = performance.now() + LONG_TURN;
+    const late = this.now + LONG_TURN;
     try {
       const messages = taken.messages.map((message) => ({ ...message, headers: headersOf(message) }));
       const report = await sendInOrder(messages, {
         transport: this.transport,
         timeout: this.settings.sendTimeout,
+        clock: this.time.clock,
         watch: this.watch,
-        goesOn: (share) => !this.abandoned && (share > A_FEW || performance.now() < late) && lease.isHeld(),
+        goesOn: (share) => !this.abandoned && (share > A_FEW || this.now < late) && lease.isHeld(),
       });
       const settlement = this.settlementOf(report);
       await this.persistently(() => this.outbox.settle(taken.lanes, settlement));
@@ -195,7 +206,7 @@ export class Relay {
       error: cut(`${error.name}: ${error.message}`.replaceAll('\0', '\u2400'), LONGEST_ERROR),
     };
     if (!refused) {
-      const retryIn = SUSPECT_AGAIN * (0.5 + Math.random());
+      const retryIn = SUSPECT_AGAIN * (0.5 + this.time.random());
       this.lookIn(retryIn);
       return { ...told, attempts: message.attempts, retryIn };
     }
@@ -207,18 +218,18 @@ export class Relay {
       );
       return { ...told, attempts };
     }
-    const retryIn = retryDelay(retry, attempts, Math.random());
+    const retryIn = retryDelay(retry, attempts, this.time.random());
     this.lookIn(retryIn);
     return { ...told, attempts, retryIn };
   }
 
   private outageBegan({ error }: Failure<TakenMessage>): void {
     // Another turn of this process was told so just now.
-    if (performance.now() < this.pausedUntil) return;
+    if (this.now < this.pausedUntil) return;
     if (this.outages === 0) this.log.warn(`The broker takes no messages, trying again: ${error.message}`);
-    const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + Math.random() / 2);
+    const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + this.time.random() / 2);
     this.outages += 1;
-    this.pausedUntil = performance.now() + wait;
+    this.pausedUntil = this.now + wait;
   }
 
   private outageEnded(): void {
@@ -229,7 +240,7 @@ export class Relay {
   private databaseFailed(error: Error): void {
     if (!this.running) return;
     if (this.failures === 0) this.log.warn(`The outbox cannot be read, trying again: ${error.message}`);
-    this.pausedUntil = performance.now() + transientWait(this.failures, Math.random());
+    this.pausedUntil = this.now + transientWait(this.failures, this.time.random());
     this.failures += 1;
     this.begin();
   }
@@ -241,13 +252,13 @@ export class Relay {
 
   /** What was sent is to be known as sent, or it would be sent again. */
   private async persistently(settle: () => Promise<void>): Promise<void> {
-    const until = performance.now() + this.settings.lease;
+    const until = this.now + this.settings.lease;
     for (let tries = 0; ; tries += 1) {
       try {
         return await settle();
       } catch (error) {
-        if (!this.outbox.isTransient(error) || performance.now() > until || this.abandoned) throw error;
-        await new Promise((resolve) => setTimeout(resolve, transientWait(tries, Math.random())));
+        if (!this.outbox.isTransient(error) || this.now > until || this.abandoned) throw error;
+        await sleep(this.time.clock, transientWait(tries, this.time.random()));
       }
     }
   }
@@ -260,14 +271,14 @@ export class Relay {
   }
 
   private lookIn(ms: number): void {
-    const at = performance.now() + ms;
+    const at = this.now + ms;
     if (!this.running || at >= this.wakeAt) return;
-    clearTimeout(this.wake);
+    this.time.clock.cancel(this.wake);
     this.wakeAt = at;
-    this.wake = setTimeout(() => {
+    this.wake = this.time.clock.after(ms, () => {
       this.wakeAt = Infinity;
       this.begin();
-    }, ms);
+    });
     this.wake.unref();
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../engine/clock.js';
 import { MessageRefusedError } from '../errors/saga-errors.js';
 import type { BrokerWatch, SuspectFailure } from './broker-watch.js';
 import type { MessageTransport, RelayedMessage } from './message-transport.js';
@@ -23,6 +24,7 @@ export interface SendOptions {
   readonly transport: MessageTransport;
   /** Milliseconds that the broker may take for a message. */
   readonly timeout: number;
+  readonly clock: Clock;
   /** Of all that this process sends. */
   readonly watch: BrokerWatch;
   /**
@@ -58,7 +60,7 @@ export async function sendInOrder<M extends RelayedMessage>(
     for (const [n, message] of line.entries()) {
       if (!options.goesOn(open / lines.size)) return void report.left.push(...line.slice(n));
       try {
-        await inTime(options.transport, message, options.timeout);
+        await inTime(message, options);
       } catch (error) {
         fail(message, asError(error));
         return void report.behind.push(...line.slice(n + 1));
@@ -87,14 +89,13 @@ function linesOf<M extends RelayedMessage>(messages: readonly M[]): Map<string, 
   return lines;
 }
 
-function inTime(transport: MessageTransport, message: RelayedMessage, timeout: number): Promise<void> {
+function inTime(message: RelayedMessage, { transport, timeout, clock }: SendOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new SendTimeoutError(`The broker did not confirm the message within ${timeout} ms`)),
-      timeout,
+    const timer = clock.after(timeout, () =>
+      reject(new SendTimeoutError(`The broker did not confirm the message within ${timeout} ms`)),
     );
     const settle = (end: () => void) => {
-      clearTimeout(timer);
+      clock.cancel(timer);
       end();
     };
     // A transport may also throw at once.

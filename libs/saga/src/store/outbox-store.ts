@@ -1,0 +1,11 @@
+import type { PostgresInbox } from './postgres/postgres-inbox.js';
+import type { PostgresOutbox } from './postgres/postgres-outbox.js';
+
+/** What relays and those who publish need of an outbox. PostgreSQL's and the model of it pass one contract suite. */
+export type OutboxStore = Pick<
+  PostgresOutbox,
+  'publish' | 'take' | 'settle' | 'renew' | 'dead' | 'requeue' | 'discard' | 'isTransient'
+>;
+
+/** What handlers need of an inbox. */
+export type InboxStore = Pick<PostgresInbox, 'isNew'>;
