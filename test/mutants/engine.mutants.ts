@@ -310,4 +310,25 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     replace: 'if (!this.options.isTransient(error) || attempt === 0) {',
     killers: [simulation(20), specs('engine/group-writer'), simulation(400)],
   },
+  {
+    name: 'do not claim again when the end of a large saga makes room',
+    file: 'engine/worker.ts',
+    find: 'if (run.checkpoints.bytes > SMALL_SAGA) this.largeOneEnded();',
+    replace: '',
+    killers: [specs('engine/large-sagas')],
+  },
+  {
+    name: 'do not count the bytes of the sagas that a worker holds',
+    file: 'engine/worker.ts',
+    find: 'if (checkpoints.bytes > SMALL_SAGA) held += checkpoints.bytes;',
+    replace: '',
+    killers: [specs('engine/large-sagas')],
+  },
+  {
+    name: 'keep it quiet that a claim failed, if that may pass',
+    file: 'engine/claim-trouble.ts',
+    find: "log[store.isTransient(error) ? 'warn' : 'error'](",
+    replace: "log[store.isTransient(error) ? 'debug' : 'error'](",
+    killers: [specs('engine/claim-trouble')],
+  },
 ];

@@ -231,8 +231,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'tell a saga again what it has taken',
     file: 'store/postgres/sql/unheard.sql.ts',
-    find: "g.number > coalesce((${i}.progress -> 'heard' ->> g.name)::int, 0)",
-    replace: 'g.number > 0',
+    find: "${g}.number > coalesce((${i}.progress -> 'heard' ->> ${g}.name)::int, 0)",
+    replace: '${g}.number > 0',
     killers: postgres,
   },
   {

@@ -92,6 +92,17 @@ describe('counted and timed is', () => {
     expect(claims.sum).toBe(20);
   });
 
+  test('each claim that fails, by its error', async () => {
+    const { dataSource, sagas } = await apps.start({ sagas: [OrderSaga], imports: counting });
+    await dataSource.query('ALTER FUNCTION saga.due_1 RENAME TO away');
+    const order = await sagas.start(OrderSaga, {}, { delay: 1 });
+    const failures = () => metrics.points('saga.claim.failures');
+    await until(async () => (await metrics.collect()).has('saga.claim.failures'));
+    expect(await failures()).toMatchObject([{ attributes: { 'error.type': 'QueryFailedError' } }]);
+    await dataSource.query('ALTER FUNCTION saga.away RENAME TO due_1');
+    await order.outcome();
+  });
+
   test('each saga that is taken away from its worker, and each that is taken over', async () => {
     const [inside, goOn] = [new Gate(), new Gate()];
     let hangs = true;

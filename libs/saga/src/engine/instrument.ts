@@ -47,6 +47,8 @@ export interface Instrument {
   /** So many checkpoints are written by one statement. */
   checkpointing(checkpoints: number): void;
   claimed(sagas: readonly StoredSaga[]): void;
+  /** The database did not answer a claim, or not with all that it took. */
+  claimFailed(error: unknown): void;
   /** Another worker has taken the saga over, or an operator has. */
   leaseLost(saga: StoredSaga): void;
 }

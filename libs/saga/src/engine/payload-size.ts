@@ -1,5 +1,5 @@
-import { stepState } from '../machine/saga-state.js';
-import type { Checkpoint, NewSaga, SentSignal } from './saga-store.js';
+import { type StepState, stepState } from '../machine/saga-state.js';
+import type { Checkpoint, NewSaga, SentSignal, StoredSaga } from './saga-store.js';
 
 // What users' payloads add to a statement, in characters: all else that a row holds is small.
 
@@ -10,11 +10,26 @@ export const sizeOfSignal = ({ payload = '' }: Pick<SentSignal, 'payload'>): num
 export function sizeOfCheckpoint({ changed, state, messages, starts }: Checkpoint): number {
   let size = 0;
   for (const name of changed) {
-    const { result, items } = stepState(state, name);
-    if (result !== undefined) size += result.length;
-    for (const item of items ?? []) size += item.length;
+    size += sizeOfStep(stepState(state, name));
   }
   for (const { payload } of messages ?? []) size += payload.length;
   for (const child of starts ?? []) size += sizeOfStart(child);
   return size;
 }
+
+/** What a worker holds in memory of a saga. */
+export function sizeOfSaga({ input = '', state, signals }: StoredSaga): number {
+  let size = input.length;
+  for (const step of state.steps.values()) size += sizeOfStep(step);
+  for (const signal of signals ?? []) size += sizeOfSignal(signal);
+  return size;
+}
+
+export function sizeOfStep({ result, items, wait }: StepState): number {
+  let size = (result?.length ?? 0) + (wait?.payload?.length ?? 0);
+  if (items) for (const item of items) size += item.length;
+  return size;
+}
+
+/** A saga of this size, or less, is small: a worker bounds how many of them it holds, and not their bytes. */
+export const SMALL_SAGA = 32 * 1024;

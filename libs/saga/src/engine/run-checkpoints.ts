@@ -1,9 +1,10 @@
 import type { Decision } from '../machine/decide.js';
 import { hasAdvanced } from '../machine/lost-workers.js';
-import type { SagaState } from '../machine/saga-state.js';
+import { type SagaState, stepState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
 import { MadeCheckpoint } from './made-checkpoint.js';
 import { NOTHING } from './nothing.js';
+import { sizeOfSaga, sizeOfStep } from './payload-size.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from './saga-observers.js';
@@ -40,6 +41,8 @@ export class RunCheckpoints {
   /** What observers know of. */
   private told: SagaState;
   private published: readonly Published[] = NOTHING;
+  /** What is stored of the saga, and held here, in characters of payloads. */
+  bytes: number;
 
   constructor(
     private readonly saga: StoredSaga,
@@ -49,6 +52,7 @@ export class RunCheckpoints {
   ) {
     this.number = saga.checkpoints;
     this.told = saga.state;
+    this.bytes = sizeOfSaga(saga);
   }
 
   /** An attempt of this step, or item, took so many milliseconds. */
@@ -103,8 +107,10 @@ export class RunCheckpoints {
     return [...this.published.map(({ message }) => message), ...more];
   }
 
-  saved({ messages, state }: Checkpoint): void {
+  saved({ messages, state, changed }: Checkpoint): void {
     this.elapsed.clear();
+    for (const key of changed)
+      this.bytes += sizeOfStep(stepState(state, key)) - sizeOfStep(stepState(this.told, key));
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
     const before = this.told;
     this.told = state;

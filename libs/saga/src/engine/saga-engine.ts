@@ -50,6 +50,8 @@ export interface EngineOptions {
     readonly shutdownTimeout: number;
     /** A saga that lost its worker this often, with nothing recorded in between, is stuck. */
     readonly maxTakeovers: number;
+    /** See WorkerOptions. */
+    readonly maxHeldBytes?: number;
   };
   /** Milliseconds. */
   readonly lease: number;

@@ -90,6 +90,11 @@ export class SagaObservers {
     if (instrument) this.safely(() => instrument.claimed(sagas));
   }
 
+  claimFailed(error: unknown): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.claimFailed(error));
+  }
+
   leaseLost(saga: StoredSaga): void {
     const { instrument } = this;
     if (instrument) this.safely(() => instrument.leaseLost(saga));

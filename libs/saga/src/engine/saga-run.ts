@@ -61,7 +61,7 @@ export class SagaRun implements TransactionHost {
   isPausing = false;
   /** Checkpoints of one saga never overlap, those of its transactional steps included. */
   private readonly writing = new Mutex();
-  private readonly checkpoints: RunCheckpoints;
+  readonly checkpoints: RunCheckpoints;
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   private readonly children: RunChildren | undefined;

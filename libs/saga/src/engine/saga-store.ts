@@ -246,6 +246,18 @@ export interface ClaimRequest {
   /** The sagas that this worker can run. */
   readonly sagas: readonly ClaimedSaga[];
   readonly limit: number;
+  /** Default: the bounds of the store alone, as for a worker that holds no large saga. */
+  readonly bytes?: ClaimBytes;
+}
+
+/**
+ * The room that a worker has for large sagas. They are taken in their order while there is room; the first that finds none
+ * lets no other large one pass. Small ones pass, so that they never wait for memory.
+ */
+export interface ClaimBytes {
+  readonly room: number;
+  /** It holds no large saga: the first one is taken whatever its size, or it would never run. */
+  readonly alone: boolean;
 }
 
 export interface ClaimedSaga {
@@ -265,6 +277,8 @@ export interface Claim {
    * up, it is when the next of those leases will end, if nobody renews it.
    */
   readonly nextDueAt?: number;
+  /** True: due sagas were left since the worker has no room for their bytes. They are not in `nextDueAt`. */
+  readonly heavy?: boolean;
   /** Why some that were taken were given back at once; the others are here. */
   readonly failure?: unknown;
 }

@@ -1,14 +1,17 @@
+import { getHeapStatistics } from 'node:v8';
 import { nodeOf, type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { isLostAttempt } from '../machine/decide.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { AttemptRunner } from './attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
+import { ClaimTrouble } from './claim-trouble.js';
 import type { Clock, Timer } from './clock.js';
 import { concurrencyLimits } from './concurrency-limits.js';
 import { type EngineLog, subjectOf } from './engine-log.js';
 import type { RunnableSaga } from './invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { SettledSaga } from './outcome-waiters.js';
+import { SMALL_SAGA } from './payload-size.js';
 import { PermitLead } from './permits.js';
 import type { SagaObservers } from './saga-observers.js';
 import { UnreadableChild } from './run-children.js';
@@ -26,6 +29,8 @@ export interface WorkerOptions {
   readonly shutdownTimeout: number;
   readonly maxTakeovers: number;
   readonly maxPayloadBytes: number;
+  /** Bytes of large sagas held at once; a larger one runs alone. Default: 128 MB, or an eighth of the heap if that is less. */
+  readonly maxHeldBytes?: number;
 }
 
 export interface WorkerPorts {
@@ -57,6 +62,8 @@ const ABORT_GRACE = 250;
 const REFILL_WAIT = 5;
 /** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
 const SKIPPED_WAIT = 20;
+/** Of large sagas, at once: see WorkerOptions. A method that is called has its own copy of what it is given. */
+const HELD_BYTES = Math.min(128 * 2 ** 20, Math.floor(getHeapStatistics().heap_size_limit / 8));
 /** Timers are not set further ahead than this (ms); the poll covers the rest. */
 const LONGEST_WAIT = 60_000;
 /** Nor closer than this (ms), so that many retries that are due one after the other share their claims. */
@@ -82,6 +89,10 @@ export class Worker {
   private refill: Timer | undefined;
   private timer: Timer | undefined;
   private timerAt = Infinity;
+  /** Large sagas are due that there was no room for: the end of a large one makes room. */
+  private heavyLeft = false;
+  private largeEnded = 0;
+  private readonly claimTrouble: ClaimTrouble;
   /** At shutdown, sagas were given back that others can go on with. */
   gaveBack = false;
 
@@ -94,6 +105,7 @@ export class Worker {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
     this.leases = new LeaseKeeper(this.runs, lease, ports);
+    this.claimTrouble = new ClaimTrouble(ports);
     const { maxPayloadBytes } = options;
     const now = () => ports.storeClock.now();
     this.runPorts = {
@@ -219,13 +231,17 @@ export class Worker {
     // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
     const askedAt = this.ports.clock.monotonic();
+    const { largeEnded } = this;
     try {
-      const { sagas, now, nextDueAt, failure } = await this.claimUpTo(limit);
+      const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
       this.ports.storeClock.observe(now);
+      if (failure === undefined) this.claimTrouble.over();
       if (sagas.length > 0) this.ports.observers.claimed(sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) this.run(saga, askedAt);
-      if (failure !== undefined) this.logFailedClaim(failure);
+      if (failure !== undefined) this.claimTrouble.met(failure);
+      this.heavyLeft = heavy;
+      if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.claimAgain = true;
       // What was kept free for new sagas is for those that are due.
       if (this.moreDue && this.free > 0) this.claimAgain = true;
       if (nextDueAt === undefined) return;
@@ -233,19 +249,22 @@ export class Worker {
       else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
     } catch (error) {
       // The next tick claims again.
-      this.logFailedClaim(error);
+      this.claimTrouble.met(error);
     }
   }
 
-  private logFailedClaim(error: unknown): void {
-    this.ports.log[this.ports.store.isTransient(error) ? 'debug' : 'error'](
-      `Claiming failed: ${serializeError(error).message}`,
-    );
+  /** Of the large sagas that are held here. */
+  private get heldBytes(): number {
+    let held = 0;
+    for (const { checkpoints } of this.runs.values())
+      if (checkpoints.bytes > SMALL_SAGA) held += checkpoints.bytes;
+    return held;
   }
 
   private async claimUpTo(limit: number): Promise<Claim> {
     // The room is taken while the claim is under way.
     this.reserved += limit;
+    const held = this.heldBytes;
     try {
       const claim = await this.ports.store.claim({
         lease: this.lease,
@@ -253,6 +272,7 @@ export class Worker {
           ...{ name, version, concurrency: this.limits.get(name) },
         })),
         limit,
+        bytes: { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 },
       });
       await this.ports.load(claim.sagas);
       return claim;
@@ -307,6 +327,7 @@ export class Worker {
     this.under -= 1;
     if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
     if (this.limits.has(saga.name)) this.placeCameFree();
+    if (run.checkpoints.bytes > SMALL_SAGA) this.largeOneEnded();
     this.claimIfRoom();
   }
 
@@ -314,6 +335,13 @@ export class Worker {
   private placeCameFree(): void {
     this.claimAgain = true;
     if (this.state !== 'running' || this.free <= 0) this.ports.announceDue();
+  }
+
+  private largeOneEnded(): void {
+    this.largeEnded += 1;
+    if (!this.heavyLeft) return;
+    this.heavyLeft = false;
+    this.claimAgain = true;
   }
 
   /** What happened to a saga before it was claimed. */

@@ -1,3 +1,4 @@
+import { describeBytes } from './contract/bytes.contract.js';
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
 import { describeConcurrency } from './contract/concurrency.contract.js';
@@ -51,5 +52,6 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeSignals(current);
     describeReports(current);
     describeGraphs(current);
+    describeBytes(current);
   });
 }

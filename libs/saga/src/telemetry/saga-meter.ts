@@ -3,6 +3,7 @@ import type { ObservedEvent } from '../definition/observed-event.js';
 import type { MeasuredAttempt } from '../engine/instrument.js';
 import type { ToldSaga } from '../engine/observed-changes.js';
 import type { StoredSaga } from '../engine/saga-store.js';
+import { serializeError } from '../engine/serialize-error.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf } from './saga-attributes.js';
 import { counterOf, histogramOf } from './saga-metrics.js';
@@ -18,6 +19,7 @@ export class SagaMeter {
   private readonly takeovers;
   private readonly checkpointBatch;
   private readonly claimBatch;
+  private readonly claimFailures;
 
   constructor(meter: Meter) {
     this.started = counterOf(meter, 'started');
@@ -29,6 +31,7 @@ export class SagaMeter {
     this.takeovers = counterOf(meter, 'takeovers');
     this.checkpointBatch = histogramOf(meter, 'checkpointBatch');
     this.claimBatch = histogramOf(meter, 'claimBatch');
+    this.claimFailures = counterOf(meter, 'claimFailures');
   }
 
   /** To be called with how the attempt ended. */
@@ -65,6 +68,10 @@ export class SagaMeter {
     this.claimBatch.record(sagas.length);
     for (const { name, takeovers } of sagas)
       if (takeovers > 0) this.takeovers.add(1, { [ATTRIBUTE.saga]: name });
+  }
+
+  claimFailed(error: unknown): void {
+    this.claimFailures.add(1, { [ATTRIBUTE.error]: serializeError(error).name });
   }
 
   leaseLost({ name }: StoredSaga): void {

@@ -33,6 +33,11 @@ export const SAGA_METRICS = {
     SIZES,
   ),
   claimBatch: histogram('saga.claim.batch_size', '{saga}', 'Due sagas that one claim brought', SIZES),
+  claimFailures: counter(
+    'saga.claim.failures',
+    '{claim}',
+    'Claims that failed: this worker did not take the sagas that were due',
+  ),
   active: gauge('saga.active', '{saga}', 'Unfinished sagas, by status'),
   stuck: gauge('saga.stuck', '{saga}', 'Sagas that need a person'),
   due: gauge('saga.due', '{saga}', 'Sagas that wait for a worker'),

@@ -44,6 +44,10 @@ export class TelemetryInstrument implements Instrument {
     this.meter?.claimed(sagas);
   }
 
+  claimFailed(error: unknown): void {
+    this.meter?.claimFailed(error);
+  }
+
   leaseLost(saga: StoredSaga): void {
     this.meter?.leaseLost(saga);
   }

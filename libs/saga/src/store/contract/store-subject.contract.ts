@@ -19,6 +19,10 @@ export interface StoreSubject {
   readonly graphs: GraphStore;
   /** Everything announced so far, oldest first; it grows as announcements arrive. */
   readonly messages: readonly WakeupMessage[];
+  /** About how many bytes the store reads of a database by one statement. */
+  readonly pageBytes: number;
+  /** How many bytes the largest answer of its database has while this is done; 0: it has none. */
+  largestAnswerTo(work: () => Promise<unknown>): Promise<number>;
   /** All that checkpoints have published, in order. */
   outbox(): Promise<StoredMessage[]>;
   /** Lets time pass: from now on every time stored so far is `ms` milliseconds longer ago. */

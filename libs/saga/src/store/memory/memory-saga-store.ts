@@ -44,6 +44,7 @@ import { historyOf, statsOf, toOverdue } from './memory-reports.js';
 import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
+import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable, storedCopy } from './stored-copy.js';
@@ -115,7 +116,7 @@ export class MemorySagaStore implements SagaStore {
     return this.save(checkpoint, this.now());
   }
 
-  async claim({ lease, sagas, limit }: ClaimRequest): Promise<Claim> {
+  async claim({ lease, sagas, limit, bytes }: ClaimRequest): Promise<Claim> {
     const now = this.now();
     const due: MemoryRow[] = [];
     const later: MemoryRow[] = [];
@@ -128,11 +129,14 @@ export class MemorySagaStore implements SagaStore {
     const taken: MemoryRow[] = [];
     const slots = new ClaimedSlots(this.slots, sagas, due, now);
     due.sort((a, b) => rank(a) - rank(b));
+    const room = new ClaimRoom(bytes);
     const left = due.filter((row) => {
       if (!slots.hasRoomFor(row)) return false;
       if (taken.length >= limit) return true;
+      if (!room.fits(row)) return false;
       if (!this.lines.lineUp(row, now)) return false;
       slots.take(row);
+      room.take(row);
       taken.push(row);
       return false;
     });
@@ -150,7 +154,8 @@ export class MemorySagaStore implements SagaStore {
     }
     if (slots.close()) this.wakeup.announceDue();
     const next = Math.min(nextDueAt, slots.nextEnd());
-    return { sagas: taken.map(toStoredSaga), now, nextDueAt: next === Infinity ? undefined : next };
+    const { heavy } = room;
+    return { sagas: taken.map(toStoredSaga), now, nextDueAt: next === Infinity ? undefined : next, heavy };
   }
 
   async giveBack(

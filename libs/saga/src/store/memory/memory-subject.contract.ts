@@ -19,6 +19,11 @@ export async function memorySubject(
   const store = new MemorySagaStore({ now: () => now, wakeup: hub.wakeup() });
   return {
     store: around(store),
+    pageBytes: 256 * 1024,
+    largestAnswerTo: async (work) => {
+      await work();
+      return 0;
+    },
     graphs: store.graphs,
     messages,
     outbox: async () => store.outbox,

@@ -18,6 +18,7 @@ import { SagaClaims } from './claim-sagas.js';
 import { migrate } from './migrate.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
 import { createSagaDataSource } from './saga-data-source.js';
+import { PAGE_BYTES, type Query, SagaReader } from './saga-reader.js';
 import { statementsOf } from './statements.js';
 
 const sql = statementsOf('"saga"');
@@ -108,13 +109,14 @@ describe('a claim', () => {
   /** Claims as the store does; the answers to these statements are lost, so many times each. */
   const claimsWithout = (lost: Partial<Record<keyof typeof sql, number>>) => {
     const left = new Map(Object.entries(lost).map(([name, times]) => [sql[name as keyof typeof sql], times]));
-    return new SagaClaims(async (text, parameters) => {
+    const query: Query = async (text, parameters) => {
       const rows = await dataSource.query<never[]>(text, parameters);
       const times = left.get(text) ?? 0;
       if (times === 0) return rows;
       left.set(text, times - 1);
       throw Object.assign(new Error('connection terminated'), { code: 'ECONNRESET' });
-    }, sql);
+    };
+    return new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES));
   };
 
   test('that cannot read what it took with a concurrency gives it back, and its places', async () => {

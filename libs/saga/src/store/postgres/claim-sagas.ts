@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Claim, ClaimedSaga, ClaimRequest, Lease, StoredSaga } from '../../engine/saga-store.js';
+import { sizeOfSaga, SMALL_SAGA } from '../../engine/payload-size.js';
+import type {
+  Claim,
+  ClaimBytes,
+  ClaimedSaga,
+  ClaimRequest,
+  Lease,
+  StoredSaga,
+} from '../../engine/saga-store.js';
 import { isArriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import type { Query, SagaReader, Taken } from './saga-reader.js';
 import type { Statements } from './statements.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { isTransientError } from './transient-errors.js';
-
-/** Sends a statement, in a transaction of its own. */
-type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
 
 interface LimitedRow {
   readonly taken: readonly string[];
@@ -18,14 +24,10 @@ interface LimitedRow {
 interface ClaimedRow extends StoredSagaRow {
   readonly now: number;
   readonly next_due_at: number | null;
+  /** How many were left, for want of room for their bytes. */
+  readonly heavy: number;
   /** Its steps and signals are older than the row itself. */
   readonly torn: boolean;
-}
-
-/** Leases that were just taken. */
-interface Taken {
-  readonly ids: readonly string[];
-  readonly epochs: readonly number[];
 }
 
 /** What claims have come to so far. */
@@ -35,6 +37,8 @@ interface Round {
   nextDueAt: number;
   /** Taken, and made to wait for their lock. */
   waiting: number;
+  /** Some were left for want of room for their bytes. */
+  heavy: boolean;
 }
 
 /**
@@ -46,12 +50,14 @@ interface Round {
  */
 export class SagaClaims {
   constructor(
+    /** Each statement is a transaction of its own. */
     private readonly query: Query,
     private readonly sql: Statements,
+    private readonly reader: SagaReader,
   ) {}
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0 };
+    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0, heavy: false };
     try {
       do await this.takeRound(request, round);
       while (goesOn(request, round));
@@ -59,13 +65,17 @@ export class SagaClaims {
       if (round.ready.length === 0) throw failure;
       return { sagas: round.ready, now: round.now, nextDueAt: round.now, failure };
     }
-    const { ready, now, nextDueAt } = round;
-    return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt };
+    const { ready, now, nextDueAt, heavy } = round;
+    return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt, heavy };
   }
 
   private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
     const { limited, plain } = partsOf(request);
-    const room = () => ({ ...request, limit: request.limit - round.ready.length });
+    const room = () => ({
+      ...request,
+      limit: request.limit - round.ready.length,
+      bytes: leftOf(request.bytes, round.ready),
+    });
     round.nextDueAt = Infinity;
     round.waiting = 0;
     if (limited.length > 0) await this.take(await this.claimLimited(room(), limited, plain), request, round);
@@ -74,8 +84,13 @@ export class SagaClaims {
   }
 
   /** Those that have to wait for their semantic lock are let go. */
-  private async take({ sagas, now, nextDueAt = Infinity }: Claim, { lease }: ClaimRequest, round: Round) {
+  private async take(
+    { sagas, now, nextDueAt = Infinity, heavy = false }: Claim,
+    { lease }: ClaimRequest,
+    round: Round,
+  ) {
     round.now = now;
+    round.heavy ||= heavy;
     round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
     const rows = await this.lineUp(sagas.filter(isArriving), lease).catch((error: unknown) => {
       round.ready.push(...sagas.filter((saga) => !isArriving(saga)));
@@ -86,26 +101,33 @@ export class SagaClaims {
     round.waiting += sagas.length - ready.length;
   }
 
-  private async claimPlain({ lease, limit }: ClaimRequest, sagas: readonly ClaimedSaga[]): Promise<Claim> {
+  private async claimPlain(
+    { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
+    sagas: readonly ClaimedSaga[],
+  ): Promise<Claim> {
     const rows = await this.query<ClaimedRow>(this.sql.claim, [
       ...namesAndVersions(sagas),
       ...[limit, lease.worker, lease.duration],
+      ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
     ]);
-    const { now, next_due_at } = rows[0]!;
+    const { now, next_due_at, heavy } = rows[0]!;
     const taken = rows.filter((row) => row.id !== null);
-    const torn = taken.filter((row) => row.torn);
-    const anew = await this.orGiveBack(this.readTaken(leasesOf(torn), lease), leasesOf(taken), lease);
-    const whole = new Map(anew.map((saga) => [saga.id, saga]));
+    const anew = taken.filter((row) => row.torn || row.in_parts);
+    const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
+    const whole = new Map(read.map((saga) => [saga.id, saga]));
     return {
       // One that is torn and not found again is another's by now.
-      sagas: taken.flatMap((row) => (row.torn ? (whole.get(row.id) ?? []) : toStoredSaga(row))),
+      sagas: taken.flatMap((row) =>
+        row.torn || row.in_parts ? (whole.get(row.id) ?? []) : toStoredSaga(row),
+      ),
       now,
       nextDueAt: next_due_at ?? undefined,
+      heavy: heavy > 0,
     };
   }
 
   private async claimLimited(
-    { lease, limit }: ClaimRequest,
+    { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
     sagas: readonly ClaimedSaga[],
     others: readonly ClaimedSaga[],
   ): Promise<Claim> {
@@ -117,14 +139,31 @@ export class SagaClaims {
       ...[limit, lease.worker, lease.duration],
     ]);
     const { taken: ids, epochs, now, next_due_at } = row!;
-    return { sagas: await this.readTaken({ ids, epochs }, lease), now, nextDueAt: next_due_at ?? undefined };
+    const taken = { ids, epochs };
+    const read = await this.orGiveBack(this.readWithin(taken, lease, bytes), taken, lease);
+    return { sagas: read.sagas, now, nextDueAt: next_due_at ?? undefined, heavy: read.heavy };
   }
 
-  private async readTaken(taken: Taken, lease: Lease): Promise<StoredSaga[]> {
+  private async readAll(taken: Taken, lease: Lease): Promise<StoredSaga[]> {
     if (taken.ids.length === 0) return [];
-    const held = [taken.ids, taken.epochs, lease.worker];
-    const rows = this.query<StoredSagaRow>(this.sql.claimed, held);
-    return (await this.orGiveBack(rows, taken, lease)).map(toStoredSaga);
+    const sagas: StoredSaga[] = [];
+    for await (const page of this.reader.taken(taken, lease.worker)) sagas.push(...page);
+    return sagas;
+  }
+
+  /** As much as there is room for, and one page at least; the others are given back. */
+  private async readWithin(taken: Taken, lease: Lease, { room }: ClaimBytes) {
+    const sagas: StoredSaga[] = [];
+    if (taken.ids.length === 0) return { sagas, heavy: false };
+    for await (const page of this.reader.taken(taken, lease.worker)) {
+      sagas.push(...page);
+      if (largeBytes(sagas) > room) break;
+    }
+    const read = new Set(sagas.map(({ id }) => id));
+    const left = [...taken.ids.keys()].filter((n) => !read.has(taken.ids[n]!));
+    const rest = { ids: left.map((n) => taken.ids[n]!), epochs: left.map((n) => taken.epochs[n]!) };
+    if (left.length > 0) await this.giveBack(rest, lease);
+    return { sagas, heavy: left.length > 0 };
   }
 
   private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
@@ -167,6 +206,18 @@ export class SagaClaims {
 function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
   const isFull = ready.length >= request.limit && partsOf(request).limited.length === 0;
   return waiting > 0 && !isFull;
+}
+
+const ALL_ROOM: ClaimBytes = { room: Infinity, alone: true };
+
+/** What there is room for once these are taken. */
+function leftOf(bytes: ClaimBytes = ALL_ROOM, taken: readonly StoredSaga[]): ClaimBytes {
+  const large = largeBytes(taken);
+  return large === 0 ? bytes : { room: bytes.room - large, alone: false };
+}
+
+function largeBytes(sagas: readonly StoredSaga[]): number {
+  return sagas.map(sizeOfSaga).reduce((sum, size) => (size > SMALL_SAGA ? sum + size : sum), 0);
 }
 
 function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: ClaimedSaga[] } {

@@ -48,6 +48,7 @@ export const SAGA_NEEDS: Needs = {
     'checkpoint_publish_1',
     'signal_1',
     ...['cleanup_1', 'due_1', 'upcoming_1', 'fence_lost_1'],
+    ...['page_1', 'bytes_1', 'bytes_at_most_1', 'step_part_1', 'signal_part_1'],
     ...MESSAGING_NEEDS.functions,
   ],
 };

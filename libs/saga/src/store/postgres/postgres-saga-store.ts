@@ -30,15 +30,16 @@ import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
 import { HotCalls, IDLE_TIMEOUT, type Sql } from './hot-calls.js';
-import { sendSignals, unheardOf } from './postgres-signals.js';
+import { sendSignals } from './postgres-signals.js';
 import { relaxedCall } from './relaxed-statement.js';
 import { inLockOrder } from './in-lock-order.js';
 import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
+import { PAGE_BYTES, type ReadBounds, SagaReader } from './saga-reader.js';
 import { SagaStarts } from './start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
-import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
+import { toStoredSaga } from './stored-saga-row.js';
 import { TransactionPlaces } from './transaction-places.js';
 import { committed, sendWithin, TransactionWatch } from './transaction-watch.js';
 import { isTransientError } from './transient-errors.js';
@@ -83,12 +84,15 @@ export class PostgresSagaStore implements SagaStore {
   private readonly calls: HotCalls;
   private readonly starts: SagaStarts;
   private readonly claims: SagaClaims;
+  private readonly pageBytes: number;
+  private readonly reader: SagaReader;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly schema: string = DEFAULT_SCHEMA,
     /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
     private readonly application: DataSource = dataSource,
+    { pageBytes = PAGE_BYTES }: ReadBounds = {},
   ) {
     const pool = poolOf(application);
     this.answers = answersOf(pool);
@@ -96,8 +100,10 @@ export class PostgresSagaStore implements SagaStore {
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
     this.calls = new HotCalls(dataSource, this.answers, schema, this.sql);
-    this.starts = new SagaStarts(this.calls, this.sql);
-    this.claims = new SagaClaims(this.queryOn(dataSource), this.sql);
+    this.starts = new SagaStarts(this.calls, this.sql, pageBytes);
+    this.pageBytes = pageBytes;
+    this.reader = this.readerOn(dataSource);
+    this.claims = new SagaClaims(this.queryOn(dataSource), this.sql, this.reader);
   }
 
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
@@ -190,7 +196,7 @@ export class PostgresSagaStore implements SagaStore {
       const { lock, name } = found;
       if (lock) await this.query(manager, this.sql.lockLine, [[name], [lock.key]]);
       await this.query(manager, this.sql.lock, [found.id]);
-      const [row] = await this.query<StoredSagaRow & { now: number }>(manager, this.sql.loadById, [found.id]);
+      const row = await this.readerOn(manager).byId(found.id);
       if (!row) return undefined;
       const saga = toStoredSaga(row);
       const edit = change(saga, row.now);
@@ -235,16 +241,16 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   unheard(id: string): Promise<readonly StoredSignal[]> {
-    return unheardOf(this.queryOn(this.dataSource), this.sql, id);
+    return this.reader.unheard(id);
   }
 
-  async ended(ids: readonly string[]): Promise<StoredSaga[]> {
-    return (await this.query<StoredSagaRow>(this.dataSource, this.sql.ended, [ids])).map(toStoredSaga);
+  ended(ids: readonly string[]): Promise<StoredSaga[]> {
+    return this.reader.among(ids, 'ended');
   }
 
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
     await this.query(this.dataSource, this.sql.watch, [[...ids].sort()]);
-    return (await this.query<StoredSagaRow>(this.dataSource, this.sql.settled, [ids])).map(toStoredSaga);
+    return this.reader.among(ids, 'settled');
   }
 
   isTransient(error: unknown): boolean {
@@ -320,12 +326,16 @@ export class PostgresSagaStore implements SagaStore {
       id = row?.id;
     }
     if (id === undefined || !isUuid(id)) return undefined;
-    const [row] = await this.query<StoredSagaRow>(sql, this.sql.loadById, [id]);
+    const row = await this.readerOn(sql).byId(id);
     return row && toStoredSaga(row);
   }
 
   private async notify(sql: Sql, payload: string): Promise<void> {
     await this.query(sql, 'SELECT pg_notify($1, $2)', [this.channel, payload]);
+  }
+
+  private readerOn(sql: Sql): SagaReader {
+    return new SagaReader(this.queryOn(sql), this.sql, this.pageBytes);
   }
 
   private queryOn(sql: Sql) {

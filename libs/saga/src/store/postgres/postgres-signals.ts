@@ -1,12 +1,5 @@
-import type {
-  SentSignal,
-  SignalledSaga,
-  SignalResult,
-  StoredSignal,
-  StoreTarget,
-} from '../../engine/saga-store.js';
+import type { SentSignal, SignalledSaga, SignalResult, StoreTarget } from '../../engine/saga-store.js';
 import type { Statements } from './statements.js';
-import { type SignalJson, toStoredSignal } from './stored-saga-row.js';
 import { isUuid } from './uuid.js';
 
 /** Sends a statement, in whichever transaction. */
@@ -36,11 +29,6 @@ export async function sendSignals(
   return rows.map(({ outcome, id, name, version, status }) =>
     outcome === 'unknown' ? { outcome } : { outcome, saga: { id, name, version, status } },
   );
-}
-
-export async function unheardOf(query: Query, sql: Statements, id: string): Promise<readonly StoredSignal[]> {
-  const [row] = await query<{ signals: SignalJson[] | null }>(sql.unheard, [id]);
-  return (row?.signals ?? []).map(toStoredSignal);
 }
 
 function columnsOf(target: StoreTarget) {

@@ -9,9 +9,11 @@ import type { SagaMigrationsOptions } from './migrations/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
 import { wakeupChannel } from './wakeup-channel.js';
-import { createSagaDataSource, sagaParts } from './saga-data-source.js';
+import { createSagaDataSource, type PgClient, poolOf, sagaParts } from './saga-data-source.js';
 
 const SCHEMA = 'saga';
+/** Small, so that the suite can go over it with little data. */
+const PAGE_BYTES = 256 * 1024;
 const INSTANCE_TIMES = [
   'due_at',
   'rank_at',
@@ -34,6 +36,7 @@ export async function postgresSubject(
 ): Promise<StoreSubject & { readonly query: (sql: string) => Promise<Record<string, unknown>[]> }> {
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+  const answers = new AnswerSizes(application);
   const dataSource = await createSagaDataSource(application, SCHEMA, sagaParts(options));
   await migrate(dataSource, SCHEMA);
   const messages: WakeupMessage[] = [];
@@ -50,7 +53,9 @@ export async function postgresSubject(
         columns.map((column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`).join(', '),
     );
   return {
-    store: around(new PostgresSagaStore(dataSource, SCHEMA)),
+    store: around(new PostgresSagaStore(dataSource, SCHEMA, application, { pageBytes: PAGE_BYTES })),
+    pageBytes: PAGE_BYTES,
+    largestAnswerTo: (work) => answers.largestAnswerTo(work),
     query: (sql) => application.query(sql),
     graphs: new PostgresGraphStore(dataSource, SCHEMA),
     messages,
@@ -74,4 +79,43 @@ export async function postgresSubject(
       await database.drop();
     },
   };
+}
+
+/** How large the answers of the server are. */
+class AnswerSizes {
+  private readonly watched = new WeakSet<PgClient>();
+  private largest: number | undefined;
+
+  constructor(application: DataSource) {
+    poolOf(application).on('acquire', (client) => this.watch(client));
+  }
+
+  async largestAnswerTo(work: () => Promise<unknown>): Promise<number> {
+    this.largest = 0;
+    await work();
+    const { largest } = this;
+    this.largest = undefined;
+    return largest;
+  }
+
+  private watch(client: PgClient): void {
+    if (this.watched.has(client)) return;
+    this.watched.add(client);
+    const query = client.query.bind(client) as (...call: unknown[]) => Promise<{ rows?: unknown[] }>;
+    Object.assign(client, {
+      query: (...call: unknown[]) => {
+        const answer = query(...call);
+        if (this.largest !== undefined && typeof answer?.then === 'function')
+          void answer.then(
+            ({ rows = [] }) => this.measured(rows),
+            () => undefined,
+          );
+        return answer;
+      },
+    });
+  }
+
+  private measured(rows: readonly unknown[]): void {
+    if (this.largest !== undefined) this.largest = Math.max(this.largest, JSON.stringify(rows).length);
+  }
 }

@@ -28,6 +28,8 @@ export class SagaStarts {
   constructor(
     private readonly calls: HotCalls,
     private readonly sql: Statements,
+    /** See ReadBounds. */
+    private readonly pageBytes: number,
   ) {}
 
   async start(
@@ -80,6 +82,7 @@ export class SagaStarts {
       missing.map((n) => sagas[n]!.id),
       missing.map((n) => sagas[n]!.name),
       missing.map((n) => sagas[n]!.correlationId ?? null),
+      this.pageBytes,
     ]);
     for (const { n, id, name, correlation_id, input, locked_by, epoch, now } of existing) {
       const saga = sagas[n]!;
@@ -97,7 +100,7 @@ export class SagaStarts {
         existing: { id, name, correlationId: correlation_id ?? undefined, input: input ?? undefined },
       };
     }
-    // What was in the way may have been deleted since; then there is room now.
+    // What was in the way may have been deleted since, or was too large to be read with the others.
     const gone = missing.filter((n) => results[n] === undefined);
     if (gone.length > 0) {
       const again = await this.start(

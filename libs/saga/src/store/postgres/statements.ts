@@ -20,7 +20,7 @@ import { markOverdueSql } from './sql/overdue.sql.js';
 import { statsSql } from './sql/stats.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
-import { unheardSql } from './sql/unheard.sql.js';
+import { signalPartSql, standsSql, stepPartSql } from './sql/stored-saga.sql.js';
 import { endedSql, settledSql, watchSql } from './sql/watch.sql.js';
 
 const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
@@ -76,7 +76,9 @@ const plainStatements = (s: string) => ({
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 6)} ORDER BY place`,
-  unheard: unheardSql(s),
+  stepPart: stepPartSql(s),
+  signalPart: signalPartSql(s),
+  stands: standsSql(s),
   leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
 });
 

@@ -40,6 +40,8 @@ export interface StoredSagaRow {
   created_at: number;
   updated_at: number;
   finished_at: number | null;
+  /** True: what follows is left to statements of its own. */
+  in_parts: boolean;
   steps: StepJson[] | null;
   signals: SignalJson[] | null;
 }
@@ -51,7 +53,7 @@ export interface SignalJson {
   payload: string | null;
 }
 
-interface StepJson {
+export interface StepJson {
   name: string;
   status: StepStatus;
   attempts: number;

@@ -1,3 +1,4 @@
+import { pickByBytes } from './bytes.function.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
@@ -7,20 +8,35 @@ import { PINNED } from './pinned-plan.js';
  */
 export const dueFunctions = (schema: string): string[] => [due(schema), upcoming(schema)];
 
+const DUE = 'i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()';
+
 /**
  * due_1: the ids of due sagas that nobody has locked, locked, most urgent first. One that is newer than the claim that
  * asks is not taken by it, and its commit tells of it.
+ * heavy: those that were left, for there is no room for their bytes. in_parts: the one that has more than a page by itself.
+ * $3 limit, $4 the bytes of a page, $5 the bytes that the worker has room for, $6 it holds no large saga.
  */
 const due = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int) RETURNS uuid[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int, bigint, bigint, boolean,
+  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid) LANGUAGE plpgsql
 ${PINNED} AS $function$
+DECLARE
+  picked uuid[];
+  candidate uuid;
+  size bigint;
+  small bigint := 0;
+  large bigint := 0;
 BEGIN
-  RETURN ARRAY(
+  heavy := '{}';
+  picked := ARRAY(
     SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
       SELECT i.id, i.rank_at FROM ${schema}.instance i
-      WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
+      WHERE ${DUE}
       ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
     ORDER BY c.rank_at LIMIT $3);
+  ids := picked;
+  IF cardinality(picked) = 0 OR ${schema}.bytes_at_most_1(picked) <= least($4, $5) THEN RETURN; END IF;
+  ids := '{}';${pickByBytes(schema, DUE)}
 END $function$`;
 
 /** upcoming_1: the first by rank of each name and version, as the statement that asks sees them. */

@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { bytesFunctions } from '../functions/bytes.function.js';
 import { checkpointFunction, checkpointOneFunction } from '../functions/checkpoint.function.js';
 import { checkpointPublishFunction } from '../functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from '../functions/claim-limited.function.js';
@@ -26,6 +27,11 @@ const FUNCTIONS = [
     'claim_limited_1',
     'due_1',
     'upcoming_1',
+    'page_1',
+    'bytes_1',
+    'bytes_at_most_1',
+    'step_part_1',
+    'signal_part_1',
     'slots_taken_1',
     'cleanup_1',
     'fence_lost_1',
@@ -203,7 +209,13 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(reserveFunction(schema));
     await queryRunner.query(cleanupFunction(schema));
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
-    for (const functions of [lockLineFunctions, familyFunctions, dueFunctions, claimLimitedFunctions])
+    for (const functions of [
+      bytesFunctions,
+      lockLineFunctions,
+      familyFunctions,
+      dueFunctions,
+      claimLimitedFunctions,
+    ])
       for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);
   }
 

@@ -15,11 +15,12 @@ export const LOOK_AHEAD = 50;
  * A row that still names a worker was not given back: its lease ran out, and that is counted.
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
- * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms.
+ * heavy: how many were left since there is no room for their bytes. They are no reason to look again at once.
+ * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms, $6 to $8: see due_1.
  */
 export const claimSql = (schema: string): string => `
 WITH due AS MATERIALIZED (
-  SELECT ${schema}.due_1($1::text[], $2::int[], $3::int) AS ids
+  SELECT * FROM ${schema}.due_1($1::text[], $2::int[], $3::int, $6::bigint, $7::bigint, $8::boolean)
 ), taken AS (
   UPDATE ${schema}.instance i SET
     epoch = i.epoch + 1,
@@ -34,10 +35,11 @@ WITH due AS MATERIALIZED (
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
   (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM ${schema}.upcoming_1($1::text[], $2::int[], $3::int + ${LOOK_AHEAD}) n
-   WHERE n.id <> ALL((SELECT ids FROM due)::uuid[])) AS next_due_at,
+   WHERE n.id <> ALL((SELECT ids || heavy FROM due)::uuid[])) AS next_due_at,
+  (SELECT cardinality(heavy) FROM due) AS heavy,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
-  SELECT ${storedSagaColumns(schema, 'taken')},
+  SELECT ${storedSagaColumns(schema, 'taken', 'taken.id = (SELECT in_parts FROM due)')},
     NOT EXISTS (SELECT FROM ${schema}.instance s WHERE s.id = taken.id
       AND s.checkpoints = taken.checkpoints AND s.signals = taken.signals) AS torn,
     array_position((SELECT ids FROM due), taken.id) AS place

@@ -1,5 +1,5 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
-import { storedSagaColumns } from './stored-saga.sql.js';
+import { pageOfSagasSql } from './stored-saga.sql.js';
 
 /** What is this worker's still, as i. Index lookups: the lateral subquery cannot be joined any other way. */
 const stillHeld = (schema: string): string => `
@@ -7,9 +7,9 @@ unnest((SELECT $1::uuid[]), (SELECT $2::int[])) WITH ORDINALITY AS w(id, epoch, 
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance h
   WHERE h.id = w.id AND h.epoch = w.epoch AND h.locked_by = $3::text LIMIT 1) i`;
 
-/** Sagas that were just claimed, in the order of their ids. $1 ids, $2 epochs, $3 worker. */
-export const claimedSql = (schema: string): string => `
-SELECT ${storedSagaColumns(schema, 'i')} FROM ${stillHeld(schema)} ORDER BY w.place`;
+/** Sagas that were just claimed, in the order of their ids, up to $4 bytes. $1 ids, $2 epochs, $3 worker. */
+export const claimedSql = (schema: string): string =>
+  pageOfSagasSql(schema, `SELECT i.id FROM ${stillHeld(schema)} ORDER BY w.place`, '$4::bigint');
 
 /**
  * Gives leases back under which nothing was begun: due after $4 ms. What a takeover counted stays counted.

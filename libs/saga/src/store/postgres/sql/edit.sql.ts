@@ -2,13 +2,13 @@ import { isUndone } from '../functions/lock-line.function.js';
 import { recentOperations } from './operation.sql.js';
 import { storedSagaColumns } from './stored-saga.sql.js';
 
-/** One saga by id ($1), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
+/** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
-SELECT ${storedSagaColumns(schema, 'i')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
+SELECT ${storedSagaColumns(schema, 'i', 'p.in_parts')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
   CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken,
   ${recentOperations(schema, 'i')} AS operations
-FROM ${schema}.instance i WHERE i.id = $1::uuid`;
+FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page_1(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
 
 /** The id of a saga by name and correlation id; one that was started without has its id for it. */
 export const idByCorrelationSql = (schema: string): string => `

@@ -1,10 +1,19 @@
-/** The sagas that kept others from being started. Index lookups: the lateral subquery cannot be joined any other way. */
+import { exactBytes } from '../functions/bytes.function.js';
+
+/**
+ * The sagas that kept others from being started, the first of them whose inputs have no more than $5 bytes together, one at
+ * least. Index lookups: the lateral subquery cannot be joined any other way.
+ */
 export const existingSql = (schema: string): string => `
-SELECT w.n, i.id, i.name, i.correlation_id, i.input::text AS input, i.locked_by, i.epoch,
+SELECT e.n, e.id, e.name, e.correlation_id, e.input::text AS input, e.locked_by, e.epoch,
   (extract(epoch FROM now()) * 1000)::float8 AS now
-FROM unnest($1::int[], $2::uuid[], $3::text[], $4::text[]) AS w(n, id, name, correlation_id)
-CROSS JOIN LATERAL (
-  (SELECT * FROM ${schema}.instance WHERE id = w.id)
-  UNION ALL
-  (SELECT * FROM ${schema}.instance WHERE name = w.name AND correlation_id = w.correlation_id)
-  LIMIT 1) i`;
+FROM (
+  SELECT w.n, i.*, sum(${exactBytes('i.input')}) OVER (ORDER BY w.n) AS bytes, row_number() OVER (ORDER BY w.n) AS place
+  FROM unnest($1::int[], $2::uuid[], $3::text[], $4::text[]) AS w(n, id, name, correlation_id)
+  CROSS JOIN LATERAL (
+    (SELECT id, name, correlation_id, input, locked_by, epoch FROM ${schema}.instance WHERE id = w.id)
+    UNION ALL
+    (SELECT id, name, correlation_id, input, locked_by, epoch FROM ${schema}.instance
+     WHERE name = w.name AND correlation_id = w.correlation_id)
+    LIMIT 1) i) e
+WHERE e.bytes <= $5 OR e.place = 1`;

@@ -1,12 +1,19 @@
+/** What a fan-out goes over, and what a signal brought, are payloads as well: how many items there are is kept. */
+const withoutPayloads = (
+  progress: string,
+): string => `CASE WHEN pg_column_size(${progress}) < 200 THEN ${progress} ELSE (
+        (${progress}::jsonb #- '{wait,payload}') || CASE WHEN ${progress} -> 'items' IS NULL THEN '{}' ELSE
+          jsonb_build_object('items', to_jsonb(array_fill('null'::text, ARRAY[json_array_length(${progress} -> 'items')]))) END)::json END`;
+
 /** Where an instance stands, in the columns of stored-saga.sql.ts; payloads are left out, of which there may be many megabytes. */
 const standingColumns = (schema: string): string => `
   i.id, i.name, i.version, i.graph_revision, i.status, i.stuck_in, i.failure, i.progress, i.locked_by,
-  i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state,
+  i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state, false AS in_parts,
   (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
   (SELECT json_agg(json_build_object(
       'name', s.name, 'status', s.status, 'attempts', s.attempts, 'failures', s.failures, 'unknown', s."unknown",
       'compensationAttempts', s.compensation_attempts, 'compensationFailures', s.compensation_failures,
-      'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'progress', s.progress))
+      'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'progress', ${withoutPayloads('s.progress')}))
     FROM ${schema}.step s WHERE s.saga_id = i.id) AS steps`;
 
 const IS_DUE = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NOT NULL';

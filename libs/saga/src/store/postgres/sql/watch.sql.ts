@@ -1,4 +1,4 @@
-import { storedSagaColumns } from './stored-saga.sql.js';
+import { pageOfSagasSql } from './stored-saga.sql.js';
 
 /**
  * Marks unsettled sagas as watched, so that the checkpoint that settles one announces it. The row's lock orders
@@ -13,11 +13,18 @@ WHERE id = ANY(ARRAY(
     AND status NOT IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended')
   ORDER BY id FOR NO KEY UPDATE))`;
 
-/** Those that will not change any more. */
-export const endedSql = (schema: string): string => `
-SELECT ${storedSagaColumns(schema, 'i')} FROM ${schema}.instance i
-WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ('completed', 'compensated', 'aborted')`;
+/** Those that will not change any more, up to $2 bytes. */
+export const endedSql = (schema: string): string =>
+  pageOfSagasSql(schema, settledAmong(schema, ['completed', 'compensated', 'aborted']), '$2::bigint');
 
-export const settledSql = (schema: string): string => `
-SELECT ${storedSagaColumns(schema, 'i')} FROM ${schema}.instance i
-WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended')`;
+/** Those that are settled, up to $2 bytes. */
+export const settledSql = (schema: string): string =>
+  pageOfSagasSql(
+    schema,
+    settledAmong(schema, ['completed', 'compensated', 'aborted', 'stuck', 'suspended']),
+    '$2::bigint',
+  );
+
+const settledAmong = (schema: string, statuses: readonly string[]): string =>
+  `SELECT i.id FROM ${schema}.instance i
+  WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN (${statuses.map((status) => `'${status}'`).join(', ')}) ORDER BY i.id`;
