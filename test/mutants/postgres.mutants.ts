@@ -281,6 +281,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'if (failure || error instanceof SagaTransactionError) inMethod += 1;',
     replace: 'if (failure) inMethod += 1;',
     killers: [specs('test/sagas/aborted-transactions')],
+  },
+  {
     name: 'claim large sagas whatever room there is for their bytes',
     file: 'store/postgres/functions/bytes.function.ts',
     find: 'ELSIF cardinality(heavy) = 0 AND (large + size <= least($4, $5) OR',
