@@ -41,7 +41,16 @@ export const RELAY_FUNCTIONS = [
   'outbox_discard_1',
 ];
 
-/** outbox_let_go_1: what is due again in these lanes is to be sent, with the line behind it; gives the lanes. */
+/** What waits first in the line of a topic and key is due, unless it is dead itself: then an operator decides. */
+const firstIsDue = (schema: string, line: string): string => `UPDATE ${schema}.outbox o SET retry_at = now()
+      FROM (SELECT b.id, b.dead_at FROM ${schema}.outbox b
+        WHERE b.held AND b.aggregatetype = ${line}.topic AND b.aggregateid = ${line}.key ORDER BY b.seq LIMIT 1) w
+      WHERE o.id = w.id AND w.dead_at IS NULL;`;
+
+/**
+ * outbox_let_go_1: what is due again in these lanes is to be sent, with the line behind it, up to the next one that is
+ * dead. Gives the lanes.
+ */
 const letGo = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.outbox_let_go_1(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -66,15 +75,12 @@ BEGIN
       changed := changed || due.lane;
     ELSE
       UPDATE ${schema}.outbox o SET held = false, retry_at = NULL
-      FROM (SELECT b.id FROM ${schema}.outbox b
-        WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key
-        ORDER BY b.seq LIMIT ${LET_GO_AT_ONCE}) w
-      WHERE o.id = w.id;
-      UPDATE ${schema}.outbox o SET retry_at = now()
-      FROM (SELECT b.id FROM ${schema}.outbox b
-        WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key
-        ORDER BY b.seq LIMIT 1) w
-      WHERE o.id = w.id;
+      FROM (SELECT b.id, bool_or(b.dead_at IS NOT NULL) OVER (ORDER BY b.seq) AS waits FROM (
+        SELECT h.id, h.seq, h.dead_at FROM ${schema}.outbox h
+        WHERE h.held AND h.aggregatetype = due.topic AND h.aggregateid = due.key
+        ORDER BY h.seq LIMIT ${LET_GO_AT_ONCE}) b) w
+      WHERE o.id = w.id AND NOT w.waits;
+      ${firstIsDue(schema, 'due')}
       changed := changed || due.lane;
     END IF;
   END LOOP;
@@ -178,10 +184,7 @@ BEGIN
       RETURNING o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
     SELECT d.topic, d.key FROM deleted d WHERE d.attempts > 0
   LOOP
-    UPDATE ${schema}.outbox o SET retry_at = now()
-    FROM (SELECT b.id, b.dead_at FROM ${schema}.outbox b
-      WHERE b.held AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key ORDER BY b.seq LIMIT 1) w
-    WHERE o.id = w.id AND w.dead_at IS NULL;
+    ${firstIsDue(schema, 'gone')}
   END LOOP;
 
   UPDATE ${schema}.outbox o SET
@@ -230,10 +233,7 @@ BEGIN
     SELECT * FROM deleted
   LOOP
     changed := changed + 1;
-    UPDATE ${schema}.outbox o SET retry_at = now()
-    FROM (SELECT b.id FROM ${schema}.outbox b
-      WHERE b.held AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key ORDER BY b.seq LIMIT 1) w
-    WHERE o.id = w.id;
+    ${firstIsDue(schema, 'gone')}
   END LOOP;
   RETURN changed;
 END $function$`;
