@@ -1,0 +1,29 @@
+import type { EntityManager } from 'typeorm';
+import type { InboxStore } from '../outbox-store.js';
+import { sendWithin } from '../postgres/transaction-watch.js';
+import { type ModelTransaction, sessionOf, type TransactionModel } from './transaction-model.contract.js';
+
+/** The inbox of PostgreSQL, as a model: a unique index in which the second of two transactions waits for the first. */
+export class InboxModel implements InboxStore {
+  private readonly noted = new Map<string, ModelTransaction>();
+
+  constructor(private readonly transactions: TransactionModel) {}
+
+  isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
+    const note = (transaction: ModelTransaction) => this.note(transaction, `${consumer}\0${messageId}`);
+    return sendWithin(manager, `Message '${messageId}'`, () => sessionOf(manager).statement(note));
+  }
+
+  private async note(transaction: ModelTransaction, key: string): Promise<boolean> {
+    for (;;) {
+      const other = this.noted.get(key);
+      if (other === undefined) break;
+      if (other === transaction || other.status === 'committed') return false;
+      await other.ended;
+    }
+    this.transactions.xidOf(transaction);
+    this.noted.set(key, transaction);
+    transaction.undo.push(() => void this.noted.delete(key));
+    return true;
+  }
+}
