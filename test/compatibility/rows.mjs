@@ -86,6 +86,10 @@ export const ROWS = [
     ...{ name: 'oldest-entries', set: 'nest11-lowest-entries', node: 20, postgres: 15 },
     ...{ format: 'commonjs', build: 'tsc', program: 'entries' },
   },
+  {
+    ...{ name: 'oldest-in-the-world', set: 'nest11-lowest-entries', node: 20, postgres: 15 },
+    ...{ format: 'commonjs', build: 'tsc', program: 'in-the-world' },
+  },
   { name: 'nest11-swc', set: 'nest11', node: 22, postgres: 18, format: 'commonjs', build: 'nest-swc' },
   {
     name: 'nest11-webpack',
@@ -106,6 +110,10 @@ export const ROWS = [
       build: 'tsc',
     },
     ...{ program: 'entries' },
+  },
+  {
+    ...{ name: 'nest12-in-the-world', set: 'nest12-lowest', node: 22, postgres: 18 },
+    ...{ format: 'module', build: 'tsc', program: 'in-the-world' },
   },
   { name: 'newest', set: 'nest12', node: 24, postgres: 18, format: 'module', build: 'tsc' },
   {

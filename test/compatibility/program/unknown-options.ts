@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { Saga, SagaService, Step, WaitFor } from 'nestjs-durable-saga';
+import { smallApp } from './small-app.js';
+
+@Saga({ name: 'waiting' })
+class WaitingSaga {
+  @Step() begin() {}
+  @WaitFor({ signal: 'reply' }) reply() {}
+}
+
+/** What somebody types who is in a hurry, past the compiler. */
+const typed = (value: object) => value as never;
+
+export async function refusesUnknownOptions(url: string): Promise<void> {
+  const app = await smallApp(url, { providers: [WaitingSaga] });
+  const sagas = app.get(SagaService);
+  const refused = async (call: () => Promise<unknown>, unknown: string, known: string) =>
+    assert.rejects(call, ({ message, code }: { message: string; code?: string }) => {
+      assert.match(message, new RegExp(unknown));
+      assert.match(message, new RegExp(`'${known}'`));
+      assert.equal(code, 'SAGA_VALIDATION');
+      return true;
+    });
+  try {
+    const tags = { tenant: 'acme' };
+    const { id } = await sagas.start(WaitingSaga, {}, { correlationId: 'one', tags });
+    await sagas.start(WaitingSaga, {}, { correlationId: 'two', tags: { tenant: 'globex' } });
+
+    await refused(() => sagas.bulk('cancel', typed({ saga: WaitingSaga, tag: tags })), 'tag', 'tags');
+    await refused(
+      () => sagas.bulk('abort', { saga: WaitingSaga }, typed({ dryrun: true, reason: 'a try' })),
+      'dryrun',
+      'dryRun',
+    );
+    await refused(
+      () => sagas.start(WaitingSaga, {}, typed({ corelationId: 'one' })),
+      'corelationId',
+      'correlationId',
+    );
+    await refused(
+      () => sagas.cancel(id, typed({ expects: { revsion: 0 }, reason: 'a try' })),
+      'revsion',
+      'revision',
+    );
+    await refused(() => sagas.find(typed({ stauts: 'running' })), 'stauts', 'status');
+    const { items } = await sagas.find({ saga: WaitingSaga });
+    assert.deepEqual(
+      items.map(({ status, correlationId }) => `${correlationId} ${status}`),
+      ['two running', 'one running'],
+    );
+    await sagas.bulk('abort', { saga: WaitingSaga }, { reason: 'that was it' });
+  } finally {
+    await app.close();
+  }
+}
