@@ -342,7 +342,7 @@ describe('a wrong configuration stops the application, and names all that is wro
     for (const part of [
       /schema is .Saga; DROP./,
       /maxPayloadBytes is -1/,
-      /retries is no option/,
+      /unknown option 'retries'/,
       /retry\.attempts is 0/,
       /retry\.delay/,
       /compensationRetry\.jitter is 2/,
@@ -351,7 +351,7 @@ describe('a wrong configuration stops the application, and names all that is wro
       /worker\.pollInterval.*'often'/,
       /worker\.shutdownTimeout/,
       /worker\.maxTakeovers is 0\.5/,
-      /worker\.threads is no option/,
+      /unknown option 'worker\.threads'/,
     ]) {
       expect(message).toMatch(part);
     }

@@ -153,7 +153,7 @@ describe('a call that a second person has to make, too', () => {
 
   test.each([
     [{ abort: 0 }, 'approvals.abort is 0'],
-    [{ cancel: 2 }, "approvals has 'cancel'"],
+    [{ cancel: 2 }, "unknown option 'approvals.cancel'"],
     ['two', "approvals is 'two'"],
   ])('is declared by options that can be so: %j', async (given, message) => {
     await expect(apps.start({ options: { approvals: given as never } })).rejects.toThrow(message);

@@ -94,7 +94,7 @@ describe('the module is refused', () => {
   test('with options that there are not, or that make no sense, all at once', async () => {
     const imports = [SagaTelemetryModule.forRoot({ traces: 'yes', spans: true } as never)];
     await expect(apps.start({ imports })).rejects.toThrow(
-      "SagaTelemetryModule.forRoot: SagaTelemetryModule has no option 'spans'; it has: traces, metrics, gauges, logs. " +
+      "SagaTelemetryModule.forRoot: unknown option 'spans'. The options are: traces, metrics, gauges, logs. " +
         "traces is 'yes'; give true or false.",
     );
   });

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { checkAsyncOptions } from '../nest/async-options.js';
 import { AdminAccess } from './admin-access.js';
 import { ConfigurableModuleClass, type SagaAdminModuleAsyncOptions } from './admin.module-definition.js';
 import type { SagaAdminModuleOptions, SagaAdminRoutes } from './admin.options.js';
@@ -20,6 +21,7 @@ export class SagaAdminModule extends ConfigurableModuleClass {
 
   /** The routes' own options stand beside the factory: `registerAsync({ guards: [OpsGuard], useFactory: … })`. */
   static override registerAsync(options: SagaAdminModuleAsyncOptions): DynamicModule {
+    checkAsyncOptions('SagaAdminModule.registerAsync', options, ['path', 'guards', 'dashboard']);
     return super.registerAsync(options);
   }
 }

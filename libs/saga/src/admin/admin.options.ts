@@ -1,5 +1,6 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { OptionReader } from '../definition/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { shown } from '../definition/shown-value.js';
 import { serializeError } from '../engine/serialize-error.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
@@ -71,16 +72,17 @@ const PATH = /^[\w.~-]+(\/[\w.~-]+)*$/;
  * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
  */
 export function withAdminDefaults(
-  options: SagaAdminModuleOptions,
+  given: SagaAdminModuleOptions,
   routes: Partial<SagaAdminRoutes>,
 ): ResolvedAdminOptions {
   const problems: string[] = [];
-  const report = (problem: string, mend: string): void => void problems.push(`${problem}; ${mend}`);
+  const report = (problem: string, mend: string): void => void problems.push(textOfFlaw({ problem, mend }));
+  let options: SagaAdminModuleOptions = {};
   let origins: readonly string[] = [];
   try {
     checkRoutes(routes, report);
     const read = new OptionReader(report);
-    read.refuseUnknown(options, OPTIONS, 'SagaAdminModule');
+    options = read.options(given, OPTIONS);
     read.function(options.authorize, 'authorize');
     read.function(options.operator, 'operator');
     origins = readOrigins(options.origins, report);
@@ -90,7 +92,7 @@ export function withAdminDefaults(
     problems.push(`the options could not be read: ${serializeError(error).message}`);
   }
   if (problems.length > 0)
-    throw new SagaConfigurationError(`SagaAdminModule.register: ${problems.join('. ')}.`);
+    throw new SagaConfigurationError(`SagaAdminModule.register: ${textOfProblems(problems)}`);
   return { ...options, origins };
 }
 

@@ -1,3 +1,5 @@
+import { unknownFlaw } from '../definition/read-object.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
@@ -29,8 +31,7 @@ export interface ListQuery extends SagaFilter {
 export function readListQuery(query: Query): ListQuery {
   const problems: string[] = [];
   const refuse = (problem: string): undefined => void problems.push(problem);
-  for (const name of Object.keys(query))
-    if (!FILTERS.includes(name)) refuse(`there is no ${shown(name)}; there are: ${FILTERS.join(', ')}`);
+  refuseUnknown(query, FILTERS, refuse);
   const one = (name: string): string | undefined => {
     const value = query[name];
     if (value === undefined || value === '') return undefined;
@@ -46,13 +47,19 @@ export function readListQuery(query: Query): ListQuery {
     limit: readCount('limit', one('limit'), [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
     cursor: one('cursor'),
   };
-  if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${problems.join('. ')}.`);
+  if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${textOfProblems(problems)}`);
   return Object.fromEntries(
     Object.entries(filter).filter(([, value]) => value !== undefined),
   ) as unknown as ListQuery;
 }
 
 export type Refuse = (problem: string) => undefined;
+
+/** What stands in a query, and is nothing that it is asked by. */
+export function refuseUnknown(query: Query, known: readonly string[], refuse: Refuse): void {
+  for (const name of Object.keys(query))
+    if (!known.includes(name)) refuse(textOfFlaw(unknownFlaw(name, known)));
+}
 
 /** A whole number within bounds. */
 export function readCount(

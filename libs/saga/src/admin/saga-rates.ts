@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { textOfProblems } from '../definition/saga-finding.js';
 import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import type { SagaRate, StepRate } from '../store/postgres/postgres-rates.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { type Query, readCount } from './read-query.js';
+import { type Query, readCount, refuseUnknown } from './read-query.js';
 
 /** In hours. */
 export const LONGEST_RATES = 24 * 31;
@@ -47,13 +48,14 @@ export class SagaRates {
       if (value === undefined || value === '') return undefined;
       return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it once`);
     };
+    refuseUnknown(query, ['saga', 'hours', 'buckets'], refuse);
     const saga = one('saga');
     const asked = {
       ...(saga !== undefined && { saga }),
       hours: readCount('hours', one('hours'), [1, LONGEST_RATES], 24, refuse),
       buckets: readCount('buckets', one('buckets'), [1, MOST_BUCKETS], 24, refuse),
     };
-    if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${problems.join('. ')}.`);
+    if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${textOfProblems(problems)}`);
     return asked;
   }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { nearestName } from '../definition/nearest-name.js';
 import type { Call, Command } from './command.js';
 import { UsageError } from './usage-error.js';
 
@@ -27,9 +28,16 @@ function parsed(command: Command, args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    const [sentence] = (error as Error).message.split('. ');
-    throw new UsageError(sentence!);
+    const [sentence = ''] = (error as Error).message.split('. ');
+    throw new UsageError(`${sentence}${meant(sentence, Object.keys(command.options))}`);
   }
+}
+
+/** `. Did you mean '--status'?` of an option that there is not. */
+function meant(sentence: string, known: readonly string[]): string {
+  const unknown = /^Unknown option '--([^'=]+)/.exec(sentence)?.[1];
+  const nearest = unknown === undefined ? undefined : nearestName(unknown, known);
+  return nearest === undefined ? '' : `. Did you mean '--${nearest}'?`;
 }
 
 /** A shell takes unquoted JSON to pieces. */

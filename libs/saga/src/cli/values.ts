@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { nearestName } from '../definition/nearest-name.js';
 import { toMilliseconds } from '../definition/duration.js';
 import type { SagaFilter } from '../nest/saga-filter.js';
 import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
@@ -86,9 +87,18 @@ export function readWhere(conditions: readonly string[]): SagaFilter {
     else if (name.startsWith('tag.')) filter.tags = { ...filter.tags, [name.slice('tag.'.length)]: value };
     else if (name === 'created-after') filter.createdAfter = readDate(value, name);
     else if (name === 'created-before') filter.createdBefore = readDate(value, name);
-    else throw new UsageError(`--where has no '${name}'; give ${WHERE}`);
+    else throw new UsageError(`--where has no '${name}'${meant(name) ?? `; give ${WHERE}`}`);
   }
   return filter;
+}
+
+const CONDITIONS = ['saga', 'status', 'correlation-id', 'created-after', 'created-before'];
+
+function meant(written: string): string | undefined {
+  const nearest = written.startsWith('tags.')
+    ? `tag.${written.slice('tags.'.length)}`
+    : nearestName(written, CONDITIONS);
+  return nearest === undefined ? undefined : `. Did you mean '${nearest}'?`;
 }
 
 /** One, or several with commas between them. */

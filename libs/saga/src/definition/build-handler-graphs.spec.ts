@@ -120,7 +120,7 @@ describe('a wrong handler is refused, naming the class, the handler and the mend
     [
       'an option',
       ['a', { pivot: true }],
-      `${WHERE}@StepHandler has no option 'pivot'; it has: compensate, retry`,
+      `${WHERE}@StepHandler has the unknown option 'pivot'. The options are: compensate, retry`,
     ],
     [
       'a combination',

@@ -7,7 +7,7 @@ import { readStep } from './check-step.js';
 import { checkHandler, handlerSaga } from './handler-name.js';
 import { linkSteps } from './link-steps.js';
 import { OptionReader } from './option-reader.js';
-import { type Report, textOfFlaw } from './saga-finding.js';
+import { type Report, textOfFlaw, textOfProblems } from './saga-finding.js';
 import type { SagaGraph } from './saga-graph.js';
 import { type HandlerMetadata, SagaMetadata } from './saga-metadata.js';
 import { methodsOf, type SagaMethods } from './saga-methods.js';
@@ -53,20 +53,20 @@ export function buildHandlerGraphs(type: Type, defaults: DefaultPolicies = {}): 
     method: handler.method,
   }));
   if (problems.length > 0)
-    throw new SagaDefinitionError(`${type.name || 'An unnamed class'}: ${problems.join('. ')}.`);
+    throw new SagaDefinitionError(`${type.name || 'An unnamed class'}: ${textOfProblems(problems)}`);
   return graphs;
 }
 
 function readHandler(
-  { method, name, options }: HandlerMetadata,
+  { method, name, options: given }: HandlerMetadata,
   methods: SagaMethods,
   defaults: DefaultPolicies,
   report: Report,
 ): SagaGraph {
   const read = new OptionReader(report, '@StepHandler ');
+  const options = read.options(given, OPTIONS);
   const { version = 1, concurrency } = options;
   checkHandler('@StepHandler', name, version, report);
-  read.refuseUnknown(options, OPTIONS, '@StepHandler');
   const inherited = {
     retry: inheritedPolicy('retry', {}, defaults, report),
     compensationRetry: inheritedPolicy('compensationRetry', {}, defaults, report),

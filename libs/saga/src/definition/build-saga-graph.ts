@@ -6,7 +6,7 @@ import { readStep } from './check-step.js';
 import { linkSteps } from './link-steps.js';
 import { OptionReader } from './option-reader.js';
 import { DEFAULT_COMPENSATION_RETRY, DEFAULT_STEP_RETRY, type RetryPolicy } from './retry-policy.js';
-import { type Report, type SagaFinding, textOfFinding } from './saga-finding.js';
+import { type Report, type SagaFinding, textOfFinding, textOfProblems } from './saga-finding.js';
 import type { SagaGraph } from './saga-graph.js';
 import { SagaMetadata } from './saga-metadata.js';
 import { methodsOf } from './saga-methods.js';
@@ -28,7 +28,7 @@ export function buildSagaGraph(saga: Type, defaults: DefaultPolicies = {}): Saga
   const { graph, findings } = readSagaGraph(saga, defaults);
   if (graph) return graph;
   throw new SagaDefinitionError(
-    `${saga.name || 'An unnamed class'}: ${findings.map(textOfFinding).join('. ')}.`,
+    `${saga.name || 'An unnamed class'}: ${textOfProblems(findings.map(textOfFinding))}`,
   );
 }
 

@@ -23,15 +23,15 @@ const SAGA_OPTIONS = [
   'concurrency',
   'retention',
   'redact',
-] satisfies (keyof SagaOptions)[];
+] as const satisfies (keyof SagaOptions)[];
 
 /** What a graph has of its saga's own options; its steps' policies are read with them. */
-export function readSaga(saga: Type, options: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
+export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
   const read = new OptionReader(report, '@Saga ');
+  const options = read.options(given, SAGA_OPTIONS);
   const { timeout, sla, concurrency } = options;
   const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
   const version: unknown = options.version ?? 1;
-  read.refuseUnknown(options, SAGA_OPTIONS, '@Saga');
   if (
     !(typeof name === 'string' && name.length > 0 && name.length <= LONGEST_NAME) ||
     name.trim() !== name ||

@@ -136,7 +136,7 @@ describe('a wrong place of a step in the graph', () => {
     [
       'a savepoint with more',
       { savepoint: { attempts: 2, to: 1 } },
-      /savepoint has no option 'to'; it has: att/,
+      /unknown option 'savepoint.to'. The options are: att/,
     ],
     ['a rate of nothing', { rateLimit: { count: 0, per: '1s' } }, /rateLimit\.count is 0; give a whole/],
     [

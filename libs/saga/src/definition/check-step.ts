@@ -50,7 +50,10 @@ const SUB_SAGA_OPTIONS = [
 ] satisfies (keyof SubSagaOptions)[];
 const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalOptions)[];
 /** What each decorator takes. */
-const OPTIONS_OF: Record<NodeMetadata['kind'], readonly [decorator: string, options: readonly string[]]> = {
+const OPTIONS_OF: Record<
+  NodeMetadata['kind'],
+  readonly [decorator: string, options: readonly (keyof AnyNodeOptions)[]]
+> = {
   step: ['@Step', STEP_OPTIONS],
   'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
   remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
@@ -73,7 +76,7 @@ export interface InheritedPolicies {
  * is not to be used beyond its name and edges.
  */
 export function readStep(
-  { method, options, node: declared }: StepMetadata,
+  { method, options: given, node: declared }: StepMetadata,
   previous: string | undefined,
   methods: SagaMethods,
   inherited: InheritedPolicies,
@@ -81,7 +84,7 @@ export function readStep(
 ): UnlinkedStep {
   const read = new OptionReader(report);
   const [decorator, known] = OPTIONS_OF[declared.kind];
-  read.refuseUnknown(options, known, decorator);
+  const options = new OptionReader(report, `${decorator} `).options<AnyNodeOptions>(given, known);
   const child = declared.kind === 'sub-saga' ? declared.child : undefined;
   if (declared.kind === 'sub-saga' && typeof child !== 'function') {
     report(
@@ -258,7 +261,7 @@ function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader):
   return (
     given && {
       count: read.count(given.count, 'rateLimit.count'),
-      per: read.durationAboveZero(given.per, 'rateLimit.per', 'would limit nothing'),
+      per: read.durationAboveZero(given.per!, 'rateLimit.per', 'would limit nothing'),
     }
   );
 }

@@ -1,3 +1,6 @@
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { drawingOptions } from './drawing-options.js';
+
 /** What is drawn: steps by name, each after those that it waits for, and the edges between them. */
 export interface DrawableGraph {
   /** Each name once. */
@@ -79,7 +82,15 @@ const STRAIGHTNESS = 8;
  * for, so that layers read as what may run at the same time. A function of its arguments; runs in browsers too.
  */
 export function layoutOf(graph: DrawableGraph, options: LayoutOptions = {}): GraphLayout {
-  const { widthOf = textWidth, height = 48, columnGap = 32, rowGap = 48, margin = 16 } = options;
+  const given = drawingOptions('layoutOf', options, ['widthOf', 'height', 'columnGap', 'rowGap', 'margin']);
+  const { widthOf = textWidth, height = 48, columnGap = 32, rowGap = 48, margin = 16 } = given;
+  if (typeof widthOf !== 'function') throw new SagaValidationError('layoutOf(): widthOf is no function.');
+  for (const [name, size] of Object.entries({ height, columnGap, rowGap, margin })) {
+    if (!(Number.isFinite(size) && size >= 0))
+      throw new SagaValidationError(
+        `layoutOf(): ${name} is ${String(size)}; give a number of pixels from 0.`,
+      );
+  }
   const { steps, routes, layers } = layered(graph, widthOf);
   align(withFewCrossings(layers), columnGap);
 

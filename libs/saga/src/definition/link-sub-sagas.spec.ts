@@ -95,7 +95,7 @@ describe('the options of @SubSaga', () => {
     'do not include %s',
     (option) => {
       expect(found({ [option]: undefined })[0]).toContain(
-        `ship: @SubSaga has no option '${option}'; it has: compensate`,
+        `ship: @SubSaga has the unknown option '${option}'`,
       );
     },
   );

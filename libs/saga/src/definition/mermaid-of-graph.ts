@@ -1,3 +1,5 @@
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { drawingOptions } from './drawing-options.js';
 import type { SagaDescription, StepDescription } from './saga-description.js';
 
 /** How `mermaidOf()` draws. */
@@ -21,7 +23,10 @@ const KEYWORDS =
  * sub-saga, a flag is a remote step, a hexagon waits for a signal or a person; a dashed border may be skipped, a thick
  * one is the pivot; dotted arrows lead to a step that waits for any one of them. Compensations stand in the label of their step.
  */
-export function mermaidOf(saga: SagaDescription, { direction = 'TD' }: MermaidOptions = {}): string {
+export function mermaidOf(saga: SagaDescription, options: MermaidOptions = {}): string {
+  const { direction = 'TD' } = drawingOptions('mermaidOf', options, ['direction']);
+  if (direction !== 'TD' && direction !== 'LR')
+    throw new SagaValidationError(`mermaidOf(): direction is '${String(direction)}'; give 'TD' or 'LR'.`);
   const nodes = saga.steps.map((step) => `${idOf(step.name)}${shapeOf(step, labelOf(step))}`);
   const joins = new Map(saga.steps.map((step) => [step.name, waitsForAny(step)]));
   const edges = saga.edges.map(

@@ -1,4 +1,5 @@
 import { type Duration, readDuration } from './duration.js';
+import { readObject } from './read-object.js';
 import { readRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.js';
 import type { Report } from './saga-finding.js';
 import { shown } from './shown-value.js';
@@ -23,12 +24,15 @@ export class OptionReader {
     private readonly owner = '',
   ) {}
 
-  refuseUnknown(options: object, known: readonly string[], what: string): void {
-    for (const option of Object.keys(options)) {
-      if (!known.includes(option)) {
-        this.report(`${what} has no option '${option}'`, `it has: ${known.join(', ')}`);
-      }
-    }
+  /**
+   * The options of a call, each read once; unknown ones are reported.
+   * @param below the option that has them, with a dot: `worker.`
+   */
+  options<T extends object>(given: T, known: readonly (keyof T & string)[], below = ''): Partial<T> {
+    const read = readObject<T>(given, known, below);
+    if (read) for (const { problem, mend } of read.flaws) this.report(this.ownersOf(problem), mend);
+    else this.report(`${this.owner}options are ${shown(given)}`, 'give an object');
+    return read?.options ?? {};
   }
 
   flag(value: unknown, option: string, byDefault = false): boolean {
@@ -55,13 +59,21 @@ export class OptionReader {
     return this.refuse(value, option, `give a whole number from ${least}`, least);
   }
 
-  /** An object with no other keys than these; undefined: it is none, and that was reported. */
-  object<T extends object>(value: T, option: string, keys: readonly (keyof T & string)[], example: string) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return this.refuse(value, option, `give ${example}`, undefined);
-    }
-    this.refuseUnknown(value, keys, this.owner + option);
-    return value;
+  /** The options below an option, as `options` gives them; undefined: it is no object, and that was reported. */
+  object<T extends object>(
+    value: T,
+    option: string,
+    keys: readonly (keyof T & string)[],
+    example: string,
+  ): Partial<T> | undefined {
+    const read = readObject<T>(value, keys, `${option}.`);
+    if (!read) return this.refuse(value, option, `give ${example}`, undefined);
+    for (const { problem, mend } of read.flaws) this.report(this.ownersOf(problem), mend);
+    return read.options;
+  }
+
+  private ownersOf(problem: string): string {
+    return this.owner === '' ? problem : `${this.owner}has the ${problem}`;
   }
 
   /** In milliseconds. */

@@ -73,7 +73,7 @@ describe('a remote step', () => {
       'an option',
       'stock',
       { forEach: () => [] },
-      "@RemoteStep has no option 'forEach'; it has: compensate, after",
+      "@RemoteStep has the unknown option 'forEach'. The options are: compensate, after",
     ],
   ])('is refused with a wrong handler: %s', (_, handler, options, problem) => {
     expect(problemsOf(sagaWith(handler, options))).toContain(`OrderSaga: step 'reserve': ${problem}`);

@@ -1,6 +1,7 @@
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { type Duration, readDuration } from './duration.js';
-import { type Flaw, textOfFlaw } from './saga-finding.js';
+import { type Flaw, textOfFlaw, textOfProblems } from './saga-finding.js';
+import { readObject } from './read-object.js';
 import { shown } from './shown-value.js';
 
 /** When, and how often, an attempt that failed is made again. */
@@ -21,6 +22,15 @@ export interface RetryPolicy {
    */
   retryIf?: (error: unknown) => boolean;
 }
+
+const POLICY = [
+  'attempts',
+  'delay',
+  'factor',
+  'maxDelay',
+  'jitter',
+  'retryIf',
+] as const satisfies (keyof RetryPolicy)[];
 
 /** A retry policy with its defaults in and its durations in milliseconds. */
 export interface ResolvedRetryPolicy {
@@ -43,20 +53,26 @@ export const AT_MOST_ONCE_RETRY: RetryPolicy = { attempts: 1 };
  */
 export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): ResolvedRetryPolicy {
   const { resolved, flaws } = readRetryPolicy(policy, what);
-  if (!resolved) throw new SagaValidationError(flaws.map(textOfFlaw).join('. '));
+  if (!resolved) throw new SagaValidationError(textOfProblems(flaws.map(textOfFlaw)));
   return resolved;
 }
 
 /** The policy with its defaults in, or all that is wrong with it. */
 export function readRetryPolicy(
-  policy: RetryPolicy,
+  given: RetryPolicy,
   what: string,
 ): { resolved?: ResolvedRetryPolicy; flaws: readonly Flaw[] } {
-  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) {
-    const problem = `${what} is ${shown(policy)}`;
+  const [option, owner] = what.split(' ').reverse();
+  const read = readObject<RetryPolicy>(given, POLICY, `${option}.`);
+  if (!read) {
+    const problem = `${what} is ${shown(given)}`;
     return { flaws: [{ problem, mend: 'give a policy such as { attempts: 3 }' }] };
   }
-  const flaws: Flaw[] = [];
+  const policy = read.options;
+  const flaws: Flaw[] = read.flaws.map(({ problem, mend }) => ({
+    problem: owner === undefined ? problem : `${owner} has the ${problem}`,
+    mend,
+  }));
   const expect = (fits: boolean, key: keyof RetryPolicy, mend: string): void => {
     if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, mend });
   };
@@ -68,7 +84,7 @@ export function readRetryPolicy(
   };
   const delay = milliseconds(policy.delay ?? '200ms', 'delay');
   const resolved: ResolvedRetryPolicy = {
-    attempts: policy.attempts,
+    attempts: policy.attempts!,
     delay,
     factor: policy.factor ?? 2,
     maxDelay:
@@ -81,12 +97,6 @@ export function readRetryPolicy(
   expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
   expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give 0 to 1');
   expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');
-  for (const key of Object.keys(policy)) {
-    if (!(key in resolved)) {
-      const mend = `it has: ${Object.keys(resolved).join(', ')}`;
-      flaws.push({ problem: `${what} has no option '${key}'`, mend });
-    }
-  }
   return flaws.length > 0 ? { flaws } : { resolved, flaws };
 }
 

@@ -10,14 +10,22 @@ export interface SagaFinding {
   readonly severity: 'error';
 }
 
-/** A finding before it is known whose it is. Both texts begin in lower case, since they go on a sentence. */
+/**
+ * A finding before it is known whose it is. Both texts begin in lower case, since they go on a sentence; a mend in upper
+ * case is a sentence of its own.
+ */
 export type Flaw = Pick<SagaFinding, 'problem' | 'mend'>;
 
 /** Notes what is wrong. */
 export type Report = (problem: string, mend: string) => void;
 
 export function textOfFlaw({ problem, mend }: Flaw): string {
-  return `${problem}; ${mend}`;
+  return `${problem}${/^[A-Z]/.test(mend) ? '.' : ';'} ${mend}`;
+}
+
+/** Several of them as sentences. */
+export function textOfProblems(problems: Iterable<string>): string {
+  return [...problems].map((problem) => (/[.?!]$/.test(problem) ? problem : `${problem}.`)).join(' ');
 }
 
 export function textOfFinding(finding: SagaFinding): string {

@@ -1,4 +1,6 @@
 import type { OutboxMessage } from '../definition/outbox-message.js';
+import { readObject, type ReadObject, type UnreadableOption } from '../definition/read-object.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { shown } from '../definition/shown-value.js';
 import { SagaPayloadError } from '../errors/saga-errors.js';
 import { encodePayload } from './payload.js';
@@ -54,16 +56,22 @@ export function outgoingMessage(
   };
 }
 
-type Given = { [K in (typeof PROPERTIES)[number]]: unknown };
+type Given = { [K in (typeof PROPERTIES)[number]]?: unknown };
 
 function read(message: OutboxMessage, what: string): Given {
-  if (typeof message !== 'object' || message === null)
-    refuse(what, `is ${shown(message)}; give an object such as { topic: 'orders', payload: { … } }`);
+  const object = readable(message, what);
+  if (!object)
+    return refuse(what, `is ${shown(message)}; give an object such as { topic: 'orders', payload: { … } }`);
+  if (object.flaws.length > 0)
+    throw new SagaPayloadError(`${what}: ${textOfProblems(object.flaws.map(textOfFlaw))}`, what);
+  return object.options;
+}
+
+function readable(message: OutboxMessage, what: string): ReadObject<Given> | undefined {
   try {
-    const entries = PROPERTIES.map((name) => [name, message[name]] as const);
-    return Object.fromEntries(entries) as unknown as Given;
+    return readObject<Given>(message, PROPERTIES);
   } catch (error) {
-    return refuse(what, `could not be read: ${serializeError(error).message}`);
+    return refuse(what, `could not be read: ${serializeError((error as UnreadableOption).cause).message}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import type { Duration } from '../definition/duration.js';
+import { readOptions } from '../nest/call-options.js';
 import { DurableInterceptor } from './durable.interceptor.js';
 import { DURABLE_EVENT, type DurableSettings, redelivery } from './durable-settings.js';
 
@@ -23,13 +24,12 @@ const AT_LEAST_ONCE = { qos: 1 };
  * given back when it throws, so that none is lost, and some come twice: do the work in `Inbox.once`. For
  * RabbitMQ use `DurableRmqServer`, for MQTT `DurableMqttServer`, for NATS `JetStreamServer`. Core NATS and Redis have no
  * acknowledgements: what fails there is lost.
- * @throws SagaValidationError when redeliverAfter is no duration
+ * @throws SagaValidationError for an unknown option, or when redeliverAfter is no duration
  */
 export function DurableEvent(topic: string, options: DurableEventOptions = {}): MethodDecorator {
-  return durable(
-    { topic, redeliverAfter: redelivery(options.redeliverAfter, `@DurableEvent('${topic}')`) },
-    options,
-  );
+  const owner = `@DurableEvent('${topic}')`;
+  const given = readOptions(owner, options, ['redeliverAfter', 'extras']);
+  return durable({ topic, redeliverAfter: redelivery(given.redeliverAfter, owner) }, given);
 }
 
 export function durable(settings: DurableSettings, { extras }: DurableEventOptions): MethodDecorator {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
+import { readOptions } from '../nest/call-options.js';
 import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
 import { committed, TransactionWatch } from '../store/postgres/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
@@ -38,8 +39,9 @@ export class Inbox {
     messageId: string,
     manager: EntityManager,
     work: (manager: EntityManager) => Promise<T> | T,
-    { consumer = 'default' }: OnceOptions = {},
+    options?: OnceOptions,
   ): Promise<Once<T>> {
+    const { consumer = 'default' } = readOptions('once(): options', options, ['consumer']);
     for (const [name, value] of Object.entries({ messageId, consumer })) {
       if (!isKey(value))
         throw new SagaValidationError(

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { checkAsyncOptions } from '../nest/async-options.js';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { Inbox } from './inbox.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
@@ -28,6 +29,7 @@ export class SagaMessagingModule extends ConfigurableModuleClass {
 
   /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    checkAsyncOptions('SagaMessagingModule.forRootAsync', options);
     return super.forRootAsync(options);
   }
 }

@@ -1,6 +1,14 @@
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { type SagaMessagingModuleOptions, withMessagingDefaults } from './messaging.options.js';
 
+const throwing = new Proxy(
+  {},
+  {
+    ownKeys: () => {
+      throw new Error('no entry');
+    },
+  },
+);
 const transport = { send: () => Promise.resolve() };
 
 function refusal(options: unknown): string {
@@ -43,10 +51,10 @@ test('all problems are told at once, each with the value and the mend', () => {
     /relay\.?batch is 0; give a whole number/,
     /relay\.lease: '1 minute' is not a duration; give milliseconds/,
     /relay\.retry\.attempts is -1; give/,
-    /relay has no option 'lanes'/,
+    /unknown option 'relay\.lanes'/,
     /outbox\.retention is given.*relay: false/,
     /inbox\.retention is 0; give at least 1 ms/,
-    /no option 'unknown'/,
+    /unknown option 'unknown'/,
   ])
     expect(message).toMatch(part);
 });
@@ -55,6 +63,7 @@ test.each<[string, unknown, RegExp]>([
   ['no transport', {}, /no transport; give client or transport, or relay: false/],
   ['two', { transport, client: { emit: () => undefined } }, /both transport and client are given/],
   ['a transport that cannot send', { transport: 'amqp://' }, /transport is 'amqp:\/\/'; give an object/],
-  ['nothing that can be read', null, /could not be read/],
+  ['nothing that can be read', null, /options are null; give an object/],
+  ['a proxy that throws', throwing, /could not be read/],
   ['a retryIf', { transport, relay: { retry: { retryIf: () => true } } }, /retryIf/],
 ])('%s is refused', (_, options, expected) => expect(refusal(options)).toMatch(expected));

@@ -1,6 +1,7 @@
 import { type Duration, LONGEST_TIMER, readDuration } from '../definition/duration.js';
 import { OptionReader } from '../definition/option-reader.js';
 import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { shown } from '../definition/shown-value.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import { serializeError } from '../engine/serialize-error.js';
@@ -104,6 +105,8 @@ const RELAY_OPTIONS = [
   ...(['batch', 'concurrency', 'lease', 'pollInterval'] as const),
   ...(['sendTimeout', 'retry', 'shutdownTimeout'] as const),
 ] satisfies (keyof RelayOptions)[];
+const RETRY_OPTIONS: (keyof RetryPolicy)[] = ['attempts', 'delay', 'factor', 'maxDelay', 'jitter', 'retryIf'];
+const EXAMPLE = 'a policy such as { attempts: 10 }';
 const RETRY = { attempts: 10, delay: '1s', maxDelay: '5m' } as const;
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
@@ -116,28 +119,28 @@ export function withMessagingDefaults(options: SagaMessagingModuleOptions): Reso
   const problems: string[] = [];
   let read: ResolvedMessagingOptions | undefined;
   try {
-    read = readMessagingOptions(options, (problem, mend) => problems.push(`${problem}; ${mend}`));
+    read = readMessagingOptions(options, (problem, mend) => problems.push(textOfFlaw({ problem, mend })));
   } catch (error) {
     problems.push(`the options could not be read: ${serializeError(error).message}`);
   }
   if (read && problems.length === 0) return read;
-  throw new SagaConfigurationError(`SagaMessagingModule.forRoot: ${problems.join('. ')}.`);
+  throw new SagaConfigurationError(`SagaMessagingModule.forRoot: ${textOfProblems(problems)}`);
 }
 
 type Report = (problem: string, mend: string) => void;
 
-function readMessagingOptions(options: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
+function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
   const reader = new OptionReader(report);
-  reader.refuseUnknown(options, OPTIONS, 'SagaMessagingModule');
+  const options = reader.options(given, OPTIONS);
   const { schema = DEFAULT_SCHEMA, dataSource, maxPayloadBytes = 2 ** 20 } = options;
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
   if (dataSource !== undefined && typeof dataSource !== 'string')
     report(`dataSource is ${shown(dataSource)}`, 'give the name of one');
-  const part = <T extends object>(given: T | undefined, name: string, keys: (keyof T & string)[]): T =>
-    reader.object(given ?? ({} as T), name, keys, 'an object of its options') ?? ({} as T);
-  const outbox = part(options.outbox, 'outbox', ['retention']);
-  const inbox = part(options.inbox, 'inbox', ['retention']);
+  const part = <T extends object>(given: T | undefined, name: string, keys: (keyof T & string)[]) =>
+    reader.object<T>(given ?? ({} as T), name, keys, 'an object of its options') ?? {};
+  const outbox = part<OutboxOptions>(options.outbox, 'outbox', ['retention']);
+  const inbox = part<InboxOptions>(options.inbox, 'inbox', ['retention']);
   if (outbox.retention !== undefined && options.relay !== false)
     report(
       'outbox.retention is given, but the relay deletes what it sent',
@@ -166,9 +169,16 @@ function readRelayOptions(
   const transport = transportOf(options, report);
   if (options.relay === false) return undefined;
   const relay =
-    reader.object(options.relay ?? {}, 'relay', RELAY_OPTIONS, 'false, or an object of its options') ?? {};
-  const retry = reader.retry({ ...RETRY, ...relay.retry }, 'relay.retry');
-  if (retry?.retryIf)
+    reader.object<RelayOptions>(
+      options.relay ?? {},
+      'relay',
+      RELAY_OPTIONS,
+      'false, or an object of its options',
+    ) ?? {};
+  const given =
+    relay.retry && reader.object<Partial<RetryPolicy>>(relay.retry, 'relay.retry', RETRY_OPTIONS, EXAMPLE);
+  const retry = reader.retry({ ...RETRY, ...given }, 'relay.retry');
+  if (given && 'retryIf' in given)
     report('relay.retry.retryIf is given', 'throw a MessageRefusedError in the transport instead');
   const resolved = {
     batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),

@@ -1,3 +1,7 @@
+import { shown } from '../definition/shown-value.js';
+import { signalNameFlaw } from '../definition/signal-name.js';
+import { SagaValidationError } from '../errors/saga-errors.js';
+import { readOptions } from '../nest/call-options.js';
 import { durable, type DurableEventOptions } from './durable-event.decorator.js';
 import { redelivery } from './durable-settings.js';
 
@@ -11,9 +15,14 @@ export interface SagaReplyOptions extends DurableEventOptions {
  * Takes replies to sagas: as `@DurableEvent`, and what the method returns becomes the payload of a signal to the saga
  * that the message's `saga-id` header names, once, however often the message is delivered. A reply to a saga that does
  * not exist or has ended is logged and dropped. Needs `SagaModule` in the application.
- * @throws SagaValidationError when redeliverAfter is no duration
+ * @throws SagaValidationError for an unknown option, no name of a signal, or when redeliverAfter is no duration
  */
 export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
-  const redeliverAfter = redelivery(options.redeliverAfter, `@SagaReply('${topic}')`);
-  return durable({ topic, redeliverAfter, signal: options.signal }, options);
+  const owner = `@SagaReply('${topic}')`;
+  const given = readOptions(owner, options, ['signal', 'redeliverAfter', 'extras']);
+  const flaw = signalNameFlaw(given.signal);
+  if (flaw !== undefined)
+    throw new SagaValidationError(`${owner}: signal is ${shown(given.signal)}; ${flaw}.`);
+  const redeliverAfter = redelivery(given.redeliverAfter, owner);
+  return durable({ topic, redeliverAfter, signal: given.signal! }, given);
 }

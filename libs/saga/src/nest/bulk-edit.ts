@@ -5,9 +5,8 @@ import {
   SagaStateError,
   SagaValidationError,
 } from '../errors/saga-errors.js';
-import { readOptions } from './call-options.js';
-import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
-import type { SagaFilter } from './saga-filter.js';
+import { type OperatorOptions, readBulkOptions } from './operator-options.js';
+import { readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaService } from './saga.service.js';
 import type { SagaSummary } from './saga-snapshot.js';
 
@@ -55,16 +54,15 @@ export async function bulkEdit(
 ): Promise<BulkResult> {
   if (!ACTIONS.includes(action))
     throw new SagaValidationError(`bulk(): action is ${shown(action)}; give one of ${ACTIONS.join(', ')}.`);
-  if (typeof filter !== 'object' || filter === null)
-    throw new SagaValidationError(`bulk(): filter is ${shown(filter)}; give an object, {} for all.`);
-  const { dryRun = false, limit = DEFAULT_LIMIT } = readOptions('bulk(): options', given, [
-    'dryRun',
-    'limit',
-  ]);
-  const { by, reason } = readOperatorOptions('bulk', given);
+  if (filter === undefined)
+    throw new SagaValidationError(`bulk(): filter is undefined; give an object, {} for all.`);
+  const { by, reason, own } = readBulkOptions<Own>('bulk', given, ['dryRun', 'limit']);
+  const { dryRun = false, limit = DEFAULT_LIMIT } = own;
+  if (typeof dryRun !== 'boolean')
+    throw new SagaValidationError(`bulk(): dryRun is ${shown(dryRun)}; give true or false.`);
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
     throw new SagaValidationError(`bulk(): limit is ${shown(limit)}; give a whole number from 1 to ${MOST}.`);
-  const { found, more } = await findAll(sagas, filter, limit);
+  const { found, more } = await findAll(sagas, readFilter('bulk', filter), limit);
   const outcome = {
     matched: found.length,
     done: 0,
@@ -95,9 +93,11 @@ export async function bulkEdit(
   return outcome;
 }
 
+type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
+
 async function findAll(sagas: SagaService, filter: SagaFilter, limit: number) {
   const found: SagaSummary[] = [];
-  let cursor = filter.cursor;
+  let { cursor } = filter;
   for (;;) {
     const page = await sagas.find({ ...filter, cursor, limit: Math.min(PAGE, limit - found.length) });
     found.push(...page.items);

@@ -1,12 +1,15 @@
+import { readObject, type ReadObject, type UnreadableOption } from '../definition/read-object.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { shown } from '../definition/shown-value.js';
 import { serializeError } from '../engine/serialize-error.js';
 
 /**
  * What a caller gave as an object of options: those with these names, each read once, so that what is checked is what
- * is used. Callers without a compiler may give anything.
+ * is used. Callers without a compiler may give anything; `undefined` is as if it were not given.
  * @param what begins the message: `start(): options`
- * @throws SagaValidationError when it is no object, or cannot be read
+ * @param names all the options that there are
+ * @throws SagaValidationError when it is no object, has an option that there is not, or cannot be read
  */
 export function readOptions<T extends object>(
   what: string,
@@ -14,20 +17,26 @@ export function readOptions<T extends object>(
   names: readonly (keyof T & string)[],
 ): Partial<T> {
   if (given === undefined) return {};
-  if (typeof given !== 'object' || given === null)
-    throw new SagaValidationError(`${what} is ${shown(given)}; give an object.`);
-  const options: Partial<T> = {};
-  for (const name of names) {
-    try {
-      if (name in given) options[name] = given[name];
-    } catch (error) {
-      throw new SagaValidationError(
-        `${what}: ${name} could not be read: ${serializeError(error).message}. Give a plain object.`,
-        { cause: error },
-      );
-    }
+  const read = readable(what, () => readObject<T>(given, names));
+  if (!read) throw new SagaValidationError(`${what} is ${shown(given)}; give an object.`);
+  if (read.flaws.length > 0)
+    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfFlaw))}`);
+  return read.options;
+}
+
+function readable<T extends object>(
+  what: string,
+  read: () => ReadObject<T> | undefined,
+): ReadObject<T> | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { message, cause } = error as UnreadableOption;
+    throw new SagaValidationError(
+      `${what}: ${message}: ${serializeError(cause).message}. Give a plain object.`,
+      { cause },
+    );
   }
-  return options;
 }
 
 /** The entries of an object that is read once; undefined: it is none, or cannot be read. */

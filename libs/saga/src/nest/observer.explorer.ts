@@ -1,3 +1,4 @@
+import { textOfProblems } from '../definition/saga-finding.js';
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { nearestName } from '../definition/nearest-name.js';
@@ -34,7 +35,7 @@ export class ObserverExplorer {
         problems.add(error.message.replace(/\.$/, ''));
       }
     }
-    if (problems.size > 0) throw new SagaDefinitionError(`${[...problems].join('. ')}.`);
+    if (problems.size > 0) throw new SagaDefinitionError(textOfProblems(problems));
     return found;
   }
 }
@@ -51,7 +52,7 @@ function observersOf(type: Type, wrapper: Wrapper, registry: SagaRegistry, log: 
   const observers = SagaMetadata.observersOf(type);
   for (const observer of observers)
     problems.push(...flawsOf(`${type.name}.${observer.method}`, observer, registry));
-  if (problems.length > 0) throw new SagaDefinitionError(`${problems.join('. ')}.`);
+  if (problems.length > 0) throw new SagaDefinitionError(textOfProblems(problems));
   const instance = instanceOf<Method>(wrapper, type, '@OnSagaEvent methods');
   return observers.map(({ method, types, saga }) => {
     const name = saga && registry.nameOf(saga.given as Type);

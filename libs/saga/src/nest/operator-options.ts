@@ -29,16 +29,50 @@ export interface ExpectedState {
 /** In characters. */
 const LONGEST_REASON = 4_000;
 
-/** @throws SagaValidationError naming everything that is wrong at once */
-export function readOperatorOptions(
+const WHO_AND_WHY = ['by', 'reason'] as const;
+const OPERATOR = [...WHO_AND_WHY, 'expects'] as const;
+
+/** What an operator's call was given: who, why and in which state, and the options that are the call's own. */
+export type ReadOperatorOptions<Own extends object> = Pick<OperatorCall, 'by' | 'reason' | 'expects'> & {
+  readonly own: Partial<Own>;
+};
+
+/**
+ * @param names the call's own options
+ * @throws SagaValidationError naming everything that is wrong at once
+ */
+export function readOperatorOptions<Own extends object>(
   call: string,
-  given: OperatorOptions | undefined,
+  given: (OperatorOptions & Own) | undefined,
+  names: readonly (keyof Own & string)[] = [],
+): ReadOperatorOptions<Own> {
+  const read = readOptions<OperatorOptions & Own>(`${call}(): options`, given, [...OPERATOR, ...names]);
+  const { by, reason, expects, ...own } = read as OperatorOptions;
+  return { ...checkedOperator(call, { by, reason, expects }), own: own };
+}
+
+/** The same for a call to many sagas, each of which is expected to be as it was found. */
+export function readBulkOptions<Own extends object>(
+  call: string,
+  given: (Omit<OperatorOptions, 'expects'> & Own) | undefined,
+  names: readonly (keyof Own & string)[],
+): ReadOperatorOptions<Own> {
+  const read = readOptions<Omit<OperatorOptions, 'expects'> & Own>(`${call}(): options`, given, [
+    ...WHO_AND_WHY,
+    ...names,
+  ]);
+  const { by, reason, ...own } = read as OperatorOptions;
+  return { ...checkedOperator(call, { by, reason }), own: own as Partial<Own> };
+}
+
+function checkedOperator(
+  call: string,
+  { by, reason, expects }: OperatorOptions,
 ): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
-  const { by, reason, expects } = readOptions(`${call}(): options`, given, ['by', 'reason', 'expects']);
   const expected =
     typeof expects === 'string' || expects === undefined
       ? { status: expects }
-      : readOptions(`${call}(): expects`, expects, ['status', 'revision']);
+      : readOptions<ExpectedState>(`${call}(): expects`, expects, ['status', 'revision']);
   const { status, revision }: { status?: SagaStatus; revision?: number } = expected;
   const problems = [
     by !== undefined &&

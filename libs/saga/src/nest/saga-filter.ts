@@ -51,12 +51,17 @@ const FILTERS = [
   'cursor',
 ] as const satisfies (keyof SagaFilter)[];
 
+/** What a filter says. @throws SagaValidationError when it has a field that there is not */
+export function readFilter(call: string, filter: SagaFilter | undefined): Partial<SagaFilter> {
+  return readOptions(`${call}(): filter`, filter, FILTERS);
+}
+
 /**
  * The filter as the store takes it.
  * @throws SagaValidationError naming every wrong field at once
  */
 export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
-  const given = readOptions('find(): filter', filter, FILTERS);
+  const given = readFilter('find', filter);
   const { saga, correlationId, limit = 50, cursor } = given;
   const status = given.status === undefined ? undefined : statusesOf(given.status);
   const tags = given.tags === undefined ? undefined : readTags(given.tags);

@@ -1,3 +1,4 @@
+import { textOfProblems } from '../definition/saga-finding.js';
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { buildHandlerGraphs } from '../definition/build-handler-graphs.js';
@@ -53,7 +54,7 @@ export class SagaExplorer {
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
     problems.push(...(await uncheckableInputs(sagas)));
     if (problems.length === 0) problems.push(...linkSubSagas(sagas));
-    if (problems.length > 0) throw new SagaDefinitionError(`${[...new Set(problems)].join('. ')}.`);
+    if (problems.length > 0) throw new SagaDefinitionError(textOfProblems(new Set(problems)));
     return new SagaRegistry(sagas, handlers, defaults.retention);
   }
 }

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/saga-observers.js';
 import { ObserverExplorer } from './observer.explorer.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
@@ -40,6 +41,7 @@ export class SagaModule extends ConfigurableModuleClass {
 
   /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    checkAsyncOptions('SagaModule.forRootAsync', options);
     return super.forRootAsync(options);
   }
 }

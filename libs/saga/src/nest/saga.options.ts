@@ -2,6 +2,8 @@ import { PARTITIONS_RULE } from '../store/postgres/migrations/saga-migrations.js
 import { type Partitions, PERIODS } from '../store/postgres/migrations/partition-saga-tables.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
+import { OptionReader } from '../definition/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
 import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
 import { shown } from '../definition/shown-value.js';
@@ -108,7 +110,7 @@ export interface ResolvedSagaOptions {
   readonly partitions?: Partitions;
 }
 
-const OPTIONS: readonly string[] = [
+const OPTIONS = [
   'dataSource',
   'schema',
   'migrate',
@@ -121,15 +123,16 @@ const OPTIONS: readonly string[] = [
   'codec',
   'retention',
   'partitions',
-] satisfies (keyof SagaModuleOptions)[];
-const WORKER_OPTIONS: readonly string[] = [
+] as const satisfies (keyof SagaModuleOptions)[];
+const WORKER_OPTIONS = [
   'concurrency',
   'pollInterval',
   'lease',
   'sagas',
   'shutdownTimeout',
   'maxTakeovers',
-] satisfies (keyof SagaWorkerOptions)[];
+] as const satisfies (keyof SagaWorkerOptions)[];
+const APPROVALS = ['abort', 'undo', 'skip'] as const satisfies (keyof ApprovalCounts)[];
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
@@ -142,7 +145,7 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
   try {
     const read = readOptions(options);
     if (!Array.isArray(read)) return read;
-    problem = `${read.join('. ')}.`;
+    problem = textOfProblems(read);
   } catch (error) {
     problem = `the options could not be read: ${serializeError(error).message}`;
   }
@@ -150,8 +153,9 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
 }
 
 /** The options with their defaults, or all that is wrong with them. */
-function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[] {
+function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
+  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
   const duration = (value: Duration, name: string, least: number): number => {
     const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
     if (ms < least) problems.push(`${name} is ${shown(value)}; give at least ${least} ms`);
@@ -179,17 +183,12 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
       return undefined;
     }
   };
-  const unknown = (given: object, known: readonly string[], prefix: string): void => {
-    for (const name of Object.keys(given)) {
-      if (!known.includes(name)) problems.push(`${prefix}${name} is no option. Options: ${known.join(', ')}`);
-    }
-  };
 
-  unknown(options, OPTIONS, '');
-  const worker = options.worker === undefined ? {} : options.worker;
-  if (worker !== false && (typeof worker !== 'object' || worker === null || Array.isArray(worker)))
-    problems.push(`worker is ${shown(worker)}; give false, or an object of its options`);
-  else if (worker) unknown(worker, WORKER_OPTIONS, 'worker.');
+  const options = reader.options(given, OPTIONS);
+  const worker =
+    options.worker === undefined || options.worker === false
+      ? (options.worker ?? {})
+      : (reader.object(options.worker, 'worker', WORKER_OPTIONS, 'false, or an object of its options') ?? {});
   if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
     problems.push(`migrate is ${shown(options.migrate)}; give true or false`);
   if (options.dataSource !== undefined && typeof options.dataSource !== 'string')
@@ -207,8 +206,8 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
   const { partitions } = options;
   if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
     problems.push(`partitions is ${shown(partitions)}; ${PARTITIONS_RULE}`);
-  if (options.retry) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
-  if (options.compensationRetry)
+  if (options.retry !== undefined) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
+  if (options.compensationRetry !== undefined)
     attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
   const {
     concurrency = 100,
@@ -234,7 +233,7 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
       undefined,
     retry: options.retry,
     compensationRetry: options.compensationRetry,
-    approvals: readApprovals(options.approvals ?? {}, whole, problems),
+    approvals: readApprovals(options.approvals ?? {}, whole, reader),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
     codec: options.codec,
     retention: options.retention === undefined ? undefined : retention(options.retention),
@@ -246,18 +245,10 @@ function readOptions(options: SagaModuleOptions): ResolvedSagaOptions | string[]
 function readApprovals(
   given: NonNullable<SagaModuleOptions['approvals']>,
   whole: (value: number, name: string) => number,
-  problems: string[],
+  reader: OptionReader,
 ): ResolvedSagaOptions['approvals'] {
-  if (typeof given !== 'object' || given === null) {
-    problems.push(`approvals is ${shown(given)}; give an object such as { abort: 2 }`);
-    return {};
-  }
-  const unknown = Object.keys(given).filter((key) => !['abort', 'undo', 'skip'].includes(key));
-  for (const key of unknown)
-    problems.push(
-      `approvals has ${shown(key)}; give abort, undo or skip, each with how many people it takes`,
-    );
+  const read = reader.object(given, 'approvals', APPROVALS, 'an object such as { abort: 2 }') ?? {};
   return Object.fromEntries(
-    Object.entries(given).map(([action, people]) => [action, whole(people, `approvals.${action}`)]),
+    Object.entries(read).map(([action, people]) => [action, whole(people, `approvals.${action}`)]),
   );
 }

@@ -311,12 +311,13 @@ export class SagaService {
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
-    const { step, ...given } = readOptions('retry(): options', options, ['input', 'step']);
+    const { own, ...given } = readOperatorOptions<RetryOptions>('retry', options, ['input', 'step']);
+    const { step } = own;
     if (step !== undefined) checkStep('retry', step);
     const input =
-      'input' in given ? { text: encodePayload(given.input, 'input', resolved.maxPayloadBytes) } : undefined;
+      'input' in own ? { text: encodePayload(own.input, 'input', resolved.maxPayloadBytes) } : undefined;
     const edit: Change = (saga, graph, now) => retryEdit(saga, graph, now, { step, input });
-    return this.operate(target, 'retry', options, edit, { step, newInput: input && true });
+    return this.operate(target, 'retry', given, edit, { step, newInput: input && true });
   }
 
   /**
@@ -327,10 +328,10 @@ export class SagaService {
   async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
     checkStep('skip', step);
-    const given = readOptions('skip(): options', options, ['result']);
-    const result = encodePayload(given.result, `result of step '${step}'`, resolved.maxPayloadBytes);
+    const { own, ...given } = readOperatorOptions<SkipOptions>('skip', options, ['result']);
+    const result = encodePayload(own.result, `result of step '${step}'`, resolved.maxPayloadBytes);
     const edit: Change = (saga, graph, now) => skipEdit(saga, graph, now, { step, result });
-    return this.operate(target, 'skip', options, edit, { step });
+    return this.operate(target, 'skip', given, edit, { step });
   }
 
   /**

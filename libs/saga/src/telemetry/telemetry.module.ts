@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { checkAsyncOptions } from '../nest/async-options.js';
 import { SagaHealthIndicator } from './saga.health-indicator.js';
 import { SagaTelemetry } from './saga-telemetry.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './telemetry.module-definition.js';
@@ -20,6 +21,7 @@ export class SagaTelemetryModule extends ConfigurableModuleClass {
 
   /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    checkAsyncOptions('SagaTelemetryModule.forRootAsync', options);
     return super.forRootAsync(options);
   }
 }

@@ -1,5 +1,6 @@
 import { OptionReader } from '../definition/option-reader.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
 import { serializeError } from '../engine/serialize-error.js';
 
 /** What `SagaTelemetryModule.forRoot()` takes. */
@@ -29,10 +30,9 @@ export function withTelemetryDefaults(
   options: SagaTelemetryModuleOptions,
 ): Required<SagaTelemetryModuleOptions> {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, mend) => problems.push(`${problem}; ${mend}`));
+  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
   try {
-    reader.refuseUnknown(options, OPTIONS, 'SagaTelemetryModule');
-    const { traces, metrics, gauges, logs } = options;
+    const { traces, metrics, gauges, logs } = reader.options(options, OPTIONS);
     const resolved = {
       traces: reader.flag(traces, 'traces', true),
       metrics: reader.flag(metrics, 'metrics', true),
@@ -43,5 +43,5 @@ export function withTelemetryDefaults(
   } catch (error) {
     problems.push(`the options could not be read: ${serializeError(error).message}`);
   }
-  throw new SagaConfigurationError(`SagaTelemetryModule.forRoot: ${problems.join('. ')}.`);
+  throw new SagaConfigurationError(`SagaTelemetryModule.forRoot: ${textOfProblems(problems)}`);
 }

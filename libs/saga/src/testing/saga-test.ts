@@ -10,7 +10,9 @@ import {
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { buildSagaGraph } from '../definition/build-saga-graph.js';
 import type { InputOf } from '../definition/saga-types.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { shown } from '../definition/shown-value.js';
+import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
+import { readOptions } from '../nest/call-options.js';
 import { SagaExplorer } from '../nest/saga.explorer.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/saga.registry.js';
@@ -116,7 +118,12 @@ export class SagaTest<S> {
 
   /** As SagaModule.forRoot is given: `retry`, `compensationRetry`, `maxPayloadBytes`. */
   options(options: Pick<SagaModuleOptions, 'retry' | 'compensationRetry' | 'maxPayloadBytes'>): SagaTest<S> {
-    return this.with({ options });
+    const given = readOptions('options(): options', options, [
+      'retry',
+      'compensationRetry',
+      'maxPayloadBytes',
+    ]);
+    return this.with({ options: given });
   }
 
   /**
@@ -181,6 +188,7 @@ export class SagaTest<S> {
     options?: EveryFailureOptions,
   ): Promise<FailureReport> {
     const registry = await this.setting.registry();
+    const given = readOptions('everyFailure(): options', options, ['beforeEach']);
     const matrix = new FailureMatrix<S>(registry.latest(this.saga), async (script) => {
       const run = await this.scripted({
         faults: [...script.faults, ...this.script.faults],
@@ -189,7 +197,7 @@ export class SagaTest<S> {
       if (script.undo) await run.undo();
       return run;
     });
-    return matrix.walk(check, options);
+    return matrix.walk(check, given);
   }
 
   private async begin(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
@@ -227,7 +235,11 @@ export class SagaTest<S> {
     );
   }
 
-  private faulty(fault: Omit<Fault, 'times'>, { times = Infinity }: { times?: number } = {}): SagaTest<S> {
+  private faulty(fault: Omit<Fault, 'times'>, options: { times?: number } | undefined): SagaTest<S> {
+    const call = fault.kind === 'failing' ? 'failing' : 'timingOut';
+    const { times = Infinity } = readOptions(`${call}(): options`, options, ['times']);
+    if (times !== Infinity && !(Number.isInteger(times) && times >= 1))
+      throw new SagaValidationError(`${call}(): times is ${shown(times)}; give a whole number from 1.`);
     return this.scripted({ faults: [...this.script.faults, { ...fault, times }] });
   }
 

@@ -39,14 +39,16 @@ export class AdminBulkController {
     const action = ACTIONS.find((one) => one === given.action);
     if (!action)
       throw new SagaValidationError(`action is ${shown(given.action)}; give one of ${ACTIONS.join(', ')}.`);
-    const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS);
+    const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS, 'filter.');
     const { saga } = filter;
     if (typeof saga !== 'string')
       throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of one.`);
     await this.access.demand({ kind: 'bulk', saga }, request);
     await this.access.demand({ kind: action, saga }, request);
     const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
-    const { limit } = given;
+    const { limit, dryRun = true } = given;
+    if (typeof dryRun !== 'boolean')
+      throw new SagaValidationError(`dryRun is ${shown(dryRun)}; give true or false.`);
     if (typeof limit === 'number' && limit > MOST)
       throw new SagaValidationError(
         `limit is ${shown(limit)}; give ${MOST} at most, and ask again for the rest.`,
@@ -64,7 +66,7 @@ export class AdminBulkController {
         ...Object.fromEntries(times.map(([name, time]) => [name, new Date(time as string)])),
       } as SagaFilter,
       // Nothing is done that was not asked for in so many words.
-      { ...Object.fromEntries(told), dryRun: given.dryRun !== false },
+      { ...Object.fromEntries(told), dryRun },
     );
   }
 }

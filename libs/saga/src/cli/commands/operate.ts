@@ -13,7 +13,7 @@ import { paintOn } from '../style.js';
 import { readTarget } from '../target.js';
 import type { Terminal } from '../terminal.js';
 import { UsageError } from '../usage-error.js';
-import { JSON_SOURCES, readJson } from '../values.js';
+import { JSON_SOURCES, readJson, readWhere } from '../values.js';
 
 const OPTIONS = {
   ...SAGA_OPTIONS,
@@ -141,6 +141,8 @@ async function run(
     throw new UsageError('Give a <target>, or several by --where');
   if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
   const options = operatorOptionsOf(values, terminal);
+  // What was written wrong is told before the database is looked for.
+  if (where) readWhere(where);
   return operating(values, terminal, async (operated) => {
     checkEncoded(operated, values.reason && '--reason');
     return where

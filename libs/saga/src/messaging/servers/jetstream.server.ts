@@ -1,8 +1,9 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/duration.js';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { readOptions } from '../../nest/call-options.js';
 import { serializeError } from '../../engine/serialize-error.js';
-import { ensureStream, type JetStreamStream } from '../transports/jetstream-stream.js';
+import { ensureStream, type JetStreamStream, readStream } from '../transports/jetstream-stream.js';
 import {
   type ConsumerMessages,
   type JetStreamManager,
@@ -33,6 +34,10 @@ export interface JetStreamServerOptions {
   readonly consumerConfig?: object;
 }
 
+const OPTIONS = [
+  ...(['connection', 'stream', 'consumer', 'concurrency'] as const),
+  ...(['ackWait', 'redeliverAfter', 'consumerConfig'] as const),
+] satisfies (keyof JetStreamServerOptions)[];
 const RETRY = 1_000;
 const NANOSECONDS = 1_000_000;
 
@@ -45,6 +50,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol.for('nestjs-durable-saga:jetstream');
   /** Nest would tell of a failure that is handled here. */
   override readonly propagatesEventHandlerErrors = true;
+  private readonly settings: JetStreamServerOptions;
   private readonly ackWait: number;
   private readonly redeliverAfter: number;
   private readonly concurrency: number;
@@ -56,8 +62,11 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private closed = false;
 
   /** @throws SagaConfigurationError, SagaValidationError when an option cannot work */
-  constructor(private readonly settings: JetStreamServerOptions) {
+  constructor(options: JetStreamServerOptions) {
     super();
+    const given = readOptions('JetStreamServer', options, OPTIONS) as JetStreamServerOptions;
+    const settings = { ...given, stream: readStream('JetStreamServer', given.stream) };
+    this.settings = settings;
     this.ackWait = toMilliseconds(settings.ackWait ?? '30s', 'JetStreamServer: ackWait', LONGEST_TIMER);
     this.redeliverAfter = toMilliseconds(
       settings.redeliverAfter ?? '1s',

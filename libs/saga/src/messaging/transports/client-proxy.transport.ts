@@ -1,4 +1,5 @@
 import { ClientKafka, ClientMqtt, ClientNats, ClientRMQ } from '@nestjs/microservices';
+import { readOptions } from '../../nest/call-options.js';
 import type { MessageTransport, RelayedMessage } from '../message-transport.js';
 import { KafkaSender } from './kafka-sender.js';
 import { MqttSender } from './mqtt-sender.js';
@@ -26,12 +27,15 @@ export interface ClientSender {
  */
 export class ClientProxyTransport implements MessageTransport {
   private readonly sender: ClientSender;
+  private readonly closes: boolean;
 
   constructor(
     private readonly client: EventClient,
     /** Close the client when the application stops; default true. */
-    private readonly options: { readonly close?: boolean } = {},
+    options: { readonly close?: boolean } = {},
   ) {
+    const { close = true } = readOptions('ClientProxyTransport: options', options, ['close']);
+    this.closes = close;
     this.sender = senderOf(client);
   }
 
@@ -40,7 +44,7 @@ export class ClientProxyTransport implements MessageTransport {
   }
 
   async close(): Promise<void> {
-    if (this.options.close !== false) await this.client.close();
+    if (this.closes) await this.client.close();
   }
 }
 

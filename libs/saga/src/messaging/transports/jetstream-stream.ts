@@ -1,3 +1,6 @@
+import { shown } from '../../definition/shown-value.js';
+import { SagaValidationError } from '../../errors/saga-errors.js';
+import { readOptions } from '../../nest/call-options.js';
 import type { JetStreamManager } from './nats-packages.js';
 
 /** A stream of NATS JetStream. */
@@ -11,6 +14,17 @@ export interface JetStreamStream {
    * Default: the server's.
    */
   readonly config?: object;
+}
+
+/** @throws SagaValidationError when it has no name or subjects, or an unknown option */
+export function readStream(owner: string, given: JetStreamStream): JetStreamStream {
+  const stream = readOptions(`${owner}: stream`, given, ['name', 'subjects', 'config']);
+  const { name, subjects } = stream;
+  if (typeof name !== 'string' || !Array.isArray(subjects))
+    throw new SagaValidationError(
+      `${owner}: stream is ${shown(given)}; give { name, subjects: ['orders.>'] }.`,
+    );
+  return stream as JetStreamStream;
 }
 
 /** Makes the stream, or adds the subjects that it lacks; nothing else of one that is there is changed. */

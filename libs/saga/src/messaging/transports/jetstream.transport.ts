@@ -1,6 +1,7 @@
 import { MessageRefusedError } from '../../errors/saga-errors.js';
+import { readOptions } from '../../nest/call-options.js';
 import type { MessageTransport, RelayedMessage } from '../message-transport.js';
-import { ensureStream, type JetStreamStream } from './jetstream-stream.js';
+import { ensureStream, type JetStreamStream, readStream } from './jetstream-stream.js';
 import {
   type JetStreamClient,
   loadJetStream,
@@ -28,7 +29,16 @@ const REFUSALS = [10054, 10097];
 export class JetStreamTransport implements MessageTransport {
   private connected: Promise<{ connection: NatsConnection; client: JetStreamClient }> | undefined;
 
-  constructor(private readonly options: JetStreamTransportOptions = {}) {}
+  private readonly options: JetStreamTransportOptions;
+
+  /** @throws SagaValidationError for an unknown option */
+  constructor(options: JetStreamTransportOptions = {}) {
+    const given = readOptions('JetStreamTransport', options, ['connection', 'stream']);
+    this.options = {
+      ...given,
+      ...(given.stream && { stream: readStream('JetStreamTransport', given.stream) }),
+    };
+  }
 
   async send({ id, topic, payload, headers }: RelayedMessage): Promise<void> {
     const { client } = await this.connect();

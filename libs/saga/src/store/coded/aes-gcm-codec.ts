@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { types } from 'node:util';
+import { OptionReader } from '../../definition/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../../definition/saga-finding.js';
 import { shown } from '../../definition/shown-value.js';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
@@ -51,8 +53,10 @@ export class AesGcmCodec implements PayloadCodec {
   private readonly prefix: string;
 
   /** @throws SagaConfigurationError for keys that cannot be used */
-  constructor({ keys, current }: AesGcmCodecOptions) {
+  constructor(options: AesGcmCodecOptions) {
     const problems: string[] = [];
+    const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+    const { keys, current = '' } = reader.options(options, ['keys', 'current']);
     for (const [id, key] of Object.entries(keys ?? {})) {
       if (!KEY_ID.test(id)) problems.push(`the key id ${shown(id)} has to match ${KEY_ID.source}`);
       if (!types.isUint8Array(key) || key.byteLength !== KEY_BYTES)
@@ -60,8 +64,8 @@ export class AesGcmCodec implements PayloadCodec {
       else this.keys.set(id, createSecretKey(key));
     }
     if (!Object.hasOwn(keys ?? {}, current))
-      problems.push(`current is ${shown(current)}; give the id of a key`);
-    if (problems.length > 0) throw new SagaConfigurationError(`AesGcmCodec: ${problems.join('. ')}.`);
+      problems.push(`current is ${shown(options?.current)}; give the id of a key`);
+    if (problems.length > 0) throw new SagaConfigurationError(`AesGcmCodec: ${textOfProblems(problems)}`);
     this.current = this.keys.get(current)!;
     this.prefix = `1.${current}.`;
   }

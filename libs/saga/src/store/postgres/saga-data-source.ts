@@ -104,9 +104,9 @@ export interface SchemaParts {
 }
 
 /** What a DataSource knows of sagas. */
-export const sagaParts = (options?: SagaMigrationsOptions): SchemaParts => ({
+export const sagaParts = ({ partitions }: SagaMigrationsOptions = {}): SchemaParts => ({
   entities: sagaEntities,
-  migrations: (schema) => sagaMigrations(schema, options),
+  migrations: (schema) => sagaMigrations(schema, { partitions }),
 });
 
 /**

@@ -1,5 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors/saga-errors.js';
+import { OptionReader } from '../../../definition/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../../../definition/saga-finding.js';
 import { shown } from '../../../definition/shown-value.js';
 import { DEFAULT_SCHEMA } from '../saga-entities.js';
 import { schemaFlaw } from '../schema-name.js';
@@ -26,9 +28,10 @@ export const PARTITIONS_RULE = `give ${Object.keys(PERIODS)
  */
 export function sagaMigrations(
   schema: string = DEFAULT_SCHEMA,
-  { partitions }: SagaMigrationsOptions = {},
+  options: SagaMigrationsOptions = {},
 ): MigrationClass[] {
   refuseOthers(schema, 'sagaMigrations');
+  const { partitions } = readMigrationOptions(options);
   if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
     throw new SagaConfigurationError(
       `sagaMigrations(): partitions is ${shown(partitions)}; ${PARTITIONS_RULE}.`,
@@ -57,6 +60,14 @@ export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationC
       protected readonly schema = schema;
     },
   ];
+}
+
+function readMigrationOptions(given: SagaMigrationsOptions): Partial<SagaMigrationsOptions> {
+  const problems: string[] = [];
+  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const options = reader.options(given, ['partitions']);
+  if (problems.length > 0) throw new SagaConfigurationError(`sagaMigrations(): ${textOfProblems(problems)}`);
+  return options;
 }
 
 function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
