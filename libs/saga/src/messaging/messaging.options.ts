@@ -137,8 +137,11 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
   if (dataSource !== undefined && typeof dataSource !== 'string')
     report(`dataSource is ${shown(dataSource)}`, 'give the name of one');
-  const part = <T extends object>(given: T | undefined, name: string, keys: (keyof T & string)[]) =>
-    reader.object<T>(given ?? ({} as T), name, keys, 'an object of its options') ?? {};
+  const part = <T extends object>(
+    given: T | undefined,
+    name: string,
+    keys: (keyof T & string)[],
+  ): Partial<T> => reader.object<T>(given ?? ({} as T), name, keys, 'an object of its options') ?? {};
   const outbox = part<OutboxOptions>(options.outbox, 'outbox', ['retention']);
   const inbox = part<InboxOptions>(options.inbox, 'inbox', ['retention']);
   if (outbox.retention !== undefined && options.relay !== false)
