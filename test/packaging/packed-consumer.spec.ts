@@ -9,15 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PEERS = [
-  '@nestjs/common',
-  '@nestjs/core',
-  '@nestjs/schedule',
-  '@nestjs/typeorm',
-  'pg',
-  'reflect-metadata',
-  'typeorm',
-];
+const PEERS = ['@nestjs/common', '@nestjs/core', '@nestjs/typeorm', 'pg', 'reflect-metadata', 'typeorm'];
 
 describe('the packed tarball, installed in a project of its own', () => {
   let folder: string;

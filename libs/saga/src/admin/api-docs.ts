@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import type * as SwaggerPackage from '@nestjs/swagger';
 import { applyDecorators, type Type } from '@nestjs/common';
+import { requireSwagger } from './from-this-folder.cjs';
 
 /** Of a field, or of what a route takes: what @nestjs/swagger says of it. */
 export interface FieldDoc {
@@ -37,7 +37,7 @@ const swagger = load();
 function load(): Swagger | undefined {
   try {
     // In this very moment, since decorators run while classes are being made.
-    return createRequire(import.meta.url)('@nestjs/swagger') as Swagger;
+    return requireSwagger() as Swagger;
   } catch {
     return undefined;
   }

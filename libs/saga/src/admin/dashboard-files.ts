@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname, join } from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { FOLDER } from './from-this-folder.cjs';
 
 export interface DashboardFile {
   readonly type: string;
@@ -25,16 +25,16 @@ export class DashboardFiles {
   readonly version: string;
 
   constructor() {
-    const folder = fileURLToPath(new URL('./dashboard/', import.meta.url));
+    const folder = join(FOLDER, 'dashboard');
     const hash = createHash('sha256');
     for (const name of readdirSync(folder).sort()) {
       const type = TYPES[extname(name)];
-      const content = readFileSync(folder + name);
+      const content = readFileSync(join(folder, name));
       hash.update(name).update(content);
       if (type !== undefined) this.files.set(name, { type, content });
     }
     this.version = hash.digest('hex').slice(0, 16);
-    this.page = readFileSync(folder + PAGE, 'utf8');
+    this.page = readFileSync(join(folder, PAGE), 'utf8');
   }
 
   file(name: string): DashboardFile | undefined {

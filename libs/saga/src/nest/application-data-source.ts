@@ -1,5 +1,4 @@
 import { DiscoveryService, type ModuleRef } from '@nestjs/core';
-import { getDataSourceToken } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 
@@ -13,13 +12,19 @@ export function applicationDataSource(
   name: string | undefined,
   module: string,
 ): DataSource {
-  const dataSource = found<DataSource>(moduleRef, getDataSourceToken(name));
+  const dataSource = found<DataSource>(moduleRef, tokenOf(name));
   if (dataSource?.isInitialized) return dataSource;
   const which = `TypeORM DataSource${name === undefined ? '' : ` named '${name}'`}`;
   if (dataSource) {
     throw new SagaConfigurationError(
       `${module} found the ${which} not connected. Leave out manualInitialization: true, or initialize it before the ` +
         `application starts.`,
+    );
+  }
+  if (hasForeignDataSource(moduleRef)) {
+    throw new SagaConfigurationError(
+      `${module} found no ${which}, but one of another copy of the package typeorm. npm ls typeorm shows both copies. ` +
+        `Install the version that @nestjs/typeorm uses, so that there is one copy.`,
     );
   }
   throw new SagaConfigurationError(
@@ -39,6 +44,20 @@ function mendOf(name: string | undefined, module: string, others: readonly strin
   return first === ''
     ? `${there}: leave out dataSource in ${module}.forRoot(), or give the name of another.`
     : `${there}: give ${module}.forRoot({ dataSource: '${first}' }).`;
+}
+
+/** As `getDataSourceToken()` of @nestjs/typeorm, which is not imported: only the application needs it. */
+function tokenOf(name: string | undefined): Parameters<ModuleRef['get']>[0] {
+  return name === undefined || name === 'default' ? DataSource : `${name}DataSource`;
+}
+
+/** Two copies of typeorm have two classes DataSource, and tokens are classes. */
+function hasForeignDataSource(moduleRef: ModuleRef): boolean {
+  const providers = found<DiscoveryService>(moduleRef, DiscoveryService)?.getProviders() ?? [];
+  return providers.some(({ token, instance }) => {
+    const isOne = typeof token === 'function' && token.name === 'DataSource' && token !== DataSource;
+    return isOne && typeof instance === 'object' && instance !== null && 'isInitialized' in instance;
+  });
 }
 
 /** The names of the application's DataSources; of the default one, nothing. */

@@ -1,31 +1,62 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { SchedulerRegistry } from '@nestjs/schedule';
 
 /** The name of the poll among the application's scheduled intervals. */
 export const SAGA_POLL_INTERVAL = 'saga:poll';
 
+/** What is used of the `SchedulerRegistry` of `@nestjs/schedule`. */
+interface IntervalRegistry {
+  addInterval(name: string, timer: NodeJS.Timeout): void;
+  deleteInterval(name: string): void;
+  doesExist(type: 'interval', name: string): boolean;
+}
+
 /**
- * Scheduled polls, kept in the application's SchedulerRegistry, where it can be seen and stopped like any
- * `@Interval`. Importing ScheduleModule here would mount the application's own cron jobs a second time, so where
- * the application has none, they are kept in a registry of their own.
+ * Scheduled polls. If the application uses `@nestjs/schedule`, they are kept in its SchedulerRegistry, where they can be
+ * seen and stopped like any `@Interval`. The package is not imported: an application without it need not install it.
  */
 @Injectable()
 export class SagaPoller {
-  private registry: SchedulerRegistry | undefined;
+  private registry: IntervalRegistry | undefined;
 
   constructor(private readonly discovery: DiscoveryService) {}
 
   /** @param name among the application's intervals */
   start(interval: number, tick: () => void, name = SAGA_POLL_INTERVAL): void {
-    const wrapper = this.discovery
-      .getProviders()
-      .find((provider) => provider.instance instanceof SchedulerRegistry);
-    this.registry ??= (wrapper?.instance as SchedulerRegistry | undefined) ?? new SchedulerRegistry();
+    this.registry ??= this.registryOfApplication() ?? new OwnIntervals();
     this.registry.addInterval(name, setInterval(tick, interval));
   }
 
   stop(name = SAGA_POLL_INTERVAL): void {
     if (this.registry?.doesExist('interval', name)) this.registry.deleteInterval(name);
+  }
+
+  private registryOfApplication(): IntervalRegistry | undefined {
+    const wrapper = this.discovery
+      .getProviders()
+      .find(({ metatype, instance }) => metatype?.name === 'SchedulerRegistry' && isRegistry(instance));
+    return wrapper?.instance as IntervalRegistry | undefined;
+  }
+}
+
+function isRegistry(instance: unknown): instance is IntervalRegistry {
+  const { addInterval, deleteInterval, doesExist } = (instance ?? {}) as Partial<IntervalRegistry>;
+  return [addInterval, deleteInterval, doesExist].every((method) => typeof method === 'function');
+}
+
+class OwnIntervals implements IntervalRegistry {
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  addInterval(name: string, timer: NodeJS.Timeout): void {
+    this.timers.set(name, timer);
+  }
+
+  deleteInterval(name: string): void {
+    clearInterval(this.timers.get(name));
+    this.timers.delete(name);
+  }
+
+  doesExist(_type: 'interval', name: string): boolean {
+    return this.timers.has(name);
   }
 }

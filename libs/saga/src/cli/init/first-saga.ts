@@ -28,13 +28,14 @@ export class StockService {
   private readonly log = new Logger('StockService');
 
   /** The same key twice is one reservation: a step that was interrupted is run again. */
-  async reserve(sku: string, key: string): Promise<{ reservation: string }> {
+  reserve(sku: string, key: string): Promise<{ reservation: string }> {
     this.log.log(\`reserve \${sku} as \${key}\`);
-    return { reservation: key };
+    return Promise.resolve({ reservation: key });
   }
 
-  async release(reservation: string): Promise<void> {
+  release(reservation: string): Promise<void> {
     this.log.log(\`release \${reservation}\`);
+    return Promise.resolve();
   }
 }
 `;
@@ -56,8 +57,9 @@ export class PaymentService {
     return { payment: key };
   }
 
-  async refund(payment: string): Promise<void> {
+  refund(payment: string): Promise<void> {
     this.log.log(\`refund \${payment}\`);
+    return Promise.resolve();
   }
 }
 `;
@@ -65,7 +67,12 @@ export class PaymentService {
 function saga({ extension, namesInjected }: Manner): string {
   const parameter = (name: string, type: string) =>
     `    ${namesInjected ? `@Inject(${type}) ` : ''}private readonly ${name}: ${type},\n`;
-  return `${namesInjected ? `import { Inject } from '@nestjs/common';\n` : ''}import { type CompensationContext, Saga, Step, type StepContext } from 'nestjs-durable-saga';
+  return `${namesInjected ? `import { Inject } from '@nestjs/common';\n` : ''}import {
+  type CompensationContext,
+  Saga,
+  Step,
+  type StepContext,
+} from 'nestjs-durable-saga';
 import { PaymentService } from './payment.service${extension}';
 import { StockService } from './stock.service${extension}';
 
@@ -87,8 +94,11 @@ ${parameter('stock', 'StockService')}${parameter('payments', 'PaymentService')} 
   }
 
   /** Without a result nobody knows whether the step happened: it is undone by the key that it was given. */
-  async releaseStock(ctx: CompensationContext<PlaceOrder, { reservation: string }>) {
-    await this.stock.release(ctx.result?.reservation ?? \`\${ctx.sagaId}:reserveStock\`);
+  async releaseStock(
+    ctx: CompensationContext<PlaceOrder, { reservation: string }>,
+  ) {
+    const key = \`\${ctx.sagaId}:reserveStock\`;
+    await this.stock.release(ctx.result?.reservation ?? key);
   }
 
   /** Tried up to five times. A \`StepRejectedError\` is tried once: the saga turns back. */
@@ -98,7 +108,8 @@ ${parameter('stock', 'StockService')}${parameter('payments', 'PaymentService')} 
   }
 
   async refund(ctx: CompensationContext<PlaceOrder, { payment: string }>) {
-    await this.payments.refund(ctx.result?.payment ?? \`\${ctx.sagaId}:chargeCard\`);
+    const key = \`\${ctx.sagaId}:chargeCard\`;
+    await this.payments.refund(ctx.result?.payment ?? key);
   }
 }
 `;
@@ -119,12 +130,24 @@ const forget = () => [reserved, charged].forEach((set) => set.clear());
 /** No database, and no waiting: retries and timeouts pass in virtual time. */
 const placeOrder = SagaTest.of(PlaceOrderSaga)
   .provide(StockService, {
-    reserve: async (_sku: string, key: string) => (reserved.add(key), { reservation: key }),
-    release: async (reservation: string) => void reserved.delete(reservation),
+    reserve: (_sku: string, key: string) => {
+      reserved.add(key);
+      return Promise.resolve({ reservation: key });
+    },
+    release: (reservation: string) => {
+      reserved.delete(reservation);
+      return Promise.resolve();
+    },
   })
   .provide(PaymentService, {
-    charge: async (_amount: number, key: string) => (charged.add(key), { payment: key }),
-    refund: async (payment: string) => void charged.delete(payment),
+    charge: (_amount: number, key: string) => {
+      charged.add(key);
+      return Promise.resolve({ payment: key });
+    },
+    refund: (payment: string) => {
+      charged.delete(payment);
+      return Promise.resolve();
+    },
   });
 const order = { orderId: 'order-1', sku: 'cup', amount: 20 };
 
@@ -138,7 +161,8 @@ describe('PlaceOrderSaga', () => {
   });
 
   it('gives the stock back when the card is declined', async () => {
-    const run = await placeOrder.failing('chargeCard', new StepRejectedError('card declined')).run(order);
+    const declined = new StepRejectedError('card declined');
+    const run = await placeOrder.failing('chargeCard', declined).run(order);
     expect(run.outcome.status).toBe('compensated');
     expect(run.trace).toEqual(['reserveStock', 'chargeCard', 'releaseStock']);
   });
@@ -170,14 +194,20 @@ export class OrdersController {
   /** The same order again is the same saga, started once. */
   @Post()
   async place(@Body() order: PlaceOrder) {
-    const { id } = await this.sagas.start(PlaceOrderSaga, order, { correlationId: order.orderId });
+    const { id } = await this.sagas.start(PlaceOrderSaga, order, {
+      correlationId: order.orderId,
+    });
     return { saga: id };
   }
 
   @Get(':orderId')
   async look(@Param('orderId') orderId: string) {
-    const saga = await this.sagas.get({ saga: PlaceOrderSaga, correlationId: orderId });
-    return { status: saga.status, steps: saga.steps.map((step) => \`\${step.name}: \${step.status}\`) };
+    const { status, steps } = await this.sagas.get({
+      saga: PlaceOrderSaga,
+      correlationId: orderId,
+    });
+    const told = steps.map((step) => \`\${step.name}: \${step.status}\`);
+    return { status, steps: told };
   }
 }
 `;

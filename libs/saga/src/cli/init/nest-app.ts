@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Refusal, UsageError } from '../usage-error.js';
 
 type Versions = Readonly<Record<string, string>>;
@@ -10,6 +10,11 @@ interface PackageJson {
   readonly packageManager?: string;
   readonly dependencies?: Versions;
   readonly devDependencies?: Versions;
+}
+
+interface InstalledPackage {
+  readonly version: string;
+  readonly dependencies?: Versions;
 }
 
 interface NestProject {
@@ -40,7 +45,14 @@ export interface NestApp {
   readonly hasHttp: boolean;
   /** Its tests are compiled by esbuild, which leaves no types for injection on classes. */
   readonly testsLackTypes: boolean;
+  /** In its package.json. */
   has(dependency: string): boolean;
+  /** The version that is installed, also of what another package brings. */
+  installed(name: string): string | undefined;
+  /** Sources that it may import beside its own: the libraries of a Nest monorepo, and other packages of the workspace. */
+  readonly otherSources: readonly string[];
+  /** A dependency that depends on @nestjs/typeorm itself, such as @vendure/core: it may connect TypeORM. */
+  readonly typeormUser?: string;
 }
 
 /**
@@ -54,14 +66,27 @@ export function readNestApp(root: string, project?: string): NestApp {
   const { type, packageManager, dependencies = {}, devDependencies = {} } = readJson<PackageJson>(file);
   const all: Versions = { ...devDependencies, ...dependencies };
   const has = (name: string): boolean => name in all;
+  if (has('@vendure/core')) throw vendure();
   if (!has('@nestjs/core')) throw noNestApp(`${file} does not depend on @nestjs/core`);
   const { sourceRoot = 'src', entryFile = 'main' } = projectOf(root, project);
+  const installed = (name: string) => packageOf(root, name)?.json.version;
   return {
-    ...{ root, sourceRoot, entryFile: `${entryFile}.ts`, isModule: type === 'module', has },
+    ...{ root, sourceRoot, entryFile: `${entryFile}.ts`, isModule: type === 'module', has, installed },
     nestMajor: majorOf(root, '@nestjs/core') ?? Number(/\d+/.exec(all['@nestjs/core']!)?.[0] ?? 12),
     packageManager: managerOf(root, packageManager),
     runner: has('vitest') ? 'vitest' : has('jest') ? 'jest' : undefined,
     hasHttp: has('@nestjs/platform-express') || has('@nestjs/platform-fastify'),
+    otherSources: [
+      ...librariesOf(root),
+      ...linkedPackages(
+        root,
+        Object.keys(all).filter((name) => name !== 'nestjs-durable-saga'),
+      ),
+    ],
+    typeormUser: Object.keys(dependencies).find((name) => {
+      const { dependencies: own = {} } = packageOf(root, name)?.json ?? {};
+      return name !== '@nestjs/typeorm' && '@nestjs/typeorm' in own;
+    }),
     testsLackTypes: has('vitest') && !has('unplugin-swc') && (majorOf(root, 'vite') ?? 8) < 8,
   };
 }
@@ -71,6 +96,33 @@ function noNestApp(reason: string): Refusal {
     `This is no Nest application: ${reason}. Call saga init in the folder of one; npx @nestjs/cli new shop makes one`,
     'NO_NEST_APP',
   );
+}
+
+function vendure(): Refusal {
+  return new Refusal(
+    'This is a Vendure project: it has no root module of its own, and Vendure connects the database. ' +
+      'docs/vendure.md of nestjs-durable-saga shows the plugin to write',
+    'VENDURE',
+  );
+}
+
+/** The sources of the libraries of a Nest monorepo. */
+function librariesOf(root: string): string[] {
+  const file = join(root, 'nest-cli.json');
+  const { projects = {} } = existsSync(file) ? readJson<NestCli>(file) : {};
+  return Object.values(projects)
+    .filter(({ type, sourceRoot }) => type === 'library' && sourceRoot !== undefined)
+    .map(({ sourceRoot }) => join(root, sourceRoot!))
+    .filter((folder) => existsSync(folder));
+}
+
+/** Packages of the same workspace: links that lead out of node_modules. */
+function linkedPackages(root: string, names: readonly string[]): string[] {
+  return names
+    .flatMap((name) => packageOf(root, name)?.folder ?? [])
+    .map((folder) => realpathSync(folder))
+    .filter((folder) => !/[\\/]node_modules[\\/]/.test(folder))
+    .map((folder) => (existsSync(join(folder, 'src')) ? join(folder, 'src') : folder));
 }
 
 function projectOf(root: string, wanted: string | undefined): NestProject {
@@ -101,10 +153,15 @@ function managerOf(root: string, field = ''): PackageManager {
 
 /** Of a package that is installed, or that one of the installed has brought. */
 function majorOf(root: string, name: string): number | undefined {
+  const version = packageOf(root, name)?.json.version;
+  return version === undefined ? undefined : Number.parseInt(version, 10);
+}
+
+function packageOf(root: string, name: string): { folder: string; json: InstalledPackage } | undefined {
   const { resolve } = createRequire(join(root, 'package.json'));
   const folders = resolve.paths(name) ?? [];
   const file = folders.map((folder) => join(folder, name, 'package.json')).find((path) => existsSync(path));
-  return file === undefined ? undefined : Number.parseInt(readJson<{ version: string }>(file).version, 10);
+  return file === undefined ? undefined : { folder: dirname(file), json: readJson<InstalledPackage>(file) };
 }
 
 function readJson<T>(file: string): T {

@@ -107,6 +107,22 @@ function moduleChange(app: NestApp, ts: Ts | undefined, target: Target): FileCha
   const source = readOr(app, path, (text) => text);
   const wanted = missingImports(app, target);
   if (wanted.length === 0) return [{ kind: 'keep', path, about: 'imports all of it already' }];
+  return [...addedImports(ts, path, source, wanted), ...doubtedDataSource(app, path)];
+}
+
+/** A second TypeOrmModule would be a second pool, and another database perhaps. */
+function doubtedDataSource(app: NestApp, path: string): FileChange[] {
+  if (app.typeormUser === undefined || connects(app)) return [];
+  const about = `TypeOrmModule was left out: ${app.typeormUser} depends on @nestjs/typeorm and may connect it`;
+  return [{ kind: 'by-hand', path, about, lines: [`${TYPEORM}, // if no other module connects TypeORM`] }];
+}
+
+function addedImports(
+  ts: Ts | undefined,
+  path: string,
+  source: string | undefined,
+  wanted: readonly ModuleImport[],
+): FileChange[] {
   const names = wanted.map(({ needs }) => needs.name).join(', ');
   const text = ts && source !== undefined ? withModuleImports(ts, source, wanted) : undefined;
   if (text !== undefined) return [{ kind: 'edit', path, text, about: `imports ${names}` }];
@@ -122,18 +138,33 @@ function whyByHand(ts: Ts | undefined, source: string | undefined): string {
   return ts ? 'has not the usual shape' : 'cannot be read without the package typescript';
 }
 
+const TYPEORM = `TypeOrmModule.forRoot({
+  type: 'postgres',
+  url:
+    process.env.DATABASE_URL ??
+    '${DEVELOPMENT_URL}',
+})`;
+
+function connects(app: NestApp): boolean {
+  return isInSources(app, /\bTypeOrmModule\s*\.forRoot(Async)?\(/);
+}
+
+function isInSources(app: NestApp, part: RegExp): boolean {
+  return [join(app.root, app.sourceRoot), ...app.otherSources]
+    .flatMap(sourcesOf)
+    .some((source) => part.test(source));
+}
+
 /** What no file of the application has yet: modules may be imported by others than the root module. */
 function missingImports(app: NestApp, { module, folder, extension }: Target): ModuleImport[] {
-  const sources = sourcesOf(join(app.root, app.sourceRoot));
-  const has = (part: RegExp): boolean => sources.some((source) => part.test(source));
+  const has = (part: RegExp): boolean => isInSources(app, part);
   const from = (path: string) => relative(posix.dirname(module), posix.join(app.sourceRoot, path));
-  const url = `process.env.DATABASE_URL ?? '${DEVELOPMENT_URL}'`;
   return [
-    ...(has(/\bTypeOrmModule\s*\.forRoot(Async)?\(/)
+    ...(connects(app) || app.typeormUser !== undefined
       ? []
       : [
           {
-            expression: `TypeOrmModule.forRoot({\n  type: 'postgres',\n  url: ${url},\n})`,
+            expression: TYPEORM,
             needs: { name: 'TypeOrmModule', from: '@nestjs/typeorm' },
           },
         ]),
@@ -161,6 +192,7 @@ function sourcesOf(folder: string): string[] {
     throw new UsageError(`There is no folder ${folder}; nest-cli.json names it as sourceRoot`);
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
+    .filter((entry) => !/[\\/]node_modules([\\/]|$)/.test(entry.parentPath.slice(folder.length)))
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
 }
 

@@ -1,0 +1,2 @@
+export const FOLDER: string;
+export function requireSwagger(): unknown;
