@@ -2,7 +2,8 @@ import type { RollbackPlan, RollbackPlanStep } from '../nest/rollback-plan.js';
 
 /** What turning back would do. */
 export function rollbackLines(plan: RollbackPlan): string[] {
-  const { compensations, withoutCompensation, underWay, pivot } = plan;
+  const { compensations, withoutCompensation, underWay, pivot, undecided } = plan;
+  const others = underWay.filter((name) => name !== undecided);
   if (pivot !== undefined)
     return [`Nothing would be undone: it has passed its point of no return, '${pivot}'`, ...staying(plan)];
   return [
@@ -10,7 +11,10 @@ export function rollbackLines(plan: RollbackPlan): string[] {
       ? ['There is nothing to undo']
       : ['Would be undone, in this order:', ...compensations.flatMap((step) => linesOf(step, '  '))]),
     ...(withoutCompensation.length > 0 ? staying(plan) : []),
-    ...(underWay.length > 0 ? [`Under way, and undone too if it completes: ${underWay.join(', ')}`] : []),
+    ...(undecided === undefined
+      ? []
+      : [`Only if the point of no return '${undecided}' fails: its outcome is not known`]),
+    ...(others.length > 0 ? [`Under way, and undone too if it completes: ${others.join(', ')}`] : []),
   ];
 }
 

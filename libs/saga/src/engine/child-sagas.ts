@@ -4,7 +4,7 @@ import { type SagaGraph, sagaLabel, type StepNode } from '../definition/saga-gra
 import { SagaStateError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isTerminal } from '../machine/saga-state.js';
-import { cancelEdit, undoEdit } from './operator-edits.js';
+import { requestCancelEdit, undoEdit } from './operator-edits.js';
 import { resultsText } from './decode-results.js';
 import {
   graphUnknownHere,
@@ -86,7 +86,7 @@ export class ChildSagas {
     try {
       const child = await this.ports.edit(
         { id },
-        (saga, graph, now) => withdrawEdit(saga, reason) ?? cancelEdit(saga, graph, now, { reason }),
+        (saga, graph, now) => withdrawEdit(saga, reason) ?? requestCancelEdit(saga, graph, now, { reason }),
       );
       return [asked, ...this.endIfOver(child, step)];
     } catch (error) {

@@ -1,11 +1,13 @@
-import { type SagaGraph, sagaLabel, stepOfKey } from '../definition/saga-graph.js';
+import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../definition/saga-graph.js';
 import { SagaStateError } from '../errors/saga-errors.js';
-import { decide, pivotPassed } from '../machine/decide.js';
+import { decide, dueWhenLost, isUndecided, pivotPassed } from '../machine/decide.js';
 import { evolve } from '../machine/evolve.js';
 import { follow } from '../machine/follow.js';
+import { relationsOf } from '../machine/graph-relations.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, isTerminal, type SagaState, type StepState, stepState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
+import { graphUnknownHere } from './handler-calls.js';
 import { nextSignal } from './run-signals.js';
 import type { Edit, StoredSaga } from './saga-store.js';
 
@@ -20,10 +22,31 @@ type OperatorEdit<Options> = (
   options: Options,
 ) => Edit | undefined;
 
-/** Stops and compensates. While a worker holds the saga, it is asked to: what is under way settles first. */
-export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
-  const { status, stuckIn } = saga.state;
-  if (status === 'compensating' && saga.state.rollbackTo === undefined) return undefined; // on its way already
+/**
+ * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
+ * the outcome of a pivot is not known: who calls can ask again.
+ */
+export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, options) => {
+  const edit = requestCancelEdit(saga, graph, now, options);
+  if (edit === undefined && saga.state.pendingRollback === undefined) return undefined;
+  const pivot = graph && undecidedPivotOf(saga, graph, now);
+  if (pivot === undefined) return edit;
+  throw new SagaStateError(
+    `Saga ${saga.id} (${saga.name}) cannot be cancelled now: the outcome of its point of no return '${pivot}' is not known ` +
+      `yet. If it completes, the saga only goes forward; if it fails, the saga can be cancelled. Ask again then, or pause ` +
+      `the saga first.`,
+  );
+};
+
+/**
+ * The same for a saga whose parent is cancelled or does not need it any more. Nobody asks again, so it is accepted while
+ * the outcome of a pivot is not known: that decides.
+ */
+export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  const { status, stuckIn, rollbackTo, pendingRollback } = saga.state;
+  const isFull = (to: { rollbackTo?: string } | undefined) => to !== undefined && to.rollbackTo === undefined;
+  const isOnItsWay = status === 'compensating' ? rollbackTo === undefined : status === 'running';
+  if (isOnItsWay && (status === 'compensating' || isFull(pendingRollback))) return undefined;
   if (isTerminal(status) || stuckIn === 'compensating') throw doesNotFit('cancelled', saga);
   if (graph && pivotPassed(graph, saga.state)) {
     throw new SagaStateError(
@@ -32,8 +55,40 @@ export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, 
   }
   // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
   if (saga.lockedBy !== undefined) return { requestCancel: { reason } };
-  return edited(saga, graph, now, { type: 'cancelled', reason });
+  const known = graph ?? graphUnknownHere(saga);
+  if (!known && mayHaveActed(saga)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} cannot be cancelled here: this process does not have ${sagaLabel(saga)}, and so does not know ` +
+        `whether it has passed a point of no return. Cancel it from an application that has it.`,
+    );
+  }
+  return edited(saga, known, now, { type: 'cancelled', reason, now });
 };
+
+function mayHaveActed({ state }: StoredSaga): boolean {
+  return [...state.steps.values()].some(({ status, unknown }) => status === 'completed' || unknown);
+}
+
+/**
+ * The pivot whose outcome is not known: an attempt may be in progress, or have taken effect. Not one that waits for its
+ * sub-saga, which is asked to roll back; nor one of a saga that is at rest, whose operator decides.
+ */
+function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): string | undefined {
+  const { pivots } = relationsOf(graph);
+  const { status } = saga.state;
+  if (pivots.length === 0 || (status !== 'running' && status !== 'compensating')) return undefined;
+  const state = heard(graph, saga.state, saga, now);
+  const isKnown = (name: string) => {
+    const [node, step] = [graph.steps.get(name)!, stepState(state, name)];
+    return startsSaga(node) || !isUndecided(node, step);
+  };
+  const recorded = pivots.find((name) => !isKnown(name));
+  if (recorded !== undefined || saga.lockedBy === undefined) return recorded;
+  // That an attempt is in progress is not stored: its worker may have begun all that is due.
+  return dueWhenLost(graph, state, now).find(
+    ({ kind, node }) => kind === 'run' && node.pivot && !startsSaga(node),
+  )?.key;
+}
 
 /** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
 export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {

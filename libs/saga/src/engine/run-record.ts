@@ -45,9 +45,13 @@ export class RunRecord {
   /** What happened so far was before this run: who takes over derives it anew, but for a turn that the saga took. */
   begin(): void {
     // What is undone must be known to be turning back, and what happens again to do so.
-    const { status, round, rollbackTo } = this.saved;
+    const { status, round, rollbackTo, pendingRollback, overtaken } = this.saved;
     this.hasNews =
-      status !== this.state.status || round !== this.state.round || rollbackTo !== this.state.rollbackTo;
+      status !== this.state.status ||
+      round !== this.state.round ||
+      rollbackTo !== this.state.rollbackTo ||
+      pendingRollback !== this.state.pendingRollback ||
+      overtaken !== this.state.overtaken;
   }
 
   apply(event: SagaEvent): void {

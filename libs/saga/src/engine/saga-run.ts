@@ -43,6 +43,10 @@ const SETTLED: RunEnd = { type: 'settled' };
 
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
+function cancellation(reason: string | undefined, now: number): SagaEvent {
+  return { type: 'cancelled', reason, accepted: true, now };
+}
+
 /**
  * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is at rest, has to
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
@@ -119,7 +123,13 @@ export class SagaRun implements TransactionHost {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
     this.isPausing = false;
-    this.inbox.put({ event: { type: 'cancelled', reason, accepted: true, now: this.ports.now() } });
+    const event = cancellation(reason, this.ports.now());
+    this.inbox.put({ event });
+    if (evolve(this.graph, this.state, event).status === 'compensating') this.abortCancelled();
+  }
+
+  /** Not while a pivot decides whether the saga is cancelled: its attempt, and those beside it, go on. */
+  private abortCancelled(): void {
     this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
   }
 
@@ -365,8 +375,7 @@ export class SagaRun implements TransactionHost {
         this.ended(attempt, undefined);
       },
     );
-    if (kind === 'run' && this.cancelAsked)
-      this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
+    if (kind === 'run' && this.cancelAsked && this.state.status === 'compensating') this.abortCancelled();
   }
 
   private ended(attempt: StepAttempt, came: SagaEvent | SagaEvent[] | undefined): void {
@@ -466,8 +475,8 @@ export class SagaRun implements TransactionHost {
   private cancelNow(reason: string | undefined): void {
     this.isPausing = false;
     // Not by way of the inbox: the next checkpoint must know of it.
-    this.apply({ type: 'cancelled', reason, accepted: true, now: this.ports.now() });
-    this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
+    this.apply(cancellation(reason, this.ports.now()));
+    if (this.state.status === 'compensating') this.abortCancelled();
   }
 
   /**

@@ -357,7 +357,10 @@ export class Worker {
       const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
       events.push({ type: 'taken-over', count, losses, bound, now });
     }
-    if (saga.cancelRequested) events.push({ type: 'cancelled', reason: saga.cancelRequested.reason });
+    if (saga.cancelRequested) {
+      const { reason } = saga.cancelRequested;
+      events.push({ type: 'cancelled', reason, accepted: true, now: this.ports.storeClock.now() });
+    }
     return events;
   }
 

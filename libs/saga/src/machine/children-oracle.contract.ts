@@ -68,7 +68,9 @@ export class ChildWitness {
         ? undefined
         : [FAMILIAL[1], `${textOf(child)} in ${round}`];
     }
-    if (what === 'was cancelled' && !isUnwanted(this.relations, state, step))
+    // Of a pivot its saga decides whether all of this one turns back.
+    const decides = state.pendingRollback !== undefined && this.relations.node(step).pivot;
+    if (what === 'was cancelled' && !decides && !isUnwanted(this.relations, state, step))
       return [FAMILIAL[2], `${textOf(child)}, and the saga is ${state.status}`];
     if (what === 'was to be undone') {
       const isAborted = before?.status === 'aborted' && before.result !== undefined;

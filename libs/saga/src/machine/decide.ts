@@ -1,7 +1,7 @@
 import { canBeUndone, itemKey, type SagaGraph, startsSaga, type StepNode } from '../definition/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, isSettled, type SagaState, stands, type StepState, stepState } from './saga-state.js';
+import { awaitsChild, isSettled, type SagaState, type StepState, stepState } from './saga-state.js';
 
 /** One thing to do now. */
 export interface Action {
@@ -42,7 +42,9 @@ export function decide(graph: SagaGraph, state: SagaState, now: number): Decisio
 
 function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
   const plan = new Plan(now);
-  const halted = isHalted(graph, state);
+  // While a rollback waits for a pivot, only that goes on.
+  const pending = state.pendingRollback !== undefined;
+  const halted = pending || isHalted(graph, state);
   let left = false;
   let cut = false;
   for (const node of graph.steps.values()) {
@@ -53,7 +55,8 @@ function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
     }
     if (isDone(step)) continue;
     left = true;
-    if (!halted && isReady(state, node, step)) planStep(plan, state, node, step);
+    if (pending && isUndecided(node, step)) planPivot(plan, state, node, step);
+    else if (!halted && isReady(state, node, step)) planStep(plan, state, node, step);
   }
   if (left && !halted && state.deadline !== undefined && !pivotPassed(graph, state)) {
     if (state.deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
@@ -72,6 +75,9 @@ function turnBack(graph: SagaGraph, state: SagaState, now: number): Decision {
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const undone = (name: string) => region === undefined || region.has(name);
+  // Before an operator has said what became of the pivot, nothing is compensated: the saga may have to go forward.
+  if (relationsOf(graph).pivots.some((name) => undone(name) && isBarred(graph, state, name)))
+    return isActive(state) ? NOTHING : { actions: [], settle: 'stuck' };
   const clear = planUndoing(plan, graph, state, (name) => undone(name) || stepState(state, name).cut);
   if (isClear(clear, graph, undone)) return { actions: [], settle: region ? 'resumed' : 'compensated' };
   if (plan.isEmpty && !plan.waits && !isActive(state)) return { actions: [], settle: 'stuck' };
@@ -96,17 +102,39 @@ export function needsUndo(node: StepNode, step: StepState): boolean {
 
 /** The point of no return lies behind: the saga only goes forward. */
 export function pivotPassed(graph: SagaGraph, state: SagaState): boolean {
-  return relationsOf(graph).pivots.some((name) => stands(state, name));
+  return relationsOf(graph).pivots.some((name) => hasPassed(graph, state, name));
 }
 
-/** Nobody may undo what may have been the point of no return. */
+/** This pivot completed, and its effect stays: one that lost a join any stays if nothing can compensate it. */
+export function hasPassed(graph: SagaGraph, state: SagaState, pivot: string): boolean {
+  const { status, cut } = stepState(state, pivot);
+  return status === 'completed' && (!cut || !canBeUndone(graph.steps.get(pivot)!));
+}
+
+/** This pivot may have completed, no attempt will find out, and nothing can compensate it: an operator has to say. */
 export function mayHavePassed(node: StepNode, step: StepState): boolean {
+  return node.pivot && !canBeUndone(node) && !step.active && step.status === 'failed' && step.unknown;
+}
+
+/**
+ * The outcome of this pivot is not known, and will be: an attempt is in progress, its sub-saga is, or an earlier attempt
+ * may have taken effect and the next one finds out. Nothing is compensated before.
+ */
+export function isUndecided(node: StepNode, step: StepState): boolean {
+  if (!node.pivot || (step.cut && canBeUndone(node))) return false;
+  const { status, unknown } = step;
+  if (status === 'running' || (status === 'waiting' && awaitsChild(step))) return true;
+  return unknown && (status === 'pending' || status === 'waiting') && !canBeUndone(node);
+}
+
+/** Only an operator can say what became of this pivot, and the saga was to roll back. */
+export function isBarred(graph: SagaGraph, state: SagaState, name: string): boolean {
+  const node = graph.steps.get(name);
   return (
+    node !== undefined &&
     node.pivot &&
     !canBeUndone(node) &&
-    !step.active &&
-    !step.cut &&
-    (step.status === 'completed' || (step.status === 'failed' && step.unknown))
+    stepState(state, name).status === 'compensation_failed'
   );
 }
 
@@ -184,6 +212,12 @@ function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState)
     plan.follows({ type: 'delayed', step: node.name, until: plan.now + node.delay });
   else if (node.wait !== undefined && step.wait?.heard === undefined) planWait(plan, node, step);
   else plan.add(node.forEach ? 'expand' : 'run', node, step);
+}
+
+/** A pivot whose outcome decides whether the saga rolls back. Its sub-saga is asked to roll back, and decides. */
+function planPivot(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
+  if (awaitsChild(step) && step.child!.phase === 'running') plan.add('cancel-child', node, step);
+  else planStep(plan, state, node, step);
 }
 
 function planWait(plan: Plan, node: StepNode, step: StepState): void {

@@ -6,14 +6,16 @@ import {
   type StepNode,
   stepOfKey,
 } from '../definition/saga-graph.js';
-import { decide, isDone, needsUndo, pivotPassed } from './decide.js';
-import { barPivots, compensationFailed, isUnderWay, stepFailed } from './failures.js';
+import type { SagaFailure } from '../definition/saga-failure.js';
+import { decide, isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './decide.js';
+import { compensationFailed, decidePending, isUnderWay, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
+import { barPivots, barredPivots, passedPivot } from './pivots.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
-import { mapSteps, withStep } from './step-changes.js';
+import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { unfit } from './unfit.js';
@@ -124,13 +126,15 @@ const TRANSITIONS: Transitions = {
   'taken-over': takenOver,
 
   cancelled: (graph, state, { reason, accepted }) => {
-    if (pivotPassed(graph, state) && !accepted) return state;
+    const failure: SagaFailure = { kind: 'cancelled', reason };
+    const passed = passedPivot(graph, state);
+    if (passed !== undefined) return accepted ? overtaken(state, failure, passed) : state;
     const mayTurnBack =
       state.status === 'running' ||
       state.status === 'suspended' ||
       state.stuckIn === 'running' ||
       (inWhich(state) === 'compensating' && state.rollbackTo !== undefined && !isHeld(state));
-    return mayTurnBack ? startTurningBack(graph, state, { kind: 'cancelled', reason }) : state;
+    return mayTurnBack ? startTurningBack(graph, withoutRetries(graph, state), failure) : state;
   },
 
   unfit: (_, state, event) => unfit(state, event),
@@ -158,6 +162,8 @@ const TRANSITIONS: Transitions = {
 
   retried: (graph, state, { step }) => {
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
+    const barred = state.stuckIn === 'compensating' ? barredPivots(graph, state) : [];
+    if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
     const next = mapSteps(state, (s, key) =>
       step === undefined || key === step || stepOfKey(key) === step ? tryAgain(graph, state, s, key) : s,
     );
@@ -188,9 +194,28 @@ export function evolve(graph: SagaGraph, state: SagaState, event: SagaEvent): Sa
   if (isTerminal(state.status) && event.type !== 'undone') return state;
   const transition = TRANSITIONS[event.type] as (g: SagaGraph, s: SagaState, e: SagaEvent) => SagaState;
   const next = transition(graph, state, event);
-  const { pivots } = relationsOf(graph);
-  if (pivots.length === 0) return next;
-  return barPivots(graph, next, pivots, 'now' in event ? event.now : undefined);
+  if (relationsOf(graph).pivots.length === 0) return next;
+  return barPivots(graph, decidePending(graph, next), 'now' in event ? event.now : undefined);
+}
+
+/** Of one that an operator deals with: a pivot that may have taken effect is not tried again unless he asks for it. */
+function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
+  if (!isHeld(state) && state.status !== 'paused') return state;
+  return relationsOf(graph).pivots.reduce((next, name) => {
+    const isDoubtful = isUndecided(graph.steps.get(name)!, stepState(next, name));
+    return isDoubtful ? withStep(next, name, giveUpWaiting) : next;
+  }, state);
+}
+
+/** Nothing was compensated yet: what may have passed is tried again, and so is all that has failed. */
+function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
+  const forward: SagaState = { ...state, stuckIn: 'running', rollbackTo: undefined };
+  const next = mapSteps(forward, (step, key) =>
+    isBarred(graph, state, key)
+      ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
+      : tryAgain(graph, forward, step, key),
+  );
+  return unstuck(next);
 }
 
 /** Only steps that have not begun, wait for another attempt, or were lost under way begin; none while turning back. */
@@ -231,7 +256,7 @@ function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: stri
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
   }
-  // A pivot that cannot be undone is not tried: somebody has to say what became of it.
+  // A pivot that cannot be compensated is not tried: an operator has to say what became of it.
   const node = graph.steps.get(stepOfKey(key));
   return step.status === 'compensation_failed' && (node === undefined || canBeUndone(node))
     ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }

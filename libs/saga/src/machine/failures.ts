@@ -1,11 +1,12 @@
 import { retryDelay, type ResolvedRetryPolicy } from '../definition/retry-policy.js';
-import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
-import { nodeOf, type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import type { SagaFailure } from '../definition/saga-failure.js';
+import { itemKey, nodeOf, type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
 import { mayHavePassed, pivotPassed } from './decide.js';
 import { descendantsOf } from './graph-relations.js';
+import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './races.js';
 import type { SagaEvent } from './saga-event.js';
-import { type SagaState, stepState } from './saga-state.js';
+import { isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
 import { withError, withStep } from './step-changes.js';
 
@@ -71,11 +72,11 @@ export function gaveUp(graph: SagaGraph, given: SagaState, key: string, failure:
   let state = given;
   if (key !== name)
     state = withStep(state, name, (step) => ({ ...step, status: 'failed', retryAt: undefined }));
-  if (!goesOn(graph, state, name)) return state;
+  if (!goesOn(graph, state, name) || isPendingFor(graph, state, name)) return state;
   const tolerated = tolerate(graph, state, name);
   if (tolerated) return tolerated;
   const savepoint = savepointFor(graph, state, name);
-  const { rollbackTo } = state;
+  const rollbackTo = state.pendingRollback?.rollbackTo ?? state.rollbackTo;
   if (savepoint !== undefined) {
     // Already on the way to another: the earlier one of a line, or all the way.
     const isEarlier = rollbackTo === undefined || descendantsOf(graph, savepoint).has(rollbackTo);
@@ -99,33 +100,60 @@ export function goesOn(graph: SagaGraph, state: SagaState, name: string): boolea
   );
 }
 
-export function mayRetry(policy: ResolvedRetryPolicy, failures: number, retryable: boolean): boolean {
-  return retryable && failures < policy.attempts;
+/** A rollback that would concern this step waits for a pivot: what its failure leads to is decided then. */
+function isPendingFor(graph: SagaGraph, { pendingRollback }: SagaState, name: string): boolean {
+  if (pendingRollback === undefined) return false;
+  const { rollbackTo } = pendingRollback;
+  return rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);
 }
 
-/** Turning back must not pass what may have been the point of no return: it waits for a person. */
-export function barPivots(
-  graph: SagaGraph,
-  state: SagaState,
-  pivots: readonly string[],
-  now?: number,
-): SagaState {
-  if (state.status !== 'compensating') return state;
-  const { rollbackTo } = state;
-  const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
+/**
+ * Once the outcome of the pivots is known that a rollback has waited for, it begins, or is dropped for good. What has
+ * failed meanwhile then leads to what it would have led to.
+ */
+export function decidePending(graph: SagaGraph, state: SagaState): SagaState {
+  const { pendingRollback, status } = state;
+  if (pendingRollback === undefined) return state;
+  if (isTerminal(status)) return withoutPending(state);
+  const { failure, rollbackTo } = pendingRollback;
+  const passed = passedPivot(graph, state, rollbackTo);
+  if (passed !== undefined) {
+    const isFailure = failure.kind !== 'cancelled' && failure.step !== undefined;
+    const next = isFailure ? state : overtaken(state, failure, passed);
+    return withFailures(graph, withoutPending(next), failure);
+  }
+  if (undecidedPivot(graph, state, rollbackTo) !== undefined) return state;
+  // One that needs an operator, or is paused: once it goes on.
+  if (status !== 'running' && status !== 'compensating') return state;
+  const next = withoutPending(state);
+  return rollbackTo === undefined
+    ? startTurningBack(graph, next, failure)
+    : withFailures(graph, next, failure);
+}
+
+/** A rollback was called for, and this pivot has completed: the saga only goes forward. */
+export function overtaken(state: SagaState, { kind, reason }: SagaFailure, step: string): SagaState {
+  return { ...state, overtaken: { kind, step, ...(reason !== undefined && { reason }) } };
+}
+
+/** @param cause what the rollback was called for */
+function withFailures(graph: SagaGraph, state: SagaState, cause: SagaFailure): SagaState {
   let next = state;
-  for (const name of pivots) {
-    if (region && !region.has(name)) continue;
-    if (!mayHavePassed(nodeOf(graph, name), stepState(next, name))) continue;
-    const error: SerializedError = {
-      name: 'PivotPassedError',
-      message: `The point of no return '${name}' ${stepState(next, name).unknown ? 'may have been' : 'was'} passed while the saga turned back`,
-    };
-    next = withStep(next, name, (step) => ({
-      ...step,
-      status: 'compensation_failed',
-      errors: now === undefined ? step.errors : withError(step, error, now, 'compensation'),
-    }));
+  for (const { name } of graph.steps.values()) {
+    const { status, errors, items = [] } = stepState(next, name);
+    if (status !== 'failed' || !goesOn(graph, next, name)) continue;
+    const isCause = cause.step !== undefined && stepOfKey(cause.step) === name;
+    const key = items.map((_, index) => itemKey(name, index)).find((item) => isFailed(next, item)) ?? name;
+    const error = (key === name ? errors : stepState(next, key).errors).at(-1);
+    next = gaveUp(graph, next, name, isCause ? cause : { kind: 'error', step: key, error });
   }
   return next;
+}
+
+function isFailed(state: SagaState, key: string): boolean {
+  return stepState(state, key).status === 'failed';
+}
+
+export function mayRetry(policy: ResolvedRetryPolicy, failures: number, retryable: boolean): boolean {
+  return retryable && failures < policy.attempts;
 }

@@ -55,8 +55,9 @@ export function aftermath(saga: RandomGraph, play: Play): Violation | undefined 
 /** Turns a saga back where it stands, and lets everything go well: how it differs from its plan, if it does. */
 function planned(graph: SagaGraph, state: SagaState): string | undefined {
   if (state.status === 'compensated' || state.status === 'aborted') return undefined;
-  const { pivot, compensations } = planRollback(graph, state);
-  if (pivot !== undefined) return undefined;
+  const { pivot, undecided, compensations } = planRollback(graph, state);
+  // Whether it is carried out, the pivot decides.
+  if (pivot !== undefined || undecided !== undefined) return undefined;
   const back: SagaEvent = {
     type:
       state.status === 'completed' ? 'undone' : state.stuckIn === 'compensating' ? 'retried' : 'cancelled',

@@ -10,6 +10,8 @@ export interface Book {
   resting?: 'running' | 'returning' | 'compensating';
   /** While returning, or stuck in it: the savepoint. */
   target?: string;
+  /** P4: it is to turn back (to this savepoint), and waits for what its pivots come to. */
+  pending?: { readonly target?: string };
   round: number;
   readonly deadline?: number;
   readonly lives: Map<string, Life>;
@@ -239,9 +241,31 @@ export class Rules {
 
   /** P1. */
   pivotPassed(): boolean {
-    return this.of.nodes.some(
-      ({ name, pivot }) => pivot && this.phase(name) === 'completed' && !this.isCut(name),
-    );
+    return this.of.nodes.some((node) => this.hasPassed(node));
+  }
+
+  /** Also of a loser, if its effect stays. */
+  hasPassed(node: StepNode): boolean {
+    if (!node.pivot || this.phase(node.name) !== 'completed') return false;
+    return !this.isCut(node.name) || !isCompensable(node);
+  }
+
+  /** P4: what it comes to is not known, and somebody is about to find out. */
+  isUndecided(node: StepNode): boolean {
+    if (!node.pivot || (this.isCut(node.name) && isCompensable(node))) return false;
+    const { phase, unknown } = this.life(node.name);
+    return phase === 'running' || phase === 'away' || (phase === 'idle' && unknown && !isCompensable(node));
+  }
+
+  /** P5: nobody will find out, or is to say so: while it is so, nothing is undone. */
+  isBarred(node: StepNode): boolean {
+    if (!node.pivot || isCompensable(node)) return false;
+    return this.phase(node.name) === 'not undone' || this.pivotInDoubt(node);
+  }
+
+  /** P4: what a rollback concerns. */
+  within(target: string | undefined): StepNode[] {
+    return this.of.nodes.filter(({ name }) => target === undefined || this.of.descendants(target).has(name));
   }
 
   /** P2. */
@@ -257,9 +281,7 @@ export class Rules {
         if (!savepoint || !this.of.descendants(name).has(failed)) return false;
         if (this.phase(name) !== 'completed' || this.isCut(name)) return false;
         if (this.life(name).returns >= savepoint.attempts - 1) return false;
-        return ![...this.of.descendants(name)].some(
-          (other) => this.of.node(other).pivot && this.phase(other) === 'completed' && !this.isCut(other),
-        );
+        return !this.within(name).some((other) => this.hasPassed(other));
       })
       .at(-1)?.name;
   }
@@ -313,4 +335,8 @@ export class Rules {
     if (this.book.mode === 'compensating') return true;
     return this.book.target !== undefined && this.of.descendants(this.book.target).has(name);
   }
+}
+
+function isCompensable({ compensate, kind }: StepNode): boolean {
+  return compensate !== undefined || kind === 'sub-saga';
 }

@@ -79,7 +79,7 @@ export class Consequences {
       if (rules.phase(node.name) !== 'running') return [book];
       this.change(node.name, { phase: 'failed' });
     }
-    if (!rules.goesForward(node)) return [book];
+    if (!rules.goesForward(node) || this.waitsWith(node)) return [book];
     const tolerated = rules.tolerating(node.name);
     const doubtful = rules.pivotInDoubt(node);
     if (book.mode === 'returning') return this.failedBeside(node, tolerated, doubtful);
@@ -111,19 +111,67 @@ export class Consequences {
       going.cutUnneeded();
       books.push(before);
     }
-    if (savepoint !== undefined && this.relations.descendants(savepoint).has(book.target!)) {
+    const target = book.pending?.target ?? book.target!;
+    if (savepoint !== undefined && this.relations.descendants(savepoint).has(target)) {
       this.returnTo(savepoint);
     } else if (!rules.pivotPassed()) this.turnBack();
     return books;
   }
 
+  /** P4: what its failure leads to is decided with the pivots. */
+  private waitsWith({ name }: StepNode): boolean {
+    const { pending } = this.book;
+    return pending !== undefined && this.rules.within(pending.target).some((node) => node.name === name);
+  }
+
+  /** P4: true: it waits for its pivots. */
+  private postponed(target: string | undefined): boolean {
+    const { book, rules } = this;
+    book.pending = undefined;
+    if (!rules.within(target).some((node) => rules.isUndecided(node))) return false;
+    book.pending = { target };
+    book.mode = book.resting ?? book.mode;
+    book.resting = undefined;
+    return true;
+  }
+
+  /** P4: once the pivots have come to something, it turns back, or goes on with what has failed meanwhile. */
+  decidePending(): Book[] {
+    const { book, rules } = this;
+    const { pending } = book;
+    if (pending === undefined) return [book];
+    if (book.mode === 'over') book.pending = undefined;
+    if (!['running', 'returning', 'compensating'].includes(book.mode)) return [book];
+    const pivots = rules.within(pending.target);
+    const isPassed = pivots.some((node) => rules.hasPassed(node));
+    if (!isPassed && pivots.some((node) => rules.isUndecided(node))) return [book];
+    book.pending = undefined;
+    if (isPassed || pending.target !== undefined) return this.failAgain();
+    this.turnBack();
+    return [book];
+  }
+
+  private failAgain(): Book[] {
+    return this.relations.nodes.reduce<Book[]>(
+      (books, node) =>
+        books.flatMap((book) => {
+          const going = new Consequences(this.relations, book);
+          const isOpen = going.rules.phase(node.name) === 'failed' && going.rules.goesForward(node);
+          return isOpen ? going.failedForGood(node.name) : [book];
+        }),
+      [this.book],
+    );
+  }
+
   returnTo(savepoint: string): void {
+    if (this.postponed(savepoint)) return;
     this.book.mode = 'returning';
     this.book.target = savepoint;
     this.endWaitingInRegion();
   }
 
   turnBack(): void {
+    if (this.postponed(undefined)) return;
     this.book.mode = 'compensating';
     this.book.resting = this.book.target = undefined;
     this.endWaitingInRegion();

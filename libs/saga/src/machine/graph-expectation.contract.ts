@@ -58,6 +58,7 @@ class Expecting implements Expectation {
 
   private forward(): void {
     const { rules, of, book } = this;
+    if (book.pending !== undefined) return this.pending();
     if (book.deadline !== undefined && !rules.pivotPassed()) {
       this.expired = book.deadline <= this.now;
       this.watchesDeadline = !this.expired && !rules.isHalted() && !rules.isAllDone();
@@ -75,7 +76,7 @@ class Expecting implements Expectation {
     }
     if (rules.anyActive()) return;
     if (halted) {
-      const doubt = of.nodes.some((node) => rules.pivotInDoubt(node) && !rules.isCut(node.name));
+      const doubt = of.nodes.some((node) => rules.pivotInDoubt(node));
       if (rules.pivotPassed() || doubt || of.graph.onFailure !== 'suspend') this.settle.push('stuck');
       if (of.graph.onFailure === 'suspend') this.settle.push('suspended');
       this.settleIsOpen = true;
@@ -87,6 +88,20 @@ class Expecting implements Expectation {
         : ['completed', 'skipped'].includes(rules.phase(node.name));
     if (of.nodes.every(isOver)) this.settle.push('completed');
     else if (this.hasNothing() && this.someGaveUp()) this.settle.push('stuck');
+  }
+
+  /** P4: only the pivots go on, that are to say whether it turns back; what was lost is undone meanwhile. */
+  private pending(): void {
+    const { rules, of } = this;
+    for (const node of of.nodes) {
+      const { phase, child } = rules.life(node.name);
+      if (rules.isCut(node.name)) {
+        if (rules.mayUndo(node, 'cut')) this.undo(node, true);
+        else this.openProbe(node);
+      } else if (!rules.isUndecided(node)) this.openProbe(node);
+      else if (phase !== 'away') this.begin(node);
+      else if (child!.is === 'going on') this.must.push(`cancel-child ${node.name}`);
+    }
   }
 
   private begin(node: StepNode): void {
@@ -140,6 +155,10 @@ class Expecting implements Expectation {
 
   private back(isInRegion: (name: string) => boolean): void {
     const { rules, of, book } = this;
+    if (of.nodes.some((node) => isInRegion(node.name) && rules.isBarred(node))) {
+      if (!rules.anyActive()) this.settle.push('stuck');
+      return;
+    }
     for (const node of of.nodes) {
       // What lost a join any was not needed by what the join went on with.
       const isLoser = rules.isCut(node.name) && rules.mayUndo(node, 'cut');

@@ -14,7 +14,8 @@ type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 export function booksAfter(relations: Relations, book: Book, event: SagaEvent, tookEffect: boolean): Book[] {
   if (book.mode === 'over' && event.type !== 'undone') return [book];
   const doubtsBefore = doubts(relations, book);
-  const books = new Happening(relations, copyOf(book)).of(event, tookEffect);
+  const happened = new Happening(relations, copyOf(book)).of(event, tookEffect);
+  const books = happened.flatMap((after) => new Happening(relations, after).decidePending());
   return books.flatMap((after) => {
     const fresh = doubts(relations, after).filter((key) => !doubtsBefore.includes(key));
     if (fresh.length === 0) return [after];
@@ -118,16 +119,7 @@ class Happening extends WaitHappenings {
     this.change(key, { phase: 'completed', active: false, unknown: false, result });
     if (key === node.name) this.complete(key, result);
     else this.completeFanOut(node);
-    const isLatePivot =
-      node.pivot &&
-      node.compensate === undefined &&
-      rules.phase(node.name) === 'completed' &&
-      rules.isInRegion(node.name);
-    if (!isLatePivot) return [book];
-    // P3; of a loser the rules do not say so.
-    const other = copyOf(book);
-    for (const late of rules.keys(node)) this.change(late, { phase: 'not undone' });
-    return rules.isCut(node.name) || node.forEach ? [book, other] : [book];
+    return [book];
   }
 
   private stepFailed(event: EventOf<'step-failed'>): Book[] {
@@ -253,16 +245,28 @@ class Happening extends WaitHappenings {
     const open = book.resting === 'returning';
     if (rules.pivotPassed() || (!forward && !open)) return [book];
     const untouched = copyOf(book);
+    this.leavePivots();
     this.turnBack();
     // Nobody may undo a pivot in doubt; whether he may who cancels is not said.
     const doubt = this.relations.nodes.some((node) => rules.pivotInDoubt(node));
     return (doubt || open) && !tookEffect ? [untouched] : [book];
   }
 
+  /** P5: of a saga that an operator deals with, a pivot in doubt is not tried again unless he asks for it. */
+  private leavePivots(): void {
+    const { book, rules } = this;
+    if (book.mode !== 'stuck' && book.mode !== 'suspended') return;
+    for (const { name } of this.relations.nodes.filter((node) => rules.isUndecided(node)))
+      if (rules.phase(name) === 'idle') this.change(name, { phase: 'failed', retryAt: undefined });
+  }
+
   private retried(step: string | undefined, tookEffect: boolean): Book[] {
-    const { book, relations } = this;
+    const { book, relations, rules } = this;
     if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
     if (!tookEffect) return step === undefined ? [] : [book];
+    const barred = rules.within(book.target).filter((node) => rules.isBarred(node));
+    const isForward = step === undefined || barred.some(({ name }) => name === step);
+    if (book.resting === 'compensating' && barred.length > 0 && isForward) return this.forwardAgain(barred);
     book.mode = book.resting!;
     book.resting = undefined;
     // Back at a savepoint, the steps beside that have failed may be tried again at once, or be asked for then.
@@ -270,6 +274,16 @@ class Happening extends WaitHappenings {
     new Happening(relations, later).tryAgain(step, false);
     this.tryAgain(step, true);
     return book.mode === 'returning' ? [book, later] : [book];
+  }
+
+  /** P5: nothing was undone, so that it can: the pivot is tried again, and all that has failed. */
+  private forwardAgain(barred: readonly StepNode[]): Book[] {
+    const { book } = this;
+    book.mode = 'running';
+    book.resting = book.target = undefined;
+    for (const { name } of barred) this.change(name, { phase: 'idle', failures: 0, retryAt: undefined });
+    this.tryAgain(undefined, true);
+    return [book];
   }
 
   private tryAgain(step: string | undefined, forward: boolean): void {

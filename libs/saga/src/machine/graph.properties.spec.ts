@@ -1,11 +1,13 @@
 import fc from 'fast-check';
+import type { SagaGraph } from '../definition/saga-graph.js';
 import { aftermath, LASTING } from './graph-aftermath.contract.js';
 import { judge, RULED, type Violation } from './graph-oracle.contract.js';
 import { describeEntry } from './describe-play.contract.js';
+import { barredPivots } from './pivots.js';
 import type { Attempt, Entry, Play } from './play-entries.contract.js';
 import { playGraph } from './play-graph.contract.js';
 import { describeGraph, type RandomGraph, randomGraphs } from './random-graph.contract.js';
-import { stepState, type StepState } from './saga-state.js';
+import { type SagaState, stepState, type StepState } from './saga-state.js';
 import { witness, WORLDLY } from './world-oracle.contract.js';
 
 /** More of them: GRAPH_RUNS=100000; others: GRAPH_SEED, with the seed of a message the same again. */
@@ -73,6 +75,13 @@ describe('the sagas of the promises', () => {
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 5)).toEqual([]);
   });
 
+  it('are to roll back while pivots are in progress, which then complete, fail, or stay unknown', () => {
+    const sagas = fc.sample(randomGraphs, { numRuns: 2_000, seed: 5 });
+    const ways = sagas.flatMap((saga) => waysOfPivots(saga.graph, playGraph(saga).entries));
+    const wanted = ['waits', 'goes forward', 'rolls back', 'is barred', 'barred, and forward again'];
+    expect(wanted.filter((way) => ways.filter((other) => other === way).length < 5)).toEqual([]);
+  });
+
   it('wait for what comes early, in time, twice, for nobody, or not at all', () => {
     const plays = fc.sample(randomGraphs, { numRuns: 1_500, seed: 4 }).map((saga) => playGraph(saga));
     const ways = plays.flatMap(({ entries }) => waysOfWaits(entries));
@@ -83,6 +92,20 @@ describe('the sagas of the promises', () => {
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 10)).toEqual([]);
   });
 });
+
+/** What became of rollbacks that waited for a pivot. */
+function waysOfPivots(graph: SagaGraph, entries: readonly Entry[]): string[] {
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'event' || entry.before === entry.after) return [];
+    const { before, after } = entry;
+    const isBarred = (state: SagaState) => barredPivots(graph, state).length > 0;
+    if (isBarred(after) && !isBarred(before)) return ['is barred'];
+    if (isBarred(before) && after.status === 'running') return ['barred, and forward again'];
+    if (after.pendingRollback) return before.pendingRollback ? [] : ['waits'];
+    if (!before.pendingRollback) return [];
+    return [after.status === 'compensating' ? 'rolls back' : 'goes forward'];
+  });
+}
 
 /** What became of what was sent, and of those that waited. */
 function waysOfWaits(entries: readonly Entry[]): string[] {

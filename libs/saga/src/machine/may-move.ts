@@ -15,6 +15,8 @@ export function obstacleToMove(from: GraphRecord, to: SagaGraph, state: SagaStat
   if (isTerminal(state.status)) return 'it has ended';
   if (state.status === 'compensating' || state.stuckIn === 'compensating')
     return 'it turns back, and ends in the version that it began with';
+  if (state.pendingRollback !== undefined)
+    return 'a rollback waits for the outcome of its pivot, in the version that it began with';
   const version = `version ${to.version}`;
   const begun = new Set([...state.steps].filter(([, step]) => hasBegun(step)).map(([key]) => stepOfKey(key)));
   for (const name of begun) {

@@ -1,9 +1,10 @@
 import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
-import { decide, isDone, pivotPassed } from './decide.js';
+import { decide, dueWhenLost, isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './decide.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, stepState } from './saga-state.js';
+import { withStep } from './step-changes.js';
 
 /** A compensation that turning back would run. */
 export interface PlannedCompensation {
@@ -28,6 +29,8 @@ export interface PlannedRollback {
   readonly underWay: readonly string[];
   /** The point of no return that lies behind: the saga only goes forward. */
   readonly pivot?: string;
+  /** The point of no return whose outcome is not known yet: if it completes, nothing of this happens. */
+  readonly undecided?: string;
 }
 
 /** Plays turning back through, as if everything were undone at the first attempt. Of a completed saga too. */
@@ -44,9 +47,32 @@ export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollbac
     const pivot = relationsOf(graph).pivots.find((name) => isDone(stepState(standing, name)));
     return { compensations: [], kept, underWay, pivot };
   }
+  const undecided = pivotToCome(graph, standing);
   const back: SagaEvent =
     standing.stuckIn === 'compensating' ? { type: 'retried' } : { type: 'cancelled', reason: 'preview' };
-  return { compensations: played(graph, evolve(graph, standing, back)), kept, underWay };
+  const failed = withFailedPivots(graph, standing);
+  const compensations = played(graph, evolve(graph, failed, back));
+  return { compensations, kept, underWay, ...(undecided !== undefined && { undecided }) };
+}
+
+/** A pivot that may be in progress, in doubt, or barred. */
+function pivotToCome(graph: SagaGraph, state: SagaState): string | undefined {
+  const due = dueWhenLost(graph, state, Infinity).find(({ kind, node }) => kind === 'run' && node.pivot);
+  const doubtful = relationsOf(graph).pivots.find((name) => {
+    const [node, step] = [graph.steps.get(name)!, stepState(state, name)];
+    return isUndecided(node, step) || mayHavePassed(node, step) || isBarred(graph, state, name);
+  });
+  return doubtful ?? due?.key;
+}
+
+/** As if no pivot that is in doubt had taken effect. */
+function withFailedPivots(graph: SagaGraph, state: SagaState): SagaState {
+  return relationsOf(graph).pivots.reduce((next, name) => {
+    const [node, step] = [graph.steps.get(name)!, stepState(next, name)];
+    const isInDoubt = isUndecided(node, step) || mayHavePassed(node, step) || isBarred(graph, next, name);
+    if (!isInDoubt || awaitsChild(step)) return next;
+    return withStep(next, name, (s) => ({ ...s, status: 'failed', unknown: false, active: false }));
+  }, state);
 }
 
 function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {

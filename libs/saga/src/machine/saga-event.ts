@@ -87,7 +87,7 @@ export type SagaEvent =
       readonly bound: number;
       readonly now: number;
     }
-  /** `accepted`: before a pivot's completion, which this state knows of, was recorded. */
+  /** `accepted`: before a pivot's completion, which this state knows of, was recorded; the pivot overtakes it. */
   | {
       readonly type: 'cancelled';
       readonly reason?: string;

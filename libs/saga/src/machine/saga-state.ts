@@ -90,6 +90,21 @@ export interface StepState {
   readonly wait?: WaitState;
 }
 
+/** A rollback that was called for while the outcome of a pivot was not known. */
+export interface PendingRollback {
+  readonly failure: SagaFailure;
+  /** The savepoint to return to; undefined: everything is compensated. */
+  readonly rollbackTo?: string;
+}
+
+/** A rollback that was called for and did not happen, since this pivot completed. */
+export interface OvertakenRollback {
+  readonly kind: SagaFailure['kind'];
+  readonly reason?: string;
+  /** The pivot. */
+  readonly step: string;
+}
+
 export interface SagaState {
   readonly status: SagaStatus;
   /** While stuck, suspended or paused: what it was doing, and goes back to on retry, or when it is resumed. */
@@ -101,6 +116,10 @@ export interface SagaState {
   readonly round: number;
   /** While compensating: the savepoint to go forward again from; undefined: everything is undone. */
   readonly rollbackTo?: string;
+  /** A rollback that waits for the outcome of a pivot: it begins if the pivot fails, and is dropped if it completes. */
+  readonly pendingRollback?: PendingRollback;
+  /** The last cancellation or deadline that a completed pivot has overtaken. */
+  readonly overtaken?: OvertakenRollback;
   /** Milliseconds since the epoch: no going forward past it. */
   readonly deadline?: number;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */

@@ -1,7 +1,8 @@
 import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
 import type { SagaFailure } from '../definition/saga-failure.js';
-import { isRace, mayHavePassed } from './decide.js';
+import { hasPassed, isRace, mayHavePassed } from './decide.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
+import { undecidedPivot, withoutPending } from './pivots.js';
 import { cutAgain, cutLosers, winRaces } from './races.js';
 import { PENDING, type SagaState, stands, stepState } from './saga-state.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
@@ -23,13 +24,13 @@ export function mayReturnTo(graph: SagaGraph, state: SagaState, savepoint: strin
   return !relationsOf(graph).pivots.some(
     (pivot) =>
       after.has(pivot) &&
-      (stands(state, pivot) || mayHavePassed(graph.steps.get(pivot)!, stepState(state, pivot))),
+      (hasPassed(graph, state, pivot) || mayHavePassed(graph.steps.get(pivot)!, stepState(state, pivot))),
   );
 }
 
 /**
  * No step begins any more; of those that are to be undone the ones that wait for another attempt have failed,
- * those under way will settle.
+ * those under way will settle. While the outcome of a pivot among them is not known, the rollback waits for it.
  * @param rollbackTo the savepoint to go forward again from; undefined: everything is undone
  */
 export function startTurningBack(
@@ -38,11 +39,21 @@ export function startTurningBack(
   failure: SagaFailure,
   rollbackTo?: string,
 ): SagaState {
+  if (undecidedPivot(graph, state, rollbackTo) !== undefined) {
+    const status = state.stuckIn ?? (state.status === 'compensating' ? 'compensating' : 'running');
+    return { ...state, status, stuckIn: undefined, pendingRollback: { failure, rollbackTo } };
+  }
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const next = mapSteps(state, (step, key) =>
     region === undefined || region.has(stepOfKey(key)) ? giveUpWaiting(step) : step,
   );
-  return { ...next, status: 'compensating', stuckIn: undefined, failure, rollbackTo };
+  return {
+    ...withoutPending(next),
+    status: 'compensating',
+    stuckIn: undefined,
+    failure,
+    rollbackTo,
+  };
 }
 
 /** What came after the savepoint is undone: all of it is to happen again, in a new round. */

@@ -34,6 +34,7 @@ export const WORLDLY = [
   'has never more items of a fan-out under way than it may',
   'undoes nothing twice, and nothing that cannot have happened',
   'undoes nothing before all that depends on it is clear',
+  'compensates nothing behind a pivot that completed, and nothing while one is in progress',
   'gives a compensation the recorded result, and none where the outcome is unknown',
   'never has two attempts of one number',
   'completed: all that is needed stands, once, and nothing else does',
@@ -99,10 +100,10 @@ class Witness {
     }
     if (event.type === 'retried') for (const truth of this.truths.values()) truth.answeredFor = true;
     if (after.status === 'compensating' && after.failure === undefined)
-      return [WORLDLY[11], `no failure after ${event.type}`];
+      return [WORLDLY[12], `no failure after ${event.type}`];
     const wasTurning = before.status === 'compensating' && before.rollbackTo === undefined;
     if (wasTurning && after.failure !== before.failure && entry.event.type !== 'aborted')
-      return [WORLDLY[11], `another failure after ${event.type}`];
+      return [WORLDLY[12], `another failure after ${event.type}`];
     return undefined;
   }
 
@@ -156,7 +157,7 @@ class Witness {
     const number = kind === 'compensate' ? compensationAttempts : attempts;
     const numbered = `${kind} ${key} in round ${round}: ${number}`;
     const isCalled = kind !== 'probe' && kind !== 'undo-child';
-    if (isCalled && this.numbers.has(numbered)) return [WORLDLY[8], numbered];
+    if (isCalled && this.numbers.has(numbered)) return [WORLDLY[9], numbered];
     this.numbers.add(numbered);
     if (kind === 'compensate' || kind === 'undo-child') return this.undoing(attempt, truth, after);
     truth.begun += 1;
@@ -182,11 +183,27 @@ class Witness {
     const asked = node.compensateOnFailure && (begun > 0 || this.suspected.has(`${key}~${round}`));
     if (!canBeUndone(truth) || !(possible || asked) || (effect === 'undone' && !suspect && !isAskedAgain))
       return [WORLDLY[5], text];
+    const pivot = this.pivotThatForbids(node, after);
+    if (pivot !== undefined) return [WORLDLY[7], `${text}, and ${pivot} is not`];
     const expected = effect === 'done' || isAskedAgain ? result : undefined;
     const given = stepState(after, key).result;
-    if (given !== expected) return [WORLDLY[7], `${text}: ${given}, not ${expected}`];
+    if (given !== expected) return [WORLDLY[8], `${text}: ${given}, not ${expected}`];
     const ahead = [...this.relations.descendants(node.name)].find((name) => this.isAhead(name, node, after));
     return ahead === undefined ? undefined : [WORLDLY[6], `${text}, before ${ahead}`];
+  }
+
+  /** As far as the saga rolls back: one that was done, or is in progress, and stays. What lost a join any is another thing. */
+  private pivotThatForbids({ name }: StepNode, state: SagaState): string | undefined {
+    if (state.status !== 'compensating' || stepState(state, name).cut) return undefined;
+    const region = state.rollbackTo && this.relations.descendants(state.rollbackTo);
+    const stays = this.relations.nodes.find((node) => {
+      if (!node.pivot || (region && !region.has(node.name))) return false;
+      if (this.underWay.some((attempt) => attempt.node === node && attempt.kind !== 'compensate'))
+        return true;
+      if (node.compensate !== undefined || node.kind === 'sub-saga') return false;
+      return this.all(node).some(({ effect }) => effect === 'done');
+    });
+    return stays?.name;
   }
 
   /** Does it still stand, or is it under way, while what it depends on is undone? */
@@ -249,21 +266,23 @@ class Witness {
     const standing = [...this.truths.values()].filter((one) => this.stands(one));
     const text = ({ key, round, effect }: Truth) => `${key} in round ${round} is ${effect}`;
     if (end.status === 'compensated') {
-      return standing[0] && [WORLDLY[10], text(standing[0])];
+      const passed = [...this.truths.values()].find((one) => one.node.pivot && one.effect === 'done');
+      if (passed) return [WORLDLY[7], text(passed)];
+      return standing[0] && [WORLDLY[11], text(standing[0])];
     }
     if (end.status !== 'completed') return undefined;
-    if (end.failure !== undefined) return [WORLDLY[9], 'with a failure'];
+    if (end.failure !== undefined) return [WORLDLY[10], 'with a failure'];
     for (const node of this.relations.nodes) {
       const { cut, round, status } = stepState(end, node.name);
       const needed = !cut && status !== 'skipped';
       const left = standing.find((one) => one.node === node && !(needed && one.round === round));
-      if (left) return [WORLDLY[9], `${text(left)}, and not needed`];
+      if (left) return [WORLDLY[10], `${text(left)}, and not needed`];
       if (!needed) continue;
-      if (status !== 'completed') return [WORLDLY[9], `${node.name} is ${status}`];
+      if (status !== 'completed') return [WORLDLY[10], `${node.name} is ${status}`];
       const { items } = stepState(end, node.name);
       const keys = items?.map((_, index) => `${node.name}[${index}]`) ?? [node.name];
       const missing = keys.find((key) => this.truth(key, round).effect !== 'done');
-      if (missing !== undefined) return [WORLDLY[9], text(this.truth(missing, round))];
+      if (missing !== undefined) return [WORLDLY[10], text(this.truth(missing, round))];
     }
     return undefined;
   }

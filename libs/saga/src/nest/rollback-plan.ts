@@ -32,6 +32,11 @@ export interface RollbackPlan {
   readonly underWay: readonly string[];
   /** The point of no return that lies behind: nothing would be undone. */
   readonly pivot?: string;
+  /**
+   * The point of no return whose outcome is not known: an attempt of it may be in progress. If it completes, nothing is
+   * compensated; the plan is for the case that it fails.
+   */
+  readonly undecided?: string;
 }
 
 /** @param planOf the plan of another saga, by its id */
@@ -40,7 +45,7 @@ export async function toRollbackPlan(
   { state }: StoredSaga,
   planOf: (id: string) => Promise<RollbackPlan>,
 ): Promise<RollbackPlan> {
-  const { compensations, kept, underWay, pivot } = planRollback(graph, state);
+  const { compensations, kept, underWay, pivot, undecided } = planRollback(graph, state);
   const steps: RollbackPlanStep[] = [];
   for (const planned of compensations) {
     const { child } = planned;
@@ -56,6 +61,7 @@ export async function toRollbackPlan(
     withoutCompensation: kept,
     underWay,
     ...(pivot !== undefined && { pivot }),
+    ...(undecided !== undefined && { undecided }),
   };
 }
 

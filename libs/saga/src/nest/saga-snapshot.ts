@@ -3,6 +3,7 @@ import { handlerOf } from '../definition/handler-name.js';
 import { approvalSignal, indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
 import type { ResultsOf } from '../definition/saga-types.js';
 import { decide } from '../machine/decide.js';
+import { undecidedPivot } from '../machine/pivots.js';
 import { mapSteps } from '../machine/step-changes.js';
 import { gaveUp } from '../engine/operator-edits.js';
 import { isNearRetry } from '../engine/near-retry.js';
@@ -171,6 +172,14 @@ export interface SagaSnapshot {
   readonly round: number;
   /** What made it turn back, or stop; absent: nothing. */
   readonly failure?: SagaFailure;
+  /** A rollback that waits for the outcome of a pivot: it begins if that fails, and is dropped if it completes. */
+  readonly pendingRollback?: { readonly failure: SagaFailure; readonly step: string };
+  /** A cancellation, or the saga's `timeout`, that came while this pivot was in progress, which then completed. */
+  readonly overtaken?: {
+    readonly kind: SagaFailure['kind'];
+    readonly reason?: string;
+    readonly step: string;
+  };
   /** The saga that waits for this one, and its step. */
   readonly parent?: { readonly id: string; readonly step: string };
   /** Why it does not move right now; absent: it does, or has ended. */
@@ -246,6 +255,8 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     round: saga.state.round,
     steps: [...names].map((name) => toStepSnapshot(saga, name)),
     failure: saga.state.failure,
+    ...pendingOf(saga, graph),
+    ...(saga.state.overtaken && { overtaken: saga.state.overtaken }),
     ...(saga.parent && { parent: saga.parent }),
     waitingFor: waitingFor(saga, around),
     slaAt: toDate(saga.slaAt),
@@ -255,6 +266,14 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     updatedAt: new Date(saga.updatedAt),
     finishedAt: toDate(saga.finishedAt),
   };
+}
+
+function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {
+  const { pendingRollback } = state;
+  if (!pendingRollback) return {};
+  const { failure, rollbackTo } = pendingRollback;
+  const step = graph && undecidedPivot(graph, state, rollbackTo);
+  return { pendingRollback: { failure, step: step ?? '' } };
 }
 
 /** As its worker knows it, what is recorded as running is under way. */

@@ -85,8 +85,25 @@ function convertState(state: SagaState, id: string, keys: readonly string[], by:
     const after = step && convertStep(step, key, id, by);
     if (after !== step) (steps ??= new Map(state.steps)).set(key, after!);
   }
-  if (failure === undefined) return steps ? { ...state, steps } : state;
-  return changed(state, { failure: convertFailure(failure, id, by), steps: steps ?? state.steps });
+  const rollbacks = convertRollbacks(state, id, by);
+  if (failure === undefined && !rollbacks) return steps ? { ...state, steps } : state;
+  const told = failure && { failure: convertFailure(failure, id, by) };
+  return changed(state, { ...told, ...rollbacks, steps: steps ?? state.steps });
+}
+
+/** Most sagas have none. */
+function convertRollbacks(
+  { pendingRollback, overtaken }: SagaState,
+  id: string,
+  by: Conversion,
+): Partial<SagaState> | undefined {
+  if (!pendingRollback && !overtaken) return undefined;
+  return {
+    ...(pendingRollback && {
+      pendingRollback: changed(pendingRollback, { failure: convertFailure(pendingRollback.failure, id, by) }),
+    }),
+    ...(overtaken && { overtaken: convertReason(overtaken, id, by) }),
+  };
 }
 
 function convertStep(step: StepState, key: string, sagaId: string, by: Conversion): StepState {

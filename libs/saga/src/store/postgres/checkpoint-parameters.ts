@@ -80,13 +80,20 @@ function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
   return { checkpoint, name, step: stepState(checkpoint.state, name) };
 }
 
-/** What only sagas that were rolled back to a savepoint have, and those with signals; null, and no cost, for the others. */
-function sagaProgress({ round, rollbackTo, heard, steps }: SagaState): string | undefined {
+/**
+ * What only sagas that were rolled back to a savepoint have, those with signals, and those whose rollback a pivot has to
+ * decide, or has overtaken; null, and no cost, for the others.
+ */
+function sagaProgress(state: SagaState): string | undefined {
+  const { round, rollbackTo, heard, steps, pendingRollback, overtaken } = state;
   const awaits: string[] = [];
   for (const step of steps.values()) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
   const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
-  if (isPlain) return undefined;
-  return JSON.stringify({ round, rollbackTo, heard, ...(awaits.length > 0 && { awaits }) });
+  if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
+  return JSON.stringify({
+    ...{ round, rollbackTo, heard, pendingRollback, overtaken },
+    ...(awaits.length > 0 && { awaits }),
+  });
 }
 
 /** What only steps of forks, fan-outs and savepoints, those with a rate limit, and sub-sagas have. */

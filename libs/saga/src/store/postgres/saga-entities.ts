@@ -1,7 +1,13 @@
 import { EntitySchema } from 'typeorm';
 import type { GraphRecord } from '../../definition/graph-record.js';
 import type { AttemptError, SagaFailure } from '../../definition/saga-failure.js';
-import type { SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
+import type {
+  OvertakenRollback,
+  PendingRollback,
+  SagaStatus,
+  StepState,
+  StepStatus,
+} from '../../machine/saga-state.js';
 
 export const DEFAULT_SCHEMA = 'saga';
 
@@ -35,13 +41,16 @@ export class SagaInstance {
   stuckIn!: 'running' | 'compensating' | null;
   /**
    * Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to; of those with
-   * signals: by name the number of the last one taken, and the names that are waited for.
+   * signals: by name the number of the last one taken, and the names that are waited for; of those whose rollback waits
+   * for a pivot, or was overtaken by one: what it was called for.
    */
   progress!: {
     round: number;
     rollbackTo?: string;
     heard?: Record<string, number>;
     awaits?: string[];
+    pendingRollback?: PendingRollback;
+    overtaken?: OvertakenRollback;
   } | null;
   /** No going forward past it. */
   deadlineAt!: Date | null;

@@ -13,7 +13,7 @@ export interface StoredSagaRow {
   status: SagaStatus;
   stuck_in: 'running' | 'compensating' | null;
   failure: SagaFailure | null;
-  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'heard'> | null;
+  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'heard' | 'pendingRollback' | 'overtaken'> | null;
   deadline_at: number | null;
   input: string | null;
   priority: number;
@@ -82,6 +82,8 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     rollbackTo: row.progress?.rollbackTo,
     deadline: row.deadline_at ?? undefined,
     heard: row.progress?.heard,
+    ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
+    ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
     steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
   };
   return {

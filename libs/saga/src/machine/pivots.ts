@@ -1,0 +1,59 @@
+import type { SerializedError } from '../definition/saga-failure.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { hasPassed, isBarred, isUndecided, mayHavePassed } from './decide.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
+import { type SagaState, stepState } from './saga-state.js';
+import { withError, withStep } from './step-changes.js';
+
+/** The pivots that a rollback to this savepoint, or of everything, would concern. */
+export function pivotsWithin(graph: SagaGraph, rollbackTo: string | undefined): readonly string[] {
+  const { pivots } = relationsOf(graph);
+  if (rollbackTo === undefined || pivots.length === 0) return pivots;
+  const region = descendantsOf(graph, rollbackTo);
+  return pivots.filter((name) => region.has(name));
+}
+
+/** The pivot whose outcome decides whether this rollback happens. Undefined: there is none, it happens at once. */
+export function undecidedPivot(graph: SagaGraph, state: SagaState, rollbackTo?: string): string | undefined {
+  return pivotsWithin(graph, rollbackTo).find((name) =>
+    isUndecided(graph.steps.get(name)!, stepState(state, name)),
+  );
+}
+
+/** The pivot that has passed: this rollback does not happen. */
+export function passedPivot(graph: SagaGraph, state: SagaState, rollbackTo?: string): string | undefined {
+  return pivotsWithin(graph, rollbackTo).find((name) => hasPassed(graph, state, name));
+}
+
+/** The pivots of which an operator has to say what became of them, before the saga rolls back or goes forward. */
+export function barredPivots(graph: SagaGraph, state: SagaState): string[] {
+  return pivotsWithin(graph, state.rollbackTo).filter((name) => isBarred(graph, state, name));
+}
+
+/** Most states have none, and stay as they are. */
+export function withoutPending(state: SagaState): SagaState {
+  if (state.pendingRollback === undefined) return state;
+  const { pendingRollback: _, ...rest } = state;
+  return rest;
+}
+
+/** A rollback must not go behind what may have been the point of no return: it waits for an operator. */
+export function barPivots(graph: SagaGraph, state: SagaState, now?: number): SagaState {
+  if (state.status !== 'compensating') return state;
+  let next = state;
+  for (const name of pivotsWithin(graph, state.rollbackTo)) {
+    if (!mayHavePassed(graph.steps.get(name)!, stepState(next, name))) continue;
+    const error: SerializedError = {
+      name: 'PivotOutcomeUnknownError',
+      message:
+        `Nobody knows whether the point of no return '${name}' took effect. Retry it to find out and go forward, ` +
+        `or skip it to roll back, once it is certain that it did not, or that its effect was compensated`,
+    };
+    next = withStep(next, name, (step) => ({
+      ...step,
+      status: 'compensation_failed',
+      errors: now === undefined ? step.errors : withError(step, error, now, 'compensation'),
+    }));
+  }
+  return next;
+}
