@@ -38,6 +38,8 @@ export default {
     'index.RollbackPlanStep.subSaga.__type.id',
     'index.SagaInstance.progress.__type.awaits',
     'index.SagaInstance.progress.__type.heard',
+    'index.SagaInstance.progress.__type.overtaken',
+    'index.SagaInstance.progress.__type.pendingRollback',
     'index.SagaInstance.progress.__type.rollbackTo',
     'index.SagaInstance.progress.__type.round',
     'index.SagaSnapshot.parent.__type.id',

@@ -49,8 +49,8 @@ export const HANDLER_MUTANTS: readonly Mutant[] = [
   {
     name: 'wait for a process with the handler to withdraw a call that nobody has taken',
     file: 'engine/child-sagas.ts',
-    find: 'withdrawEdit(saga, reason) ?? cancelEdit',
-    replace: 'cancelEdit',
+    find: 'withdrawEdit(saga, reason) ?? requestCancelEdit',
+    replace: 'requestCancelEdit',
     killers: [specs('test/sagas/remote-steps')],
   },
   {

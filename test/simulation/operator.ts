@@ -3,6 +3,7 @@ import {
   cancelEdit,
   gaveUp,
   pauseEdit,
+  requestCancelEdit,
   resumeEdit,
   retryEdit,
   skipEdit,
@@ -26,6 +27,15 @@ export class Operator {
   async carryOut({ kind, pick }: OperatorCall, id: string, engine: SagaEngine): Promise<void> {
     if (kind === 'abort') return this.abort(id, engine);
     await engine.edit({ id }, this.changeOf(kind, pick));
+  }
+
+  /**
+   * Cancels a saga while its pivot is in progress. `isEarly`: as a call that came just before the attempt began, which
+   * nobody could refuse.
+   */
+  async cancelInPivot(id: string, isEarly: boolean, engine: SagaEngine): Promise<void> {
+    const edit = isEarly ? requestCancelEdit : cancelEdit;
+    await engine.edit({ id }, (saga, graph, now) => edit(saga, graph, now, { reason: 'while it pays' }));
   }
 
   /** Every saga that is paused goes on some day. */

@@ -121,6 +121,8 @@ export interface Scenario {
 const CLIENTS = 2;
 /** What those calls of operators are called that come while a saga has hardly begun. */
 export const HASTY = 'hasty call';
+/** What is left out of scenarios in which nobody cancels while a pivot is in progress. */
+export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
 /** Takeovers without progress after which a saga is stuck. */

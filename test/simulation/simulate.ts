@@ -9,6 +9,7 @@ import type { Violation } from './promises.js';
 import {
   type Fault,
   type OperatorCall,
+  PIVOT_CALLS,
   processesOf,
   type Scenario,
   type Sending,
@@ -66,6 +67,8 @@ class Simulation {
   private isQuiet = false;
   /** Looks in a row that found all at rest. */
   private restful = 0;
+  /** Attempts of pivots so far. */
+  private pivots = 0;
 
   constructor(
     private readonly scenario: Scenario,
@@ -76,6 +79,7 @@ class Simulation {
     const isQuick = scenario.weather.delay[1] <= 20;
     this.witness = new Witness(timeline, graphs, isQuick, isLogging);
     this.witness.messages.epoch = EPOCH;
+    if (!scenario.isLeftOut(PIVOT_CALLS)) this.witness.onPivot = (id) => this.cancelInPivot(id);
     this.database = new Database(timeline, this.witness);
     const isSlowOff = scenario.isLeftOut('weather slow participants');
     this.participants = new Participants(
@@ -188,6 +192,25 @@ class Simulation {
     await this.operator.carryOut(call, id, process.engine).catch((error: Error) => {
       this.witness.note(() => `${call.name} is refused: ${error.message}`);
     });
+  }
+
+  /** Now and then an attempt of a pivot is what somebody has waited for. */
+  private cancelInPivot(id: string): void {
+    this.pivots += 1;
+    const dice = this.scenario.chance.for(PIVOT_CALLS, this.pivots);
+    const [isCalled, isEarly, after] = [dice.happens(0.4), dice.happens(0.6), dice.long(0, 500)];
+    if (!isCalled || this.isLastCallOver) return;
+    this.timeline.after(after, () => {
+      this.witness.note(() => `${id} is cancelled while its pivot is in progress`);
+      this.operator.cancelInPivot(id, isEarly, this.processes.at(-1)!.engine).catch((error: Error) => {
+        this.witness.note(() => `that is refused: ${error.message}`);
+      });
+    });
+  }
+
+  /** As of all that operators do. */
+  private get isLastCallOver(): boolean {
+    return this.timeline.now > this.scenario.calm * 2;
   }
 
   private send(sending: Sending): void {

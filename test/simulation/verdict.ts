@@ -72,8 +72,11 @@ function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
   const { status } = state;
   const findings: Finding[] = [];
   if (!rests(book) && !waitsForPerson(book, books)) findings.push(['I19', `${id} is ${status} for ever`]);
-  if (status === 'completed' && book.cancelAccepted && book.operated === 1)
+  if (status === 'completed' && book.cancelAccepted && book.operated === 1 && book.pivots.size === 0)
     findings.push(['I17', `${id} completed; its cancellation was accepted`]);
+  const passed = [...book.pivots].find((name) => !stepState(state, name).cut);
+  if (status === 'compensated' && passed !== undefined)
+    findings.push(['I22', `${id} is compensated, and ${passed} was passed`]);
   const gaveUp = [...state.steps.values()].some(
     (step) => step.status === 'failed' || step.status === 'compensation_failed',
   );

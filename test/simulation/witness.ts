@@ -45,6 +45,8 @@ export class Witness {
   effects: ReadonlyMap<string, Effect> = new Map();
   private readonly begun = new Map<string, number[]>();
   readonly messages: MessageWitness;
+  /** Is told of each attempt of a pivot, as it begins. */
+  onPivot: (id: string) => void = () => undefined;
 
   constructor(
     private readonly timeline: Timeline,
@@ -169,6 +171,7 @@ export class Witness {
       this.violate('I6', `${worker} begins ${text}; it was overtaken by ${book.holder ?? 'another'}`);
     const id = `${kind} ${parts.key}~${parts.round}`;
     if (kind === 'run') this.run(book, node, parts, text, worker);
+    if (kind === 'run' && node.pivot) this.onPivot(book.id);
     if (kind === 'run' && node.wait)
       this.messages.called(book, node.wait.signal, `${parts.key}~${parts.round}`, payload);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
@@ -295,7 +298,7 @@ export class Witness {
       if (isByHand && isByHandOf(before, state, key)) book.byHand.add(id);
       if (step.status === 'compensated') book.undone.add(id);
       if (step.status !== 'completed') continue;
-      if (state.status === 'running' && book.relations.node(key).pivot) book.pivots.add(key);
+      if (book.relations.node(key).pivot) book.pivots.add(key);
       if (book.results.has(id) && book.results.get(id) !== step.result && !isByHand)
         this.violate('I2', `${id} of ${book.id}: ${step.result}, was ${book.results.get(id)}`);
       book.results.set(id, step.result);

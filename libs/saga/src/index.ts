@@ -76,6 +76,8 @@ export {
 export type { Page, SagaFilter } from './nest/saga-filter.js';
 export type {
   AskedHandler,
+  OvertakenRollback,
+  PendingRollback,
   SagaOutcome,
   SagaSnapshot,
   SagaSummary,

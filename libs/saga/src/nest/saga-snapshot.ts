@@ -139,6 +139,24 @@ export interface SagaSummary {
   readonly finishedAt?: Date;
 }
 
+/** A rollback that waits for the outcome of a pivot. */
+export interface PendingRollback {
+  /** What calls for the rollback. */
+  readonly failure: SagaFailure;
+  /** The pivot whose outcome decides; empty: this application does not have the saga. */
+  readonly step: string;
+}
+
+/** A rollback that was called for and did not happen, since a pivot completed. */
+export interface OvertakenRollback {
+  /** What called for the rollback: `cancelled`, or `timeout` for the deadline of the saga. */
+  readonly kind: SagaFailure['kind'];
+  /** Why, if the call said so. */
+  readonly reason?: string;
+  /** The pivot that completed. */
+  readonly step: string;
+}
+
 /** A saga in full, as it was stored at one moment. */
 export interface SagaSnapshot {
   /** Its id, a UUID. */
@@ -173,13 +191,9 @@ export interface SagaSnapshot {
   /** What made it turn back, or stop; absent: nothing. */
   readonly failure?: SagaFailure;
   /** A rollback that waits for the outcome of a pivot: it begins if that fails, and is dropped if it completes. */
-  readonly pendingRollback?: { readonly failure: SagaFailure; readonly step: string };
+  readonly pendingRollback?: PendingRollback;
   /** A cancellation, or the saga's `timeout`, that came while this pivot was in progress, which then completed. */
-  readonly overtaken?: {
-    readonly kind: SagaFailure['kind'];
-    readonly reason?: string;
-    readonly step: string;
-  };
+  readonly overtaken?: OvertakenRollback;
   /** The saga that waits for this one, and its step. */
   readonly parent?: { readonly id: string; readonly step: string };
   /** Why it does not move right now; absent: it does, or has ended. */

@@ -163,9 +163,10 @@ export class SagaService {
   }
 
   /**
-   * Stops the saga and undoes what was done. A step under way settles first: its signal aborts, and if it
-   * completes all the same, it is undone like the rest.
-   * @throws SagaStateError when it is terminal, or stuck in turning back
+   * Stops the saga and compensates what was done. A step in progress settles first: its signal aborts, and if it
+   * completes all the same, it is compensated like the rest.
+   * @throws SagaStateError when it is terminal, is stuck while rolling back, or has passed a pivot; and while the outcome of
+   * a pivot is not known (an attempt is in progress, or may have taken effect): the message names it, ask again then
    */
   cancel(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'cancel', options, (saga, graph, now, { reason }) =>

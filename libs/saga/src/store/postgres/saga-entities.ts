@@ -49,8 +49,8 @@ export class SagaInstance {
     rollbackTo?: string;
     heard?: Record<string, number>;
     awaits?: string[];
-    pendingRollback?: PendingRollback;
-    overtaken?: OvertakenRollback;
+    pendingRollback?: object;
+    overtaken?: object;
   } | null;
   /** No going forward past it. */
   deadlineAt!: Date | null;
