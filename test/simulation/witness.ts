@@ -314,7 +314,8 @@ export class Witness {
         this.violate('I2', `${key} of ${book.id} was completed, and is ${now.status}`);
     }
     book.state = state;
-    if (isByHand || hasAdvanced(before, state)) book.tookDown.clear();
+    const isCalledBack = state.pendingRollback !== undefined && before.pendingRollback === undefined;
+    if (isByHand || isCalledBack || hasAdvanced(before, state)) book.tookDown.clear();
     if (isTerminal(state.status)) book.lockHeld = false;
   }
 

@@ -24,3 +24,8 @@ export const ENDED: ReadonlySet<SagaEvent['type']> = new Set([
   'compensation-completed',
   'child-started',
 ]);
+
+/** A cancellation that was accepted, and that the holder of the lease has now been told of. */
+export function cancellation(reason: string | undefined, now: number): SagaEvent {
+  return { type: 'cancelled', reason, accepted: true, now };
+}

@@ -46,6 +46,11 @@ export class RunAttempts {
     }
   }
 
+  /** Not while a pivot decides whether the saga is cancelled: its attempt, and those beside it, go on. */
+  abortCancelled({ status }: SagaState): void {
+    if (status === 'compensating') this.abort('cancelled', 'The saga is being cancelled', 'run');
+  }
+
   /**
    * What is under way going forward and not wanted any more: the saga turns back, or another branch was faster.
    * Not probes: what they find out is what has to be undone.

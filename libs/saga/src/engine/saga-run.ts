@@ -7,7 +7,7 @@ import { relationsOf } from '../machine/graph-relations.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../machine/saga-state.js';
 import { askFirst } from './ask-first.js';
-import { ENDED, isAtMostOnce, startOf } from './attempt-events.js';
+import { cancellation, ENDED, isAtMostOnce, startOf } from './attempt-events.js';
 import { sleep } from './clock.js';
 import { logErrorOf, subjectOf } from './engine-log.js';
 import { Inbox } from './inbox.js';
@@ -42,10 +42,6 @@ const STAGE_PATIENCE = 2_000;
 const SETTLED: RunEnd = { type: 'settled' };
 
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
-
-function cancellation(reason: string | undefined, now: number): SagaEvent {
-  return { type: 'cancelled', reason, accepted: true, now };
-}
 
 /**
  * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is at rest, has to
@@ -125,12 +121,7 @@ export class SagaRun implements TransactionHost {
     this.isPausing = false;
     const event = cancellation(reason, this.ports.now());
     this.inbox.put({ event });
-    if (evolve(this.graph, this.state, event).status === 'compensating') this.abortCancelled();
-  }
-
-  /** Not while a pivot decides whether the saga is cancelled: its attempt, and those beside it, go on. */
-  private abortCancelled(): void {
-    this.attempts.abort('cancelled', 'The saga is being cancelled', 'run');
+    this.attempts.abortCancelled(evolve(this.graph, this.state, event));
   }
 
   /** The lease is another's: whatever is under way here does not count any more. */
@@ -375,7 +366,7 @@ export class SagaRun implements TransactionHost {
         this.ended(attempt, undefined);
       },
     );
-    if (kind === 'run' && this.cancelAsked && this.state.status === 'compensating') this.abortCancelled();
+    if (kind === 'run' && this.cancelAsked) this.attempts.abortCancelled(this.state);
   }
 
   private ended(attempt: StepAttempt, came: SagaEvent | SagaEvent[] | undefined): void {
@@ -476,7 +467,7 @@ export class SagaRun implements TransactionHost {
     this.isPausing = false;
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply(cancellation(reason, this.ports.now()));
-    if (this.state.status === 'compensating') this.abortCancelled();
+    this.attempts.abortCancelled(this.state);
   }
 
   /**

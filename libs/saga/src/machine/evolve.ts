@@ -129,6 +129,9 @@ const TRANSITIONS: Transitions = {
     const failure: SagaFailure = { kind: 'cancelled', reason };
     const passed = passedPivot(graph, state);
     if (passed !== undefined) return accepted ? overtaken(state, failure, passed) : state;
+    // A request is found again by each worker that takes the saga over.
+    const { pendingRollback } = state;
+    if (pendingRollback && pendingRollback.rollbackTo === undefined && !isHeld(state)) return state;
     const mayTurnBack =
       state.status === 'running' ||
       state.status === 'suspended' ||

@@ -133,6 +133,8 @@ export function decidePending(graph: SagaGraph, state: SagaState): SagaState {
 
 /** A rollback was called for, and this pivot has completed: the saga only goes forward. */
 export function overtaken(state: SagaState, { kind, reason }: SagaFailure, step: string): SagaState {
+  // A request is found again by each worker that takes the saga over.
+  if (state.overtaken?.kind === kind && state.overtaken.step === step) return state;
   return { ...state, overtaken: { kind, step, ...(reason !== undefined && { reason }) } };
 }
 

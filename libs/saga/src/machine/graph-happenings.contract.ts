@@ -113,7 +113,7 @@ class Happening extends WaitHappenings {
   }
 
   private stepCompleted({ step: key, result }: EventOf<'step-completed'>): Book[] {
-    const { rules, book } = this;
+    const { book } = this;
     if (!this.isUnderWay(key, 'running')) return [book];
     const node = this.relations.node(key);
     this.change(key, { phase: 'completed', active: false, unknown: false, result });

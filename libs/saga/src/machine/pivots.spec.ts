@@ -47,6 +47,13 @@ describe('behind its point of no return', () => {
     expect(state.overtaken).toEqual({ kind: 'cancelled', reason: 'changed my mind', step: 'pay' });
   });
 
+  it('a cancellation that is found again changes nothing', () => {
+    const state = evolve(line, passed, cancelled);
+    expect(evolve(line, state, cancelled)).toBe(state);
+    const waiting = evolve(line, stateOf('running', 'book=completed pay=running!'), cancelled);
+    expect(evolve(line, waiting, cancelled)).toBe(waiting);
+  });
+
   it('it goes no further when a step gives up', () => {
     const stopped = after(line, passed, { type: 'step-started', step: 'ship' }, failed('ship'));
     expect(stopped.status).toBe('running');

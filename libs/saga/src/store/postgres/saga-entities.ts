@@ -1,13 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import type { GraphRecord } from '../../definition/graph-record.js';
 import type { AttemptError, SagaFailure } from '../../definition/saga-failure.js';
-import type {
-  OvertakenRollback,
-  PendingRollback,
-  SagaStatus,
-  StepState,
-  StepStatus,
-} from '../../machine/saga-state.js';
+import type { SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
 export const DEFAULT_SCHEMA = 'saga';
 
