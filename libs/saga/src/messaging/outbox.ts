@@ -40,7 +40,7 @@ export interface DeadMessage {
 
 /** Which dead messages `Outbox.dead()` gives. */
 export interface DeadMessagesFilter {
-  /** Messages on a page, 1 to 1,000; default 50. */
+  /** Messages on a page at most, 1 to 1,000; default 50. */
   limit?: number;
   /** `next` of the page before. Default: the first page. */
   cursor?: string;
@@ -85,7 +85,10 @@ export class Outbox {
     return this.store(manager, messages, { [SAGA_ID]: saga });
   }
 
-  /** Messages that were given up, the oldest first. */
+  /**
+   * Messages that were given up, the oldest first. A page ends after 8 MiB of them, too, and has at least one: there are
+   * more as long as it has a `next`.
+   */
   async dead(filter?: DeadMessagesFilter): Promise<Page<DeadMessage>> {
     const { limit = 50, cursor } = readOptions('dead(): filter', filter, ['limit', 'cursor']);
     if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE)
@@ -97,7 +100,7 @@ export class Outbox {
     const last = rows.at(-1);
     return {
       items: rows.map(shownDead),
-      next: rows.length === limit && last ? `${last.deadAtText}~${last.id}` : undefined,
+      next: last && (rows.length === limit || last.more) ? `${last.deadAtText}~${last.id}` : undefined,
     };
   }
 
@@ -143,7 +146,7 @@ export class Outbox {
 }
 
 function shownDead({ payload, ...message }: StoredDeadMessage): DeadMessage {
-  const { deadAtText: _, ...rest } = message;
+  const { deadAtText: _, more: __, ...rest } = message;
   return { ...rest, payload: JSON.parse(payload) as unknown };
 }
 

@@ -193,7 +193,7 @@ export class OutboxModel implements OutboxStore {
     this.remove(new Set(dead));
     for (const { line } of dead) {
       const [next] = this.heldOf(line);
-      if (next) next.retryAt = this.now;
+      if (next && next.deadAt === undefined) next.retryAt = this.now;
     }
     return dead.length;
   }
@@ -237,7 +237,7 @@ export class OutboxModel implements OutboxStore {
       leasedBy: isNothing ? undefined : relay,
       leasedUntil: isNothing ? -Infinity : this.now + lease,
       servedAt: this.now,
-      readTo: rows.length < share ? Math.max(lane.readTo, last) : last,
+      readTo: last,
       readIn: this.options.transactions.snapshot(),
       readFromStartAt: after === 0 ? this.now : lane.readFromStartAt,
     });
@@ -260,10 +260,12 @@ export class OutboxModel implements OutboxStore {
         row.retryAt = undefined;
         continue;
       }
-      const free = row.attempts > 0 ? [row] : line.slice(0, LET_GO_AT_ONCE);
+      const dead = line.findIndex(({ deadAt }) => deadAt !== undefined);
+      const size = Math.min(LET_GO_AT_ONCE, dead < 0 ? Infinity : dead);
+      const free = row.attempts > 0 ? [row] : line.slice(0, size);
       for (const one of free) Object.assign(one, { held: false, retryAt: undefined });
-      const next = row.attempts > 0 ? undefined : line[LET_GO_AT_ONCE];
-      if (next) next.retryAt = this.now;
+      const next = row.attempts > 0 ? undefined : line[size];
+      if (next && next.deadAt === undefined) next.retryAt = this.now;
       changed.add(this.lanes[row.lane]!);
     }
     return changed;

@@ -51,7 +51,20 @@ export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
   readonly deadAt: Date;
   /** The same, as exact as it is stored. */
   readonly deadAtText: string;
+  /** Of those that were asked for, some come after it. */
+  readonly more?: boolean;
 }
+
+/** What a turn takes at most. */
+export interface PageLimits {
+  readonly messages: number;
+  readonly lanes: number;
+  /** Of payloads and headers; one message may have more. Default 8 MiB. */
+  readonly bytes?: number;
+}
+
+/** Payloads and headers that are read at once. */
+const PAGE_BYTES = 2 ** 23;
 
 interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
@@ -101,11 +114,11 @@ export class PostgresOutbox {
     );
   }
 
-  async take(relay: string, lease: number, most: { messages: number; lanes: number }): Promise<Taken> {
+  async take(relay: string, lease: number, most: PageLimits): Promise<Taken> {
     const rows = (await this.sql.query(
       `SELECT lane, epoch, id, topic, key, type, payload, headers, attempts, behind
-       FROM ${this.s}.outbox_take_1($1, $2, $3, $4)`,
-      [relay, lease, most.messages, most.lanes],
+       FROM ${this.s}.outbox_take_1($1, $2, $3, $4, $5)`,
+      [relay, lease, most.messages, most.lanes, most.bytes ?? PAGE_BYTES],
     )) as TakenRow[];
     const messages = rows.filter((row): row is TakenRow & { payload: string } => !row.behind);
     const epochs = new Map(messages.map(({ lane, epoch }) => [lane, epoch]));
@@ -148,14 +161,17 @@ export class PostgresOutbox {
     return rows.map(({ lane }) => lane);
   }
 
-  /** Plan: by outbox_dead. */
+  /** Up to PAGE_BYTES, and one at least. Plan: by outbox_dead. */
   async dead(limit: number, after?: { deadAt: string; id: string }): Promise<DeadMessage[]> {
     return (await this.sql.query(
       `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers, attempts, error,
-        created_at AS "createdAt", dead_at AS "deadAt", to_json(dead_at)#>>'{}' AS "deadAtText"
-       FROM ${this.s}.outbox WHERE dead_at IS NOT NULL AND (dead_at, id) > (coalesce($2, '-infinity')::timestamptz,
-        coalesce($3, '00000000-0000-0000-0000-000000000000')::uuid)
-       ORDER BY dead_at, id LIMIT $1`,
+        created_at AS "createdAt", dead_at AS "deadAt", to_json(dead_at)#>>'{}' AS "deadAtText", place < found AS more
+       FROM (SELECT d.*, row_number() OVER w AS place, count(*) OVER () AS found, sum(bytes) OVER w - bytes AS before FROM (
+          SELECT * FROM ${this.s}.outbox WHERE dead_at IS NOT NULL AND (dead_at, id) >
+            (coalesce($2, '-infinity')::timestamptz, coalesce($3, '00000000-0000-0000-0000-000000000000')::uuid)
+          ORDER BY dead_at, id LIMIT $1) d
+        WINDOW w AS (ORDER BY dead_at, id ROWS UNBOUNDED PRECEDING)) p
+       WHERE before < ${PAGE_BYTES} ORDER BY dead_at, id`,
       [limit, after?.deadAt, after?.id],
     )) as DeadMessage[];
   }

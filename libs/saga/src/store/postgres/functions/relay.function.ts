@@ -89,11 +89,15 @@ END $function$`;
 
 /**
  * outbox_take_1: leases free lanes that have something to send, the one that waited longest first, and gives their
- * messages, in order. With \`behind\`: it was held back and is not to be sent, but there may be more behind it.
- * $1 relay, $2 lease in ms, $3 messages at most, $4 lanes at most.
+ * messages, in order. With `behind`: it was held back and is not to be sent, but there may be more behind it.
+ * $1 relay, $2 lease in ms, $3 messages at most, $4 lanes at most, $5 bytes at most.
+ *
+ * The lanes share the messages and the bytes. The first message of a lane may have any size: lanes that would begin past
+ * the bytes are left for the next turn, which begins with them. outbox.bytes says how large a message is, so that no
+ * payload is read that is not given.
  */
 const take = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_take_1(text, float8, int, int)
+CREATE OR REPLACE FUNCTION ${schema}.outbox_take_1(text, float8, int, int, bigint)
 RETURNS TABLE (lane smallint, epoch bigint, seq bigint, id uuid, topic text, key text, type text, payload text,
   headers jsonb, attempts smallint, behind boolean) LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -104,8 +108,8 @@ DECLARE
   share int;
   taken int;
 BEGIN
-  SELECT array_agg(p.lane) INTO lanes FROM (
-    SELECT l.lane FROM ${schema}.outbox_lane l
+  SELECT array_agg(p.lane ORDER BY p.served_at, p.lane) INTO lanes FROM (
+    SELECT l.lane, l.served_at FROM ${schema}.outbox_lane l
     WHERE l.leased_until < now()
       AND (EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > l.read_to)
         OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now())
@@ -124,35 +128,43 @@ BEGIN
 
   RETURN QUERY
   WITH read AS MATERIALIZED (
-    SELECT l.lane, l.after, o.seq, o.id, o.topic, o.key, o.type, o.payload, o.headers, o.attempts,
-      EXISTS (SELECT FROM ${schema}.outbox b
-        WHERE b.held AND b.aggregatetype = o.topic AND b.aggregateid = o.key AND b.seq < o.seq) AS behind
-    FROM (SELECT f.lane, ${readFrom('f')} AS after FROM unnest(lanes) AS u(lane)
+    SELECT l.lane, l.place, l.after, o.*
+    FROM (SELECT f.lane, u.place, ${readFrom('f')} AS after FROM unnest(lanes) WITH ORDINALITY AS u(lane, place)
       CROSS JOIN LATERAL (SELECT * FROM ${schema}.outbox_lane e WHERE e.lane = u.lane OFFSET 0) f OFFSET 0) l
     CROSS JOIN LATERAL (
-      SELECT r.seq, r.id, r.aggregatetype AS topic, r.aggregateid AS key, r.type, r.payload::text AS payload,
-        r.headers, r.attempts
-      FROM ${schema}.outbox r WHERE r.lane = l.lane AND NOT r.held AND r.seq > l.after
-      ORDER BY r.seq LIMIT share) o
+      SELECT c.seq, c.id, c.topic, c.key, c.type, c.payload, c.headers, c.attempts, c.behind, c.bytes,
+        sum(c.bytes) OVER (ORDER BY c.seq ROWS UNBOUNDED PRECEDING) - c.bytes AS before
+      FROM (SELECT r.seq, r.id, r.topic, r.key, r.type, r.payload, r.headers, r.attempts, b.behind,
+          CASE WHEN b.behind THEN 0 ELSE r.bytes END AS bytes
+        FROM (SELECT o.seq, o.id, o.aggregatetype AS topic, o.aggregateid AS key, o.type, o.payload, o.headers, o.attempts,
+            o.bytes
+          FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > l.after
+          ORDER BY o.seq LIMIT share) r
+        CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM ${schema}.outbox h
+          WHERE h.held AND h.aggregatetype = r.topic AND h.aggregateid = r.key AND h.seq < r.seq) AS behind OFFSET 0) b) c
+    ) o
+    WHERE o.before < greatest(1, $5 / cardinality(lanes))
   ), held AS (
     UPDATE ${schema}.outbox h SET held = true FROM read WHERE read.behind AND h.id = read.id
   ), pages AS (
-    SELECT read.lane, min(read.after) AS after, max(read.seq) AS last, count(*) AS size, bool_and(read.behind) AS nothing
-    FROM read GROUP BY read.lane
+    SELECT r.*, sum(r.bytes) OVER (ORDER BY r.place ROWS UNBOUNDED PRECEDING) - r.bytes AS before FROM (
+      SELECT read.lane, min(read.place) AS place, min(read.after) AS after, max(read.seq) AS last, sum(read.bytes) AS bytes,
+        bool_and(read.behind) AS nothing
+      FROM read GROUP BY read.lane) r
   ), leased AS (
     UPDATE ${schema}.outbox_lane l SET
       epoch = l.epoch + 1,
       leased_by = CASE WHEN NOT p.nothing THEN $1 END,
       leased_until = CASE WHEN p.nothing THEN '-infinity' ELSE now() + $2 * interval '1 millisecond' END,
       served_at = now(),
-      read_to = CASE WHEN p.size < share THEN greatest(l.read_to, p.last) ELSE p.last END,
+      read_to = p.last,
       read_in = pg_current_snapshot(),
       read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
-    FROM pages p WHERE l.lane = p.lane
+    FROM pages p WHERE l.lane = p.lane AND p.before < $5
     RETURNING l.lane, l.epoch
   )
   SELECT read.lane, leased.epoch, read.seq, read.id, read.topic, read.key, read.type,
-    CASE WHEN NOT read.behind THEN read.payload END, read.headers, read.attempts, read.behind
+    CASE WHEN NOT read.behind THEN read.payload::text END, read.headers, read.attempts, read.behind
   FROM read JOIN leased ON leased.lane = read.lane ORDER BY read.lane, read.seq;
 
   GET DIAGNOSTICS taken = ROW_COUNT;

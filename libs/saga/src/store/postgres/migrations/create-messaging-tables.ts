@@ -20,7 +20,7 @@ export abstract class CreateMessagingTables implements MigrationInterface {
     const schema = `"${this.schema}"`;
     await queryRunner.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
-    // seq: the order. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
+    // seq: the order. bytes: for pages, which are bounded by them. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.outbox (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -32,6 +32,8 @@ export abstract class CreateMessagingTables implements MigrationInterface {
         headers jsonb NOT NULL DEFAULT '{}',
         lane smallint NOT NULL GENERATED ALWAYS AS
           ((hashtextextended(aggregatetype || ' ' || aggregateid, 0) & ${LANES - 1})::smallint) STORED,
+        bytes int NOT NULL GENERATED ALWAYS AS
+          (coalesce(octet_length(payload::text), 0) + octet_length(headers::text)) STORED,
         held boolean NOT NULL DEFAULT false,
         attempts smallint NOT NULL DEFAULT 0,
         retry_at timestamptz,
