@@ -49,6 +49,8 @@ export interface Instrument {
   claimed(sagas: readonly StoredSaga[]): void;
   /** The database did not answer a claim, or not with all that it took. */
   claimFailed(error: unknown): void;
+  /** A relay could not read the outbox, or store what it has sent. */
+  relayFailed(error: unknown): void;
   /** Another worker has taken the saga over, or an operator has. */
   leaseLost(saga: StoredSaga): void;
 }

@@ -95,6 +95,11 @@ export class SagaObservers {
     if (instrument) this.safely(() => instrument.claimFailed(error));
   }
 
+  relayFailed(error: unknown): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.relayFailed(error));
+  }
+
   leaseLost(saga: StoredSaga): void {
     const { instrument } = this;
     if (instrument) this.safely(() => instrument.leaseLost(saga));

@@ -14,6 +14,7 @@ import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { applicationDataSource } from '../nest/application-data-source.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaObservers } from '../engine/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { answersOf } from '../store/postgres/answers.js';
@@ -73,6 +74,7 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
     @Inject(SagaPoller) private readonly poller: SagaPoller,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
     @Optional() @Inject(SAGA_CODEC) sagaCodec: PayloadCodec | null | undefined,
+    @Optional() @Inject(SagaObservers) private readonly observers: SagaObservers | undefined,
   ) {
     this.options = withMessagingDefaults(options ?? {});
     this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
@@ -146,6 +148,8 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
         decodingTransport(options.relay.transport, this.coder),
         { ...options.relay, name },
         log,
+        undefined,
+        (error) => this.observers?.relayFailed(error),
       );
     return {
       ...{ options, outbox, inbox, relay },

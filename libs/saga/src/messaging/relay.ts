@@ -3,7 +3,15 @@ import type { EngineLog } from '../engine/engine-log.js';
 import { type ResolvedRetryPolicy, retryDelay } from '../definition/retry-policy.js';
 import { cut } from '../definition/shown-value.js';
 import type { OutboxStore } from '../store/outbox-store.js';
-import type { FailedMessage, Settlement, Taken, TakenMessage } from '../store/postgres/postgres-outbox.js';
+import {
+  type FailedMessage,
+  PAGE_BYTES,
+  type PageLimits,
+  type Settlement,
+  type Taken,
+  type TakenMessage,
+} from '../store/postgres/postgres-outbox.js';
+import { Trouble } from '../engine/trouble.js';
 import { transientWait } from '../engine/transient-wait.js';
 import { BrokerWatch } from './broker-watch.js';
 import { LaneLeases } from './lane-leases.js';
@@ -44,6 +52,8 @@ const LONG_TURN = 1_000;
 const A_FEW = 0.25;
 /** While the broker is out of order, so many messages ask whether it is back. */
 const PROBE = { messages: 10, lanes: 1 };
+/** Down to a page of one message. */
+const MOST_HALVINGS = 20;
 /** Waits (ms) while the broker is out of order. */
 const OUTAGE_FIRST = 200;
 const OUTAGE_LONGEST = 5_000;
@@ -72,7 +82,11 @@ export class Relay {
   private readonly leases: LaneLeases;
   /** Outages in a row. */
   private outages = 0;
+  /** Turns in a row that the database failed. */
   private failures = 0;
+  /** Pages are halved so many times: one that the database cannot give in time is not asked for again for ever. */
+  private halvings = 0;
+  private readonly trouble: Trouble;
   private pausedUntil = 0;
   private wake: Timer | undefined;
   private wakeAt = Infinity;
@@ -87,7 +101,13 @@ export class Relay {
     private readonly settings: RelaySettings,
     private readonly log: EngineLog,
     private readonly time: RelayTime = { clock: systemClock, random: Math.random },
+    /** Told of each turn that the database failed. */
+    failed: (error: unknown) => void = () => undefined,
   ) {
+    this.trouble = new Trouble(
+      { isTransient: (error) => outbox.isTransient(error), clock: time.clock, log, count: failed },
+      { what: 'A turn of the relay', meanwhile: 'It is tried again, with smaller pages' },
+    );
     this.leases = new LaneLeases(outbox, settings.lease, time.clock);
     this.watch = new BrokerWatch(() => time.clock.monotonic());
   }
@@ -146,7 +166,7 @@ export class Relay {
 
   private async turn(): Promise<void> {
     try {
-      const most = this.outages > 0 ? PROBE : { messages: this.settings.batch, lanes: LANES_AT_ONCE };
+      const most = this.outages > 0 ? PROBE : this.page;
       const asked = this.now;
       const taken = await this.outbox.take(this.settings.name, this.settings.lease, most);
       this.databaseAnswers();
@@ -159,6 +179,12 @@ export class Relay {
     } catch (error) {
       this.databaseFailed(error as Error);
     }
+  }
+
+  private get page(): PageLimits {
+    const parts = 2 ** this.halvings;
+    const part = (whole: number) => Math.max(1, Math.floor(whole / parts));
+    return { messages: part(this.settings.batch), lanes: part(LANES_AT_ONCE), bytes: part(PAGE_BYTES) };
   }
 
   private async relay(taken: Taken, asked: number): Promise<void> {
@@ -239,14 +265,16 @@ export class Relay {
 
   private databaseFailed(error: Error): void {
     if (!this.running) return;
-    if (this.failures === 0) this.log.warn(`The outbox cannot be read, trying again: ${error.message}`);
+    this.trouble.met(error);
+    this.halvings = Math.min(MOST_HALVINGS, this.halvings + 1);
     this.pausedUntil = this.now + transientWait(this.failures, this.time.random());
     this.failures += 1;
     this.begin();
   }
 
   private databaseAnswers(): void {
-    if (this.failures > 0) this.log.log('The outbox can be read again');
+    this.trouble.over();
+    this.halvings = Math.max(0, this.halvings - 1);
     this.failures = 0;
   }
 

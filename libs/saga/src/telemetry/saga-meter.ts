@@ -20,6 +20,7 @@ export class SagaMeter {
   private readonly checkpointBatch;
   private readonly claimBatch;
   private readonly claimFailures;
+  private readonly relayFailures;
 
   constructor(meter: Meter) {
     this.started = counterOf(meter, 'started');
@@ -32,6 +33,7 @@ export class SagaMeter {
     this.checkpointBatch = histogramOf(meter, 'checkpointBatch');
     this.claimBatch = histogramOf(meter, 'claimBatch');
     this.claimFailures = counterOf(meter, 'claimFailures');
+    this.relayFailures = counterOf(meter, 'relayFailures');
   }
 
   /** To be called with how the attempt ended. */
@@ -72,6 +74,10 @@ export class SagaMeter {
 
   claimFailed(error: unknown): void {
     this.claimFailures.add(1, { [ATTRIBUTE.error]: serializeError(error).name });
+  }
+
+  relayFailed(error: unknown): void {
+    this.relayFailures.add(1, { [ATTRIBUTE.error]: serializeError(error).name });
   }
 
   leaseLost({ name }: StoredSaga): void {

@@ -38,6 +38,11 @@ export const SAGA_METRICS = {
     '{claim}',
     'Claims that failed: this worker did not take the sagas that were due',
   ),
+  relayFailures: counter(
+    'saga.relay.failures',
+    '{turn}',
+    'Turns in which this relay could not read the outbox, or not store what it sent',
+  ),
   active: gauge('saga.active', '{saga}', 'Unfinished sagas, by status'),
   stuck: gauge('saga.stuck', '{saga}', 'Sagas that need a person'),
   due: gauge('saga.due', '{saga}', 'Sagas that wait for a worker'),

@@ -48,6 +48,10 @@ export class TelemetryInstrument implements Instrument {
     this.meter?.claimFailed(error);
   }
 
+  relayFailed(error: unknown): void {
+    this.meter?.relayFailed(error);
+  }
+
   leaseLost(saga: StoredSaga): void {
     this.meter?.leaseLost(saga);
   }

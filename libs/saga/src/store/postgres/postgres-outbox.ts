@@ -64,7 +64,7 @@ export interface PageLimits {
 }
 
 /** Payloads and headers that are read at once. */
-const PAGE_BYTES = 2 ** 23;
+export const PAGE_BYTES = 2 ** 23;
 
 interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
