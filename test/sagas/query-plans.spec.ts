@@ -10,7 +10,7 @@ import {
   explainEverything,
   type PlanNode,
 } from '../support/explained-plans.js';
-import { StatementLog } from '../support/statement-log.js';
+import { statementsSentBy } from '../support/statement-log.js';
 import { STORE_CALLS } from '../support/store-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
@@ -21,7 +21,7 @@ let client: pg.Client;
 let application: DataSource;
 let store: PostgresSagaStore;
 let graphs: PostgresGraphStore;
-const sent = new StatementLog();
+let sent: { text: string; values: unknown[] }[];
 /** What auto_explain told of the statements that `client` ran. */
 const explained: ExplainedPlan[] = [];
 
@@ -33,12 +33,8 @@ beforeAll(async () => {
     if (plan) explained.push(plan);
   });
   await client.connect();
-  application = await new DataSource({
-    type: 'postgres',
-    url: database.url,
-    logging: ['query'],
-    logger: sent,
-  }).initialize();
+  application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+  sent = statementsSentBy(application);
   const dataSource = await createSagaDataSource(application, 'saga');
   await migrate(dataSource, 'saga');
   store = new PostgresSagaStore(dataSource);
@@ -70,9 +66,9 @@ function inputsOf(plan: PlanNode): PlanNode[] {
 
 /** The plans of all statements of a call, as they are carried out, those inside of functions included. */
 async function plansOf(call: string): Promise<ExplainedPlan[]> {
-  sent.statements = [];
-  await STORE_CALLS[call]!({ store, graphs, prepared: () => (sent.statements = []) });
-  const statements = sent.statements.filter(({ text }) => /saga"?\./.test(text));
+  sent.length = 0;
+  await STORE_CALLS[call]!({ store, graphs, prepared: () => (sent.length = 0) });
+  const statements = sent.filter(({ text }) => /saga"?\./.test(text));
   expect(statements.length).toBeGreaterThan(0);
   explained.length = 0;
   await client.query('BEGIN');

@@ -223,10 +223,8 @@ const plays: Record<string, Play> = {
     }
     const { id } = ofKey('own-0')[0]!;
     const deliveries = await onEach(w, 4, ({ inbox, dataSource }) =>
-      handledOnce(() =>
-        inbox.once(id, dataSource.manager, (manager) =>
-          world.book(manager, id, 'handled').then(() => undefined),
-        ),
+      inbox.once(id, dataSource.manager, (manager) =>
+        world.book(manager, id, 'handled').then(() => undefined),
       ),
     );
     expect(deliveries.filter(({ handled }) => handled)).toHaveLength(1);
@@ -261,17 +259,6 @@ const plays: Record<string, Play> = {
     );
   },
 };
-
-/** A delivery that fails is delivered again, as by every broker. */
-async function handledOnce<T>(deliver: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await deliver();
-    } catch (error) {
-      if (tries === 5) throw error;
-    }
-  }
-}
 
 /** All kinds of sagas at the same time; then nothing is left of them. */
 export async function playProgram(w: World): Promise<void> {

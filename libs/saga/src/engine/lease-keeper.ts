@@ -36,13 +36,19 @@ export class LeaseKeeper {
     this.ports.clock.cancel(this.timer);
   }
 
-  /** Extends the leases, and brings the runs what was asked of them meanwhile. */
-  async renew(runs: readonly SagaRun[]): Promise<void> {
+  /**
+   * Extends the leases, and brings the runs what was asked of them meanwhile.
+   * @param longer so many ms more than usual, in which they are not renewed
+   */
+  async renew(runs: readonly SagaRun[], longer = 0): Promise<void> {
     const sentAt = this.ports.clock.monotonic();
     try {
-      const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, this.lease);
+      const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, {
+        ...this.lease,
+        duration: this.lease.duration + longer,
+      });
       this.ports.storeClock.observe(now);
-      for (const run of runs) run.leasedAt = sentAt;
+      for (const run of runs) run.leasedAt = sentAt + longer;
       const byId = new Map(runs.map((run) => [run.id, run]));
       for (const id of lost) byId.get(id)?.fence();
       for (const { id, reason } of cancelled) byId.get(id)?.cancel(reason);

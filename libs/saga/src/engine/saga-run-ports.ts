@@ -26,7 +26,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   /** Nobody waits for the place that a saga of this name has here. */
   readonly hasRoom: (name: string) => boolean;
   /** Asks whether the lease still is this run's, and extends it. */
-  readonly renew: (run: SagaRun) => Promise<void>;
+  /** `longer`: so many ms more than usual, in which it is not renewed. */
+  readonly renew: (run: SagaRun, longer?: number) => Promise<void>;
   /** What was asked of it that it may not know of; undefined: the lease is lost. */
   readonly asked: (
     run: SagaRun,

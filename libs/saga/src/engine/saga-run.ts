@@ -48,7 +48,7 @@ type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } 
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
 export class SagaRun implements TransactionHost {
-  /** Monotonic time at which it was asked for the lease, or for its last extension. */
+  /** Monotonic time at which it was asked for the lease, or for its last extension; later if that was longer than usual. */
   leasedAt: number;
   private readonly record: RunRecord;
   private readonly inbox: Inbox<RunMessage>;
@@ -309,10 +309,10 @@ export class SagaRun implements TransactionHost {
     return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
   }
 
-  async extendLease(): Promise<void> {
+  async extendLease(longer?: number): Promise<void> {
     const { clock, random, renew } = this.ports;
     for (let tries = 0; ; tries += 1) {
-      await renew(this);
+      await renew(this, longer);
       if (this.isLeaseSafe || this.isFenced || this.draining) return;
       await sleep(clock, transientWait(tries, random()));
     }

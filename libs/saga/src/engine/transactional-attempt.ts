@@ -24,8 +24,8 @@ export interface TransactionHost {
   readonly isPausing: boolean;
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
-  /** Until it is safe, lost, or there is nothing to be begun any more. */
-  extendLease(): Promise<void>;
+  /** Until it is safe, lost, or there is nothing to be begun any more. `longer`: so many ms more than usual, without renewals. */
+  extendLease(longer?: number): Promise<void>;
   /**
    * Undefined: nobody waits for this attempt any more, and it must not be committed.
    * @throws NotNow if another checkpoint of the saga is long in being written
@@ -47,10 +47,16 @@ export interface TransactionPorts {
 /** Transient database errors that the method itself meets (serialization failures) are tried again this often. */
 const RETRIES = 8;
 
+/** serialization_failure */
+const SERIALIZATION_FAILURE = '40001';
+
 /**
  * Runs the method of a transactional step, or its compensation, and stores its checkpoint in one transaction.
  * Undefined: stored, or the saga is not ours any more; otherwise it was rolled back, and the event says why.
  * Transient database errors are tried again and do not count.
+ *
+ * Its transaction may be at a level at which nobody else may change the saga's row while it is open. A renewal of the
+ * lease does. So when a checkpoint fails to serialize, the next try has a lease that is long enough to need none.
  */
 export async function attemptInTransaction(
   attempt: StepAttempt,
@@ -59,16 +65,19 @@ export async function attemptInTransaction(
   ports: TransactionPorts,
 ): Promise<SagaEvent | undefined> {
   const { attempts, store } = ports;
-  for (let tries = 0, inMethod = 0; ; tries += 1) {
+  const { clock } = ports;
+  for (let tries = 0, inMethod = 0, longer = 0; ; tries += 1) {
     let event: SagaEvent | undefined;
     let staged: Staged | undefined;
+    let began = clock.monotonic();
     try {
       // Not within the transaction: all who hold a connection would wait for one more of the same pool.
-      if (!host.isLeaseSafe) await host.extendLease();
+      if (!host.isLeaseSafe || longer > 0) await host.extendLease(longer);
       if (!host.isLeaseSafe) return undefined;
       const result = await store.transact(async (manager) => {
         // A transaction can be long in beginning, and is tried again.
         if (!host.isLeaseSafe) throw new NotNow();
+        began = clock.monotonic();
         event = await attempts.run(attempt, invoke, manager);
         if (isFailure(event)) throw new RolledBack();
         staged = await host.stage(attempt, event);
@@ -92,6 +101,8 @@ export async function attemptInTransaction(
       if (staged && error instanceof SagaCodecError) throw error;
       // The method met it as well, and caught it.
       if (failure || error instanceof SagaTransactionError) inMethod += 1;
+      if (staged && isSerializationFailure(error))
+        longer = Math.max(2 * longer, 2 * (clock.monotonic() - began));
       if (!transient || inMethod > RETRIES || attempt.abortedBy) {
         return failure ?? attempts.failed(attempt, error instanceof NotNow ? attempt.abortedBy : error);
       }
@@ -126,6 +137,10 @@ async function wasCommitted(
       await backoff(tries, ports);
     }
   }
+}
+
+function isSerializationFailure(error: unknown): boolean {
+  return (error as { code?: unknown }).code === SERIALIZATION_FAILURE;
 }
 
 type FailureEvent = Extract<SagaEvent, { type: 'step-failed' | 'compensation-failed' }>;

@@ -116,7 +116,7 @@ export class Worker {
       permits: new PermitLead(),
       lease: lease.duration,
       hasRoom: (name) => !this.moreDue && !this.claimAgain && !this.limits.has(name),
-      renew: (run) => this.leases.renew([run]),
+      renew: (run, longer) => this.leases.renew([run], longer),
       asked: (run) => this.leases.askedOf(run),
     };
   }

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { shown } from '../definition/shown-value.js';
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { readOptions } from '../nest/call-options.js';
+import { NotedMeanwhile } from '../store/postgres/postgres-inbox.js';
 import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
 import { committed, TransactionWatch } from '../store/postgres/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
@@ -54,10 +55,22 @@ export class Inbox {
       if (!(await inbox.isNew(own, consumer, messageId))) return { handled: false };
       return { handled: true, result: await work(own) };
     };
-    if (!manager.queryRunner?.isTransactionActive) return committed(manager, what, inTransaction);
+    if (!manager.queryRunner?.isTransactionActive)
+      return ownTransaction(() => committed(manager, what, inTransaction));
     const watch = await TransactionWatch.of(manager);
     const once = await inTransaction(manager);
     await watch?.requireOpen(what, manager);
     return once;
+  }
+}
+
+/** Made again as long as its level keeps it from seeing that the message was noted since it began. */
+async function ownTransaction<T>(transaction: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (!(error instanceof NotedMeanwhile)) throw error;
+    }
   }
 }

@@ -1,4 +1,6 @@
-import type { PgClient, PgPool, PreparedStatement, TakeClient } from './saga-data-source.js';
+import { isolationOf } from './isolation.js';
+import { OWN_TYPES } from './own-types.js';
+import type { PgClient, PgPool, PgStatement, TakeClient } from './saga-data-source.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const LOOKS = 4;
@@ -79,11 +81,14 @@ export class Answers {
   }
 
   /** On whichever connection of the pool is free. */
-  send<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }> {
+  send<Row>(given: Omit<PgStatement, 'types'>): Promise<{ rows: Row[] }> {
+    const statement = { ...given, types: OWN_TYPES };
+    const isolation = isolationOf(this.pool);
     return new Promise((resolve, reject) => {
       this.connect((error, client, release) => {
         if (error) return reject(error);
-        this.of(client, client.query<Row>(statement)).then(
+        const send = () => this.of(client, client.query<Row>(statement));
+        isolation.alone(client, this, send).then(
           (result) => (release(), resolve(result)),
           (failure: Error) => (release(failure), reject(failure)),
         );

@@ -1,6 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { IS_RAISED, isolationOf } from './isolation.js';
 import type { Needs } from './migrate.js';
+import { poolOf } from './saga-data-source.js';
 
 /** The oldest major version that the tests of the stores have been run on, and that all of it works with. */
 const OLDEST = 14;
@@ -13,6 +15,8 @@ interface ServerRow {
   readonly release: string;
   readonly standby: boolean;
   readonly read_only: boolean;
+  /** Its default isolation level is another one than the engine's. */
+  readonly raised: boolean;
   readonly role: string;
   readonly database: string;
   readonly address: string;
@@ -27,6 +31,7 @@ interface ServerRow {
 const ASK = `
   SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS release,
     pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS read_only,
+    ${IS_RAISED} AS raised,
     current_user::text AS role, current_database()::text AS database,
     coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'a local socket') AS address,
     ARRAY(
@@ -45,6 +50,7 @@ const ASK = `
  */
 export async function checkServer(dataSource: DataSource, schema: string, needs: Needs): Promise<void> {
   const [server] = await dataSource.query<[ServerRow]>(ASK, [schema, needs.tables, RIGHTS]);
+  isolationOf(poolOf(dataSource)).isRaised ||= server.raised;
   const problem = tooOld(server, needs) ?? onlyToBeRead(server, needs) ?? forbidden(server, schema, needs);
   if (problem !== undefined) throw new SagaConfigurationError(problem);
 }

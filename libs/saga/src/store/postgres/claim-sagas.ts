@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sizeOfSaga, SMALL_SAGA } from '../../engine/payload-size.js';
 import type {
+  Checkpoint,
   Claim,
   ClaimBytes,
   ClaimedSaga,
@@ -8,7 +9,7 @@ import type {
   Lease,
   StoredSaga,
 } from '../../engine/saga-store.js';
-import { isArriving, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
 import type { Query, SagaReader, Taken } from './saga-reader.js';
 import type { Statements } from './statements.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
@@ -69,6 +70,11 @@ export class SagaClaims {
     return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt, heavy };
   }
 
+  /** Takes one out of its line that has ended in a transaction that could not do it. */
+  async leaveLine({ id, epoch, lock }: Checkpoint): Promise<void> {
+    await this.query(this.sql.lineUp, [[id], [epoch], [lock!.name], [lock!.key]]);
+  }
+
   private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
     const { limited, plain } = partsOf(request);
     const room = () => ({
@@ -92,8 +98,8 @@ export class SagaClaims {
     round.now = now;
     round.heavy ||= heavy;
     round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
-    const rows = await this.lineUp(sagas.filter(isArriving), lease).catch((error: unknown) => {
-      round.ready.push(...sagas.filter((saga) => !isArriving(saga)));
+    const rows = await this.lineUp(sagas.filter(isToLineUp), lease).catch((error: unknown) => {
+      round.ready.push(...sagas.filter((saga) => !isToLineUp(saga)));
       throw error;
     });
     const ready = linedUp(sagas, rows);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
-import { beMorePatient } from './saga-data-source.js';
+import { beMorePatient } from './engine-client.js';
 import { waitAsLongAsItTakes } from './migrate.js';
 
 /** Milliseconds. */

@@ -1,10 +1,9 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { Answers } from './answers.js';
+import type { Sql } from './application-sql.js';
 import type { Statements } from './statements.js';
 import { isUnprepared } from './transient-errors.js';
-
-/** Whatever runs SQL: the DataSource (each statement its own transaction) or a transaction's manager. */
-export type Sql = Pick<EntityManager, 'query'>;
+import { withoutValues } from './without-values.js';
 
 const HOT: ReadonlySet<keyof Statements> = new Set([
   ...(['start', 'startOne', 'checkpoint', 'checkpointOne'] as const),
@@ -63,7 +62,7 @@ export class HotCalls {
     const text = withIdleTimeout(call.text ?? this.sql[statement], idleTimeout);
     const isHot = idleTimeout === undefined && call.text === undefined && HOT.has(statement);
     if (!isHot || sql !== this.dataSource || !this.prepares) return sql.query(text, parameters);
-    this.dataSource.logger.logQuery(text, parameters);
+    this.dataSource.logger.logQuery(text);
     try {
       const { rows } = await this.answers.send<Row>({
         name: `${this.schema}.${statement.replace('Relaxed', '~')}`, // 63 characters at most, as PostgreSQL keeps them
@@ -72,7 +71,7 @@ export class HotCalls {
       });
       return rows;
     } catch (error) {
-      if (!isUnprepared(error)) throw error;
+      if (!isUnprepared(error)) throw withoutValues(error);
       this.prepares = false;
       return sql.query(text, parameters);
     }

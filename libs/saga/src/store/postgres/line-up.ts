@@ -1,4 +1,5 @@
 import type { StoredSaga } from '../../engine/saga-store.js';
+import { isTerminal } from '../../machine/saga-state.js';
 
 /** What line_up_1 gives of a claimed saga that may run. */
 export interface LinedUpRow {
@@ -9,9 +10,9 @@ export interface LinedUpRow {
   readonly reason: string | null;
 }
 
-/** A claimed saga that does not have its semantic lock yet. */
-export function isArriving({ lock }: StoredSaga): boolean {
-  return lock?.held === false;
+/** A claimed saga that does not have its semantic lock yet, or that has ended and has to hand it on. */
+export function isToLineUp({ lock, state }: StoredSaga): boolean {
+  return lock !== undefined && (!lock.held || isTerminal(state.status));
 }
 
 /** The arguments of line_up_1. */
@@ -28,7 +29,7 @@ export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
 export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
   const ready = new Map(rows.map((row) => [row.id, row]));
   return claimed.flatMap((saga) => {
-    if (!isArriving(saga)) return saga;
+    if (!isToLineUp(saga)) return saga;
     const row = ready.get(saga.id);
     if (!row) return [];
     return {

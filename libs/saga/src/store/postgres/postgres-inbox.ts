@@ -1,8 +1,22 @@
 import type { EntityManager } from 'typeorm';
+import { ApplicationSql } from './application-sql.js';
 import { sendWithin } from './transaction-watch.js';
 
 interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
+}
+
+/** serialization_failure */
+const SERIALIZATION_FAILURE = '40001';
+
+/** PostgreSQL's error, for whoever has a transaction of their own at such a level: it is to be made again. */
+export class NotedMeanwhile extends Error {
+  readonly code = SERIALIZATION_FAILURE;
+
+  constructor(readonly driverError: Error) {
+    super(driverError.message, { cause: driverError });
+    this.name = 'QueryFailedError';
+  }
 }
 
 /** The journal of the messages that were handled. */
@@ -19,14 +33,21 @@ export class PostgresInbox {
   /**
    * Notes the message in the caller's transaction; false: it is noted already. Waits for another transaction that notes
    * it at this moment, and is true only if that one rolls back.
+   * @throws NotedMeanwhile where the transaction's level keeps it from seeing what was noted since it began
    */
   async isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
-    const noted = await sendWithin(manager, `Message '${messageId}'`, () =>
-      manager.query<unknown[]>(
+    const sql = new ApplicationSql(manager);
+    const noting = sendWithin(manager, `Message '${messageId}'`, () =>
+      sql.query<unknown[]>(
         `INSERT INTO ${this.schema}.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
         [consumer, messageId],
       ),
     );
+    const noted = await noting.catch((error: unknown) => {
+      throw (error as { code?: unknown }).code === SERIALIZATION_FAILURE
+        ? new NotedMeanwhile(error as Error)
+        : error;
+    });
     return noted.length > 0;
   }
 

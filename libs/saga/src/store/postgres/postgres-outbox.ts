@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { OutgoingMessage } from '../../engine/outgoing-message.js';
+import { ApplicationSql } from './application-sql.js';
 import { sendWithin } from './transaction-watch.js';
 import { isTransientError } from './transient-errors.js';
 
@@ -100,7 +101,7 @@ export class PostgresOutbox {
     if (!first) return;
     const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
     await sendWithin(manager, `What is published to '${first.topic}'`, () =>
-      manager.query(
+      new ApplicationSql(manager).query(
         `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
         [
           column(({ id }) => id),

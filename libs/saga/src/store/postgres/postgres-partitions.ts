@@ -25,7 +25,7 @@ export const MOST_MOVED = 10_000;
 /** Correlation ids that are deleted in a transaction. */
 const FORGOTTEN_AT_ONCE = 2_000;
 /** A partition of `instance`, in a regular expression that gives its own name. */
-const PART = '^instance_(\\d{8}|before)$';
+const PART = '^instance_([0-9]{8}|before)$';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The partitions of sagas, where there are any: see functions/partition.function.ts. */

@@ -25,15 +25,18 @@ import {
   type StoreTarget,
 } from '../../engine/saga-store.js';
 import { type Answers, answersOf } from './answers.js';
+import { ApplicationSql, type Sql } from './application-sql.js';
 import { applyEdit, type EditTransaction } from './apply-edit.js';
 import { checkpointCall } from './checkpoint-call.js';
 import { SagaClaims } from './claim-sagas.js';
 import { findSagas } from './find-sagas.js';
-import { HotCalls, IDLE_TIMEOUT, type Sql } from './hot-calls.js';
+import { HotCalls, IDLE_TIMEOUT } from './hot-calls.js';
 import { sendSignals } from './postgres-signals.js';
 import { relaxedCall } from './relaxed-statement.js';
+import { beMorePatient } from './engine-client.js';
+import { type Isolation, isolationOf } from './isolation.js';
 import { inLockOrder } from './in-lock-order.js';
-import { beMorePatient, type PgClient, poolOf } from './saga-data-source.js';
+import { type PgClient, poolOf } from './saga-data-source.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './saga-reader.js';
@@ -50,8 +53,8 @@ import { wakeupChannel } from './wakeup-channel.js';
 const FIND_PATIENCE = 6;
 
 interface SavedRow {
-  /** Null: all. */
-  readonly saved: readonly string[] | null;
+  /** Null: all. One that is null: nothing was done, for the level of the transaction. */
+  readonly saved: readonly (string | null)[] | null;
 }
 
 interface Held {
@@ -78,6 +81,7 @@ interface UnsavedRow {
 /** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresSagaStore implements SagaStore {
   private readonly answers: Answers;
+  private readonly isolation: Isolation;
   private readonly places: TransactionPlaces;
   private readonly channel: string;
   private readonly sql: Statements;
@@ -96,6 +100,7 @@ export class PostgresSagaStore implements SagaStore {
   ) {
     const pool = poolOf(application);
     this.answers = answersOf(pool);
+    this.isolation = isolationOf(pool);
     this.places = new TransactionPlaces(pool.options.max);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
@@ -111,16 +116,17 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const sql = new ApplicationSql(manager);
     const [result] = await sendWithin(manager, `Saga '${saga.name}'`, () =>
-      this.starts.start(manager, [saga], lease),
+      this.starts.start(sql, [saga], lease),
     );
     // One that is due later is announced as well: who hears of it learns when.
-    if (result!.created && !saga.leased) await this.notify(manager, 'due');
+    if (result!.created && !saga.leased) await this.notify(sql, 'due');
     return result!;
   }
 
   checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
-    return this.checkpointOn(this.dataSource, checkpoints, { durability });
+    return this.checkpointAlone(checkpoints, durability);
   }
 
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
@@ -204,7 +210,7 @@ export class PostgresSagaStore implements SagaStore {
       const on: EditTransaction = {
         sql: this.sql,
         query: this.queryOn(manager),
-        checkpoint: (checkpoint) => this.checkpointOn(manager, [checkpoint]),
+        checkpoint: (checkpoint) => this.checkpointOn(manager, [checkpoint]) as Promise<CheckpointResult[]>,
         notify: (payload) => this.notify(manager, payload),
       };
       await applyEdit(on, saga, edit, row.now);
@@ -264,6 +270,7 @@ export class PostgresSagaStore implements SagaStore {
     const client = (await this.answers.connected(runner.connect())) as PgClient;
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
     const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
+    let inLine: Checkpoint | undefined;
     try {
       const watch = TransactionWatch.on(client);
       await answered(runner.startTransaction());
@@ -271,25 +278,58 @@ export class PostgresSagaStore implements SagaStore {
       const what = 'What the method did through ctx.manager';
       await watch.requireOpen(what, runner.manager);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
-      const idle = this.answers.betweenStatements;
-      const [result] = await answered(this.checkpointOn(runner.manager, [checkpoint], { idleTimeout: idle }));
+      const { result, isInLine } = await answered(this.checkpointWithin(runner.manager, checkpoint));
       if (result === 'saved') await answered(runner.commitTransaction());
       else await answered(runner.rollbackTransaction()).catch(() => undefined);
       if (result === 'saved') watch.requireCommitted(what);
-      return result!;
+      if (result === 'saved' && isInLine) inLine = checkpoint;
+      return result;
     } catch (error) {
       await answered(runner.rollbackTransaction()).catch(() => undefined);
       throw error;
     } finally {
       await runner.release();
+      // If this fails, whoever claims the saga does it.
+      if (inLine) await this.claims.leaveLine(inLine).catch(() => undefined);
     }
+  }
+
+  /**
+   * The checkpoint of a step's transaction, which may be at any level. At one where the saga's lock cannot be handed on,
+   * the saga stays in its line, and is due: see lock-line.function.ts.
+   */
+  private async checkpointWithin(
+    manager: EntityManager,
+    checkpoint: Checkpoint,
+  ): Promise<{ result: CheckpointResult; isInLine: boolean }> {
+    const sql = new ApplicationSql(manager);
+    const idleTimeout = this.answers.betweenStatements;
+    const [result] = await this.checkpointOn(sql, [checkpoint], { idleTimeout });
+    if (result !== 'raised') return { result: result!, isInLine: false };
+    const [stored] = await this.checkpointOn(sql, [{ ...checkpoint, lock: undefined }], { idleTimeout });
+    if (stored === 'saved') {
+      await this.query(sql, this.sql.stayInLine, [checkpoint.id]);
+      await this.notify(sql, 'due');
+    }
+    return { result: stored as CheckpointResult, isInLine: true };
+  }
+
+  private async checkpointAlone(
+    checkpoints: readonly Checkpoint[],
+    durability: Durability | undefined,
+  ): Promise<CheckpointResult[]> {
+    const results = await this.checkpointOn(this.dataSource, checkpoints, { durability });
+    if (results[0] !== 'raised') return results as CheckpointResult[];
+    // The default level is another one since.
+    this.isolation.isRaised = true;
+    return this.checkpointAlone(checkpoints, durability);
   }
 
   private async checkpointOn(
     sql: Sql,
     checkpoints: readonly Checkpoint[],
     { idleTimeout, durability }: { idleTimeout?: number; durability?: Durability } = {},
-  ): Promise<CheckpointResult[]> {
+  ): Promise<(CheckpointResult | 'raised')[]> {
     const fresh = checkpoints.every((checkpoint) => checkpoint.fresh);
     const call = (isFresh: boolean) =>
       relaxedCall(checkpointCall(checkpoints, isFresh), checkpoints, durability, {
@@ -298,6 +338,7 @@ export class PostgresSagaStore implements SagaStore {
       });
     const [row] = await this.calls.atFirst<SavedRow>(sql, fresh, call, idleTimeout);
     if (row!.saved === null) return checkpoints.map(() => 'saved');
+    if (row!.saved[0] === null) return ['raised'];
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);

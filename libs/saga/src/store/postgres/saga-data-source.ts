@@ -1,8 +1,11 @@
 import { DataSource, type EntitySchema } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
-import { type Answers, answersOf } from './answers.js';
+import { answersOf } from './answers.js';
+import { EngineClient } from './engine-client.js';
+import { isolationOf, shareIsolation } from './isolation.js';
 import { sagaMigrations, type SagaMigrationsOptions } from './migrations/saga-migrations.js';
 import { sagaEntities } from './saga-entities.js';
+import { LoggerWithoutValues, withoutValues } from './without-values.js';
 
 /** The part of pg's Pool that is used here. */
 export interface PgPool {
@@ -17,15 +20,18 @@ export interface PgPool {
 export type ReleaseClient = (error?: Error | boolean) => void;
 export type TakeClient = (error: Error | undefined, client: PgClient, release: ReleaseClient) => void;
 
-export interface PreparedStatement {
-  readonly name: string;
+export interface PgStatement {
+  /** Of a prepared one. */
+  readonly name?: string;
   readonly text: string;
-  readonly values: unknown[];
+  readonly values?: unknown[];
+  /** How what is answered is read. */
+  readonly types: { getTypeParser(type: number): (text: string) => unknown };
 }
 
 export interface PgClient {
   connect(): Promise<unknown>;
-  query<Row>(statement: PreparedStatement): Promise<{ rows: Row[] }>;
+  query<Row>(statement: PgStatement): Promise<{ rows: Row[] }>;
   query(text: string, values?: unknown[]): Promise<unknown>;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
@@ -69,34 +75,6 @@ function surviveLostConnections(pool: PgPool): void {
   });
 }
 
-/** What TypeORM uses of a connection. Whatever the saga DataSource sends is the engine's, and its answers are waited for as such. */
-class BoundedClient {
-  patience = 1;
-
-  constructor(
-    private readonly client: PgClient,
-    private readonly answers: Answers,
-  ) {}
-
-  get connection(): PgClient['connection'] {
-    return this.client.connection;
-  }
-  query(text: string, values?: unknown[]): Promise<unknown> {
-    return this.answers.of(this.client, this.client.query(text, values), this.patience);
-  }
-  on(event: 'error', listener: () => void): unknown {
-    return this.client.on(event, listener);
-  }
-  removeListener(event: 'error', listener: () => void): unknown {
-    return this.client.removeListener(event, listener);
-  }
-}
-
-/** The statements of this connection of a saga DataSource may take so many times as long. */
-export function beMorePatient(client: unknown, patience: number): void {
-  if (client instanceof BoundedClient) client.patience = patience;
-}
-
 /** What of a schema a DataSource knows. */
 export interface SchemaParts {
   readonly entities: (schema: string) => EntitySchema[];
@@ -120,13 +98,16 @@ export async function createSagaDataSource(
 ): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);
-  const answers = answersOf(pool);
+  const [answers, isolation] = [answersOf(pool), isolationOf(pool)];
   // TypeORM asks its `driver` option for a Pool; this one is the application's, and is not ours to close.
   class SharedPool {
     readonly options = pool.options;
+    constructor() {
+      shareIsolation(this, isolation);
+    }
     connect(callback: (error: Error | undefined, client?: object, release?: ReleaseClient) => void): void {
       answers.connect((error, client, release) =>
-        error ? callback(error) : callback(undefined, new BoundedClient(client, answers), release),
+        error ? callback(error) : callback(undefined, new EngineClient(client, answers, isolation), release),
       );
     }
     on(): this {
@@ -136,7 +117,7 @@ export async function createSagaDataSource(
       callback();
     }
   }
-  const { logging, logger, maxQueryExecutionTime } = application.options;
+  const { logging, maxQueryExecutionTime } = application.options;
   const dataSource = new DataSource({
     type: 'postgres',
     schema,
@@ -146,8 +127,23 @@ export async function createSagaDataSource(
     migrationsTableName: 'migration',
     installExtensions: false,
     logging,
-    logger,
+    logger: new LoggerWithoutValues(application.logger),
     maxQueryExecutionTime,
   });
+  tellNoValues(dataSource);
   return dataSource.initialize();
+}
+
+/** The errors of its statements carry nothing that the statements were given. */
+function tellNoValues(dataSource: DataSource): void {
+  const create = dataSource.createQueryRunner.bind(dataSource);
+  dataSource.createQueryRunner = (mode) => {
+    const runner = create(mode);
+    const query = runner.query.bind(runner) as (...given: unknown[]) => Promise<unknown>;
+    const told = (...given: unknown[]) =>
+      query(...given).catch((error: unknown) => {
+        throw withoutValues(error);
+      });
+    return Object.assign(runner, { query: told });
+  };
 }

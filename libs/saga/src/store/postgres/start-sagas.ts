@@ -1,6 +1,7 @@
 import type { Durability } from '../../definition/saga-options.js';
 import type { Lease, NewSaga, StartResult } from '../../engine/saga-store.js';
-import type { HotCalls, Sql } from './hot-calls.js';
+import type { Sql } from './application-sql.js';
+import type { HotCalls } from './hot-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import type { Statements } from './statements.js';
 
@@ -77,7 +78,7 @@ export class SagaStarts {
     durability: Durability | undefined,
   ): Promise<StartResult[]> {
     const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
-    const existing: ExistingRow[] = await sql.query(this.sql.existing, [
+    const existing = await sql.query<ExistingRow[]>(this.sql.existing, [
       missing,
       missing.map((n) => sagas[n]!.id),
       missing.map((n) => sagas[n]!.name),

@@ -79,6 +79,7 @@ const plainStatements = (s: string) => ({
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),
   stands: standsSql(s),
+  stayInLine: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
   leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
 });
 

@@ -1,4 +1,5 @@
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
+import { unlessRaised } from './lock-line.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
 import { parameterList } from '../sql/call.sql.js';
 
@@ -21,6 +22,7 @@ RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
 BEGIN
+  ${unlessRaised(`$${names}`)}
   IF cardinality($${names}) > 0 THEN
     saved := ${schema}.checkpoint_locked_1($${names}, $${names + 1}, ${parameterList(checkpoint, CHECKPOINT_ARGUMENTS)});
   ELSE

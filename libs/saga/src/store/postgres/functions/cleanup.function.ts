@@ -15,6 +15,8 @@ export const BELONGINGS = ['step', 'signal', 'operation'];
  * somebody has locked are left for later, too. What is locked is looked at again by PostgreSQL, so that one that is
  * being undone at this moment stays.
  *
+ * One that has ended and still has to hand its lock on (lock-line.function.ts) is left for later as well.
+ *
  * Plan: the oldest by instance_finished, descendants by instance_parent, the rest by primary keys, pinned as in
  * checkpoint.function.ts. Who calls goes on behind the last one looked at ($3, $4), so that what stays is not read
  * again with each batch.
@@ -28,7 +30,7 @@ export const cleanupFunction = (schema: string, forget: (schema: string) => stri
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5`;
-  const ended = `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL`;
+  const ended = `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL AND i.lock_state IS NULL`;
   return `
 CREATE OR REPLACE FUNCTION ${schema}.cleanup_1(text, float8, timestamptz, uuid, int, boolean, boolean)
 RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql

@@ -1,6 +1,7 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
+import { unlessRaised } from './lock-line.function.js';
 import { START_ROWS, START_TYPES } from './start.function.js';
 import { parameterList } from '../sql/call.sql.js';
 
@@ -54,6 +55,7 @@ RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
 BEGIN
+  ${unlessRaised('$1')}
   PERFORM ${schema}.lock_line_1($1, $2);
   IF $3 IS NOT NULL THEN
     PERFORM FROM ${schema}.instance i WHERE i.id = $3 OR i.id = ($${checkpoint})[1] ORDER BY i.id FOR NO KEY UPDATE;

@@ -1,4 +1,5 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
+import { IS_RAISED, NOT_READ_COMMITTED } from '../isolation.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -11,6 +12,12 @@ import { PINNED } from './pinned-plan.js';
  * advisory lock (lock_line_1), taken before any row's, in one order; each statement that follows sees all that
  * was done under it before. So no wake-up is lost: whoever waits saw someone ahead, in line or arriving, and each
  * of those lines up or leaves under the lock later, and finds the one that waits.
+ *
+ * That takes READ COMMITTED: at a higher level a transaction does not see who lined up since it began. So lock_line_1
+ * refuses others, and the transaction of a step, which may be at any level, hands nothing over there: its checkpoint
+ * leaves the saga ended, with its lock still held, and due. The process that committed it lines it up at once, in a
+ * transaction of its own; if that process is lost, whoever claims the saga does. To line up one that has ended is to
+ * take it out of its line (line_up_1).
  *
  * Plan: index scans of instance_lock_line and instance_lock_held, which hold such sagas only; pinned by the
  * functions' settings, as in checkpoint.function.ts.
@@ -38,6 +45,9 @@ CREATE OR REPLACE FUNCTION ${schema}.lock_line_1(text[], text[]) RETURNS void LA
 DECLARE
   line bigint;
 BEGIN
+  IF cardinality($1) > 0 AND ${IS_RAISED} THEN
+    RAISE EXCEPTION 'lines are locked at READ COMMITTED only' USING ERRCODE = '${NOT_READ_COMMITTED}';
+  END IF;
   FOR line IN
     SELECT DISTINCT hashtextextended(format('%L %L', w.name, w.key), hashtext($q$${schema}$q$)) AS h
     FROM unnest($1, $2) AS w(name, key) ORDER BY h
@@ -45,6 +55,10 @@ BEGIN
     PERFORM pg_advisory_xact_lock(line);
   END LOOP;
 END $function$`;
+
+/** In a function that checkpoints: nothing is done, and the answer is one null, if locks were to be handed on at another level. */
+export const unlessRaised = (names: string): string =>
+  `IF cardinality(${names}) > 0 AND ${IS_RAISED} THEN RETURN ARRAY[NULL]::uuid[]; END IF;`;
 
 /** lock_holder_1: who holds the lock, or is next to. For people. */
 const lockHolder = (schema: string): string => `
@@ -106,7 +120,8 @@ END $function$`;
 
 /**
  * line_up_1: what becomes of sagas with a lock that were just claimed: gives the ids and deadlines of those that
- * may run. The others wait without lease and due time. None of them has run, so a lost claim counts for nothing.
+ * may run. The others wait without lease and due time. None of them has run, so a lost claim counts for nothing. Of one
+ * that has ended, and is due only to leave the line, nothing is given.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const lineUp = (schema: string): string => `
@@ -120,10 +135,14 @@ BEGIN
   -- One that is to be cancelled does not wait for a turn.
   PERFORM ${schema}.leave_line_1($1);
   FOR given IN
-    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state FROM unnest($1, $2) AS w(id, epoch)
+    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state, i.status FROM unnest($1, $2) AS w(id, epoch)
     JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
     ORDER BY i.lock_place
   LOOP
+    IF given.status IN ('completed', 'compensated', 'aborted') THEN
+      UPDATE ${schema}.instance i SET locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0 WHERE i.id = given.id;
+      CONTINUE;
+    END IF;
     IF given.lock_state IN ('arriving', 'waiting') THEN
       IF EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
@@ -155,6 +174,7 @@ RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
 BEGIN
+  ${unlessRaised('$1')}
   PERFORM ${schema}.lock_line_1($1, $2);
   saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
     .map((_, n) => `$${n + 3}`)

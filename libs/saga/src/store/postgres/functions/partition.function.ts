@@ -1,3 +1,4 @@
+import { IS_RAISED, NOT_READ_COMMITTED } from '../isolation.js';
 import { BELONGINGS } from './cleanup.function.js';
 
 /** The tables that are partitioned, with the column that has the saga's id, and how full their pages are made. */
@@ -9,7 +10,7 @@ export const PARTITIONED = [
 ] as const;
 
 /** What a partition is called behind its table's name, in a regular expression. */
-const PART_NAME = '^(\\d{8}|before)$';
+const PART_NAME = '^([0-9]{8}|before)$';
 
 /** "part" in ASCII; the second key of the lock is the schema's. */
 const PARTITION_LOCK = 0x70617274;
@@ -44,6 +45,12 @@ export const PARTITION_FUNCTIONS = [
 const mayDelete = (schema: string): string => `
   IF NOT has_table_privilege(session_user, '${schema}.instance', 'DELETE') THEN
     RAISE insufficient_privilege USING MESSAGE = format('permission denied for table instance: role %s may not delete', session_user);
+  END IF;`;
+
+/** Who looks again under a lock has to see what was committed while it waited for it. */
+const seesAll = `
+  IF ${IS_RAISED} THEN
+    RAISE EXCEPTION 'partitions are dropped at READ COMMITTED only' USING ERRCODE = '${NOT_READ_COMMITTED}';
   END IF;`;
 
 const definer = (schema: string): string => `SECURITY DEFINER SET search_path = ${schema}, pg_temp`;
@@ -156,7 +163,7 @@ DECLARE
   part text := format('${schema}.instance_%s', $1);
   held uuid[];
   kept uuid[];
-BEGIN${mayDelete(schema)}
+BEGIN${mayDelete(schema)}${seesAll}
   IF $1 !~ '${PART_NAME}' OR to_regclass(part) IS NULL OR NOT ${isAlone(schema)} THEN RETURN NULL; END IF;
   held := ${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, NULL);
   IF cardinality(held) > $6

@@ -1,3 +1,4 @@
+import { IS_RAISED } from '../isolation.js';
 import { BATCH } from './source-rows.js';
 
 /** What is told of a new message; in the order of the function's parameters. */
@@ -20,7 +21,7 @@ export const PUBLISH_TYPES = BATCH.types(COLUMNS);
  * Plan: one insert from a function scan, which gives rows, and so places in line (seq), in the arrays' order.
  * The transaction has its xid before it takes seqs: relay-order.ts needs that.
  * NOTIFY makes commits wait for each other, so relays are only woken while none of them looks often by itself: see
- * relay.function.ts.
+ * relay.function.ts. A transaction at a higher level than READ COMMITTED cannot know whether one has gone to sleep since.
  */
 export const publishFunction = (schema: string, channel: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.publish_1(${BATCH.types(COLUMNS)}) RETURNS void LANGUAGE plpgsql
@@ -30,5 +31,5 @@ BEGIN
   INSERT INTO ${schema}.outbox (id, aggregatetype, aggregateid, type, payload, headers)
   SELECT w.id, w.topic, w.key, w.type, w.payload, w.headers FROM ${BATCH.rows(COLUMNS, 'w', 1)}
   ON CONFLICT (id) DO NOTHING;
-  PERFORM pg_notify('${channel}', 'published') FROM ${schema}.relay r WHERE r.asleep;
+  PERFORM pg_notify('${channel}', 'published') FROM ${schema}.relay r WHERE r.asleep OR ${IS_RAISED};
 END $function$`;
