@@ -45,7 +45,7 @@ export const WORLD: readonly WorldRow[] = [
   set({ bytea_output: 'escape', xmloption: 'document' }, SAME),
   set({ standard_conforming_strings: 'off', escape_string_warning: 'off', backslash_quote: 'off' }, SAME),
   set({ extra_float_digits: '0' }, SAME),
-  set({ statement_timeout: '2s', lock_timeout: '1s' }, SAME),
+  set({ statement_timeout: '10s', lock_timeout: '5s' }, SAME),
   set({ idle_in_transaction_session_timeout: '1s', idle_session_timeout: '1s' }, SAME),
   set({ synchronous_commit: 'off' }, SAME),
   set({ session_replication_role: 'replica' }, SAME),
