@@ -118,6 +118,10 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.memory.watch(ids));
   }
 
+  missing(ids: readonly string[]) {
+    return this.send(() => this.world.database.memory.missing(ids));
+  }
+
   isTransient(error: unknown): boolean {
     return TRANSIENT.has((error as { code?: string } | undefined)?.code ?? '');
   }

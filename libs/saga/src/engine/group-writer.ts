@@ -61,9 +61,14 @@ export class GroupWriter<Item, Result> {
     });
   }
 
-  /** Resolves once everything given so far is written, or has failed. Afterwards transient errors are final. */
-  async close(): Promise<void> {
+  /** From now on transient errors are final. */
+  hasten(): void {
     this.closed = true;
+  }
+
+  /** Resolves once everything given so far is written, or has failed. Transient errors are final from now on. */
+  async close(): Promise<void> {
+    this.hasten();
     while (this.queue.length > 0 || this.busy > 0) {
       await new Promise<void>((resolve) => this.idle.push(resolve));
     }

@@ -1,4 +1,4 @@
-import { SagaTimeoutError, SagaUnavailableError } from '../errors/saga-errors.js';
+import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../errors/saga-errors.js';
 import { INITIAL, type SagaState } from '../machine/saga-state.js';
 import { systemClock } from './clock.js';
 import { OutcomeWaiters } from './outcome-waiters.js';
@@ -12,6 +12,7 @@ class Scene {
   /** What each look asked for. */
   readonly looks: string[][] = [];
   settled = new Set<string>();
+  readonly gone = new Set<string>();
   broken = false;
   private looked: (() => void)[] = [];
   readonly waiters = new OutcomeWaiters({
@@ -25,6 +26,7 @@ class Scene {
         if (this.broken) throw new Error('connection lost');
         return ids.filter((id) => this.settled.has(id)).map(stored);
       },
+      missing: async (ids) => ids.filter((id) => this.gone.has(id)),
     },
   });
 
@@ -120,8 +122,41 @@ test('who waits alone, and gives up, leaves nobody waiting', async () => {
 test('closing ends every wait', async () => {
   const scene = new Scene();
   const waits = ['a', 'a', 'b'].map((id) => scene.waiters.wait(id));
-  scene.waiters.close(new SagaUnavailableError('closing'));
-  const settled = await Promise.allSettled(waits);
-  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  scene.waiters.close();
+  for (const wait of waits) await expect(wait).rejects.toThrow(SagaUnavailableError);
   expect(scene.waiters.waitsForOthers).toBe(false);
+});
+
+test.each([
+  ['answers', false],
+  ['is gone', true],
+])('who comes after closing is answered by what the store says now, if it %s', async (_, broken) => {
+  const scene = new Scene();
+  scene.settled.add('a');
+  scene.waiters.close();
+  scene.broken = broken;
+  const [settled, other] = [scene.waiters.wait('a'), scene.waiters.wait('b')];
+  if (broken) await expect(settled).rejects.toThrow(SagaUnavailableError);
+  else expect(await settled).toMatchObject({ id: 'a' });
+  await expect(other).rejects.toThrow(SagaUnavailableError);
+});
+
+test('a poll ends the wait for a saga that does not exist, and for no other', async () => {
+  const scene = new Scene();
+  scene.runningHere.add('here');
+  for (const id of ['deleted', 'here', 'uncommitted']) scene.gone.add(id);
+  let open = true;
+  const deleted = scene.waiters.wait('deleted');
+  const [here, elsewhere] = [scene.waiters.wait('here'), scene.waiters.wait('elsewhere')];
+  const uncommitted = [scene.waiters.wait('uncommitted', undefined, () => open)];
+  scene.waiters.poll();
+  await expect(deleted).rejects.toThrow(SagaNotFoundError);
+  // Who looks at it without knowing of the transaction waits with the one who does.
+  uncommitted.push(scene.waiters.wait('uncommitted'));
+  open = false;
+  scene.waiters.poll();
+  for (const wait of uncommitted) await expect(wait).rejects.toThrow(SagaNotFoundError);
+  scene.waiters.settled({ id: 'here', state: COMPLETED });
+  scene.waiters.settled({ id: 'elsewhere', state: COMPLETED });
+  await Promise.all([here, elsewhere]);
 });

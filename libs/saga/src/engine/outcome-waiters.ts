@@ -1,4 +1,4 @@
-import { SagaTimeoutError } from '../errors/saga-errors.js';
+import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../errors/saga-errors.js';
 import type { SagaState } from '../machine/saga-state.js';
 import type { Clock, Timer } from './clock.js';
 import type { SagaStore } from './saga-store.js';
@@ -20,13 +20,15 @@ class Waiter {
   constructor(
     readonly resolve: (saga: SettledSaga) => void,
     readonly reject: (error: unknown) => void,
+    /** The transaction that started the saga is still open, so that it is not there yet. Undefined: it was committed. */
+    readonly isUncommitted: (() => boolean) | undefined,
     /** Another who waits for the same saga. */
     public next: Waiter | undefined,
   ) {}
 }
 
 export interface OutcomeWaitersOptions {
-  readonly store: Pick<SagaStore, 'watch'>;
+  readonly store: Pick<SagaStore, 'watch' | 'missing'>;
   /** True: this process runs the saga now, and will say when it is settled. */
   readonly runsHere: (id: string) => boolean;
   /**
@@ -45,6 +47,7 @@ export class OutcomeWaiters {
   private readonly waiters = new SlotMap<string, Waiter>();
   private unwatched = new Set<string>();
   private looking = false;
+  private closed = false;
 
   constructor(private readonly options: OutcomeWaitersOptions) {}
 
@@ -54,9 +57,10 @@ export class OutcomeWaiters {
     return false;
   }
 
-  wait(id: string, timeout?: number): Promise<SettledSaga> {
+  /** @param isUncommitted true as long as the transaction that started the saga is open */
+  wait(id: string, timeout?: number, isUncommitted?: () => boolean): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
-      const waiter = new Waiter(resolve, reject, this.waiters.get(id));
+      const waiter = new Waiter(resolve, reject, isUncommitted, this.waiters.get(id));
       if (timeout !== undefined) {
         waiter.timer = this.options.clock.after(timeout, () => {
           this.leave(id, waiter);
@@ -79,11 +83,38 @@ export class OutcomeWaiters {
 
   /** Asks for all that run elsewhere: the guarantee, where announcements may be lost. */
   poll(): void {
-    this.look([...this.waiters.keys()].filter((id) => !this.options.runsHere(id)));
+    const ids = [...this.waiters.keys()].filter((id) => !this.options.runsHere(id));
+    this.look(ids);
+    void this.rejectMissing(ids.filter((id) => !this.isUncommitted(id)));
   }
 
-  close(error: Error): void {
-    for (const id of [...this.waiters.keys()]) this.reject(id, error);
+  /**
+   * Sagas go on elsewhere, and nobody tells this process of it any more. Whoever waits is told so, and whoever comes later
+   * is answered from the store, once.
+   */
+  close(): void {
+    this.closed = true;
+    for (const id of [...this.waiters.keys()]) this.reject(id, closing(id));
+  }
+
+  private isUncommitted(id: string): boolean {
+    for (let waiter = this.waiters.get(id); waiter; waiter = waiter.next)
+      if (waiter.isUncommitted?.()) return true;
+    return false;
+  }
+
+  /** What was deleted, or was started in a transaction that was rolled back, never settles. */
+  private async rejectMissing(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    // If it fails, the next poll asks again.
+    const missing = await this.options.store.missing(ids).catch(() => []);
+    for (const id of missing)
+      this.reject(
+        id,
+        new SagaNotFoundError(
+          `Saga ${id} does not exist: it was deleted, or the transaction that started it was rolled back.`,
+        ),
+      );
   }
 
   private reject(id: string, error: Error): void {
@@ -125,8 +156,9 @@ export class OutcomeWaiters {
           else this.settled(saga);
         }
       } catch {
-        break;
+        if (!this.closed) break;
       }
+      if (this.closed) for (const id of ids) this.reject(id, closing(id));
     }
     this.looking = false;
   }
@@ -137,4 +169,10 @@ export class OutcomeWaiters {
     this.unwatched = new Set();
     return ids;
   }
+}
+
+function closing(id: string): SagaUnavailableError {
+  return new SagaUnavailableError(
+    `Saga ${id} is not settled, and this process is shutting down; the saga goes on elsewhere. Ask another process.`,
+  );
 }

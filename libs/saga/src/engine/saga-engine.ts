@@ -103,6 +103,8 @@ export class SagaEngine {
   private readonly overdue: OverdueWatch;
   private readonly relaxed: RelaxedSagas;
   private ticks = 0;
+  /** Methods of the application may be called. */
+  private begun = false;
   private outage = false;
 
   constructor(
@@ -215,8 +217,20 @@ export class SagaEngine {
       });
   }
 
+  /** Listens and runs sagas: both at once, where nothing has to come in between. */
   async start(): Promise<void> {
+    await this.listen();
+    this.begin();
+  }
+
+  /** From now on those who wait for sagas of other processes are answered; no method of a saga is called yet. */
+  async listen(): Promise<void> {
     await this.wakeup.start((message) => this.hear(message));
+  }
+
+  /** From now on sagas are run here, and observers told. */
+  begin(): void {
+    this.begun = true;
     this.worker?.start();
   }
 
@@ -335,16 +349,34 @@ export class SagaEngine {
     return this.storeClock.now();
   }
 
+  /** Drains and closes: both at once, where nothing has to come in between. */
   async stop(): Promise<void> {
+    await this.drain();
+    await this.close();
+  }
+
+  /**
+   * Stops running sagas. Afterwards no method of a saga is in progress, every lease is given back, and nobody waits for a
+   * saga here any more. Sagas can still be started and looked at.
+   */
+  async drain(): Promise<void> {
+    this.begun = false;
     this.worker?.close();
     await this.overdue.stop();
-    // What is being stored with a lease comes to the worker yet, to be given back.
-    await Promise.all([this.starts.close(), this.signals.close()]);
+    // Nothing that is being stored may take as long as an outage any more.
+    this.starts.hasten();
+    this.signals.hasten();
     await this.worker?.drain();
     await Promise.all([this.checkpoints.close(), this.families.close()]);
     if (this.worker?.gaveBack) this.wakeup.announceDue();
     await this.wakeup.stop();
-    this.waiters.close(new SagaUnavailableError('The process is shutting down; the saga goes on elsewhere.'));
+    this.waiters.close();
+  }
+
+  /** Resolves once everything that this process was given is stored, or has failed. */
+  async close(): Promise<void> {
+    await Promise.all([this.starts.close(), this.signals.close()]);
+    await this.wakeup.stop();
   }
 
   private checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
@@ -380,7 +412,7 @@ export class SagaEngine {
   private lookAround(): void {
     this.worker?.claimSoon();
     if (this.waiters.waitsForOthers) this.waiters.poll();
-    this.overdue.look();
+    if (this.begun) this.overdue.look();
   }
 
   private hear(message: WakeupMessage): void {

@@ -435,6 +435,8 @@ export interface SagaStore {
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
+  /** Which of these ids no saga has. */
+  missing(ids: readonly string[]): Promise<string[]>;
   isTransient(error: unknown): boolean;
 }
 

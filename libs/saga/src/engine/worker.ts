@@ -78,6 +78,8 @@ export class Worker {
   /** Runs that have not ended, and who waits until all have. */
   private under = 0;
   private readonly idle: (() => void)[] = [];
+  /** Who waits until no saga is being stored with a lease. */
+  private readonly unreserved: (() => void)[] = [];
   private readonly leases: LeaseKeeper;
   /** The same for every run. */
   private readonly runPorts: SagaRunPorts;
@@ -150,6 +152,7 @@ export class Worker {
   unreserve(): void {
     this.reserved -= 1;
     this.claimIfRoom();
+    this.tellIfUnreserved();
   }
 
   /**
@@ -160,6 +163,12 @@ export class Worker {
     this.reserved -= 1;
     if (saga) this.run(saga, leasedAt);
     else this.claimIfRoom();
+    this.tellIfUnreserved();
+  }
+
+  private tellIfUnreserved(): void {
+    if (this.state === 'draining' && this.reserved === 0)
+      for (const tell of this.unreserved.splice(0)) tell();
   }
 
   /** Claims what is due, now or as soon as the claim under way has ended. */
@@ -210,6 +219,8 @@ export class Worker {
   /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
   async drain(): Promise<void> {
     await this.claiming;
+    // What is being stored with a lease comes here yet, to be given back.
+    if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
     await this.endedWithin(this.options.shutdownTimeout);
     if (this.runs.size > 0) {
       this.ports.log.warn(

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from '../nest/async-options.js';
+import { LifeCycleModule } from '../nest/life-cycle.module.js';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { Inbox } from './inbox.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
@@ -14,7 +15,7 @@ import { Outbox } from './outbox.js';
  * then be injected everywhere.
  */
 @Module({
-  imports: [DiscoveryModule],
+  imports: [DiscoveryModule, LifeCycleModule],
   providers: [MessagingRuntime, SagaPoller, Outbox, Inbox],
   exports: [Outbox, Inbox],
 })

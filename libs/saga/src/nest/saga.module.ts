@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/saga-observers.js';
+import { LifeCycleModule } from './life-cycle.module.js';
 import { ObserverExplorer } from './observer.explorer.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './saga.explorer.js';
@@ -17,7 +18,7 @@ import { SagaService } from './saga.service.js';
  * can then be injected everywhere.
  */
 @Module({
-  imports: [DiscoveryModule],
+  imports: [DiscoveryModule, LifeCycleModule],
   providers: [
     SagaExplorer,
     ObserverExplorer,

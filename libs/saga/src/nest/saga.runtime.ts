@@ -1,11 +1,5 @@
 import { hostname } from 'node:os';
-import {
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import type { OperatorRules } from '../definition/graph-record.js';
@@ -27,7 +21,9 @@ import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { createSagaDataSource, poolOf, sagaParts } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
 import { applicationDataSource } from './application-data-source.js';
+import { ApplicationLifeCycle, type LifeCyclePart } from './application-life-cycle.js';
 import { ObserverExplorer } from './observer.explorer.js';
 import { SagaCleanup } from './saga.cleanup.js';
 import { SagaExplorer } from './saga.explorer.js';
@@ -67,15 +63,16 @@ export interface Running {
 }
 
 /**
- * Wires the engine into the application's life: definitions are checked and tables made when modules are
- * initialised, the worker starts once the application has, and drains before providers are destroyed.
+ * Wires the engine into the application's life: definitions are checked and tables made when modules are initialised, the
+ * worker starts after the application's last bootstrap hook, and drains before its first destroy hook.
  */
 @Injectable()
-export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCyclePart {
   private readonly log = new SagaLog('SagaModule');
   private readonly options: ResolvedSagaOptions;
   private running: Promise<Running> | undefined;
-  private started: Promise<void> | undefined;
+  private listening: Promise<void> | undefined;
+  private hasBegun = false;
   private readonly hint: ShutdownHint;
 
   constructor(
@@ -85,44 +82,70 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
     private readonly observers: SagaObservers,
     private readonly poller: SagaPoller,
     private readonly moduleRef: ModuleRef,
+    private readonly lifeCycle: ApplicationLifeCycle,
   ) {
     this.options = withDefaults(options ?? {});
     this.hint = new ShutdownHint(this.log, this.options.lease);
+    lifeCycle.add(this);
   }
 
   async onModuleInit(): Promise<void> {
-    await this.ready();
+    if (!this.lifeCycle.isEnding) await this.ready();
   }
 
+  /** Hooks that come later may wait for sagas that other processes run. */
   async onApplicationBootstrap(): Promise<void> {
+    if (this.lifeCycle.isEnding) return;
+    this.listening ??= this.listen();
+    await this.listening;
+  }
+
+  async begin(): Promise<void> {
     const { engine, options, upgrades, cleanup, partitions } = await this.ready();
-    this.started = engine.start();
-    await this.started;
+    engine.begin();
+    this.hasBegun = true;
     upgrades.tick();
-    this.poller.start(options.pollInterval, () => {
-      engine.tick();
-      upgrades.tick();
-    });
     if (!options.worker) return;
     cleanup.start();
     partitions.start();
     this.hint.start();
   }
 
-  async onModuleDestroy(): Promise<void> {
-    this.poller.stop();
+  async drain(): Promise<void> {
     this.hint.stop();
-    if (!this.running) return;
-    const { engine, upgrades, cleanup, partitions } = await this.running;
-    await this.started;
-    await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop()]);
-    await engine.stop();
+    const running = await this.running?.catch(() => undefined);
+    await this.listening?.catch(() => undefined);
+    this.poller.stop();
+    if (!running) return;
+    const { engine, upgrades, cleanup, partitions } = running;
+    await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop(), engine.drain()]);
   }
 
-  /** Sagas may be started from the first hook of any provider, so whoever comes first sets things up. */
+  async close(): Promise<void> {
+    const running = await this.running?.catch(() => undefined);
+    this.running = Promise.reject(
+      new SagaUnavailableError('The application is closed, and so are its connections; ask another process.'),
+    );
+    this.running.catch(() => undefined);
+    await running?.engine.close();
+  }
+
+  /**
+   * Sagas may be started from the first hook of any provider, so whoever comes first sets things up.
+   * @throws SagaUnavailableError after the application was closed
+   */
   ready(): Promise<Running> {
     this.running ??= this.setUp();
     return this.running;
+  }
+
+  private async listen(): Promise<void> {
+    const { engine, options, upgrades } = await this.ready();
+    await engine.listen();
+    this.poller.start(options.pollInterval, () => {
+      engine.tick();
+      if (this.hasBegun) upgrades.tick();
+    });
   }
 
   private async setUp(): Promise<Running> {

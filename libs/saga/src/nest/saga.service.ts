@@ -62,6 +62,8 @@ export interface SagaHandle<S = unknown> {
   /**
    * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
    * @throws SagaTimeoutError past `timeout`; the saga goes on
+   * @throws SagaNotFoundError when the saga was deleted, or the transaction that started it was rolled back
+   * @throws SagaUnavailableError when this process shuts down before the saga is settled; the saga goes on elsewhere
    */
   outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
 }
@@ -124,7 +126,10 @@ export class SagaService {
     const start = newSagaOf(graph, text, { ...fields, id, fresh });
     const result = await (manager ? engine.submitWithin(manager, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
-    return this.handle(result.created ? start.id : result.existing.id, result.created, running);
+    const runner = manager?.queryRunner;
+    const isUncommitted = runner && (() => runner.isTransactionActive && !runner.isReleased);
+    const { created } = result;
+    return this.handle(created ? start.id : result.existing.id, created, running, isUncommitted);
   }
 
   /**
@@ -152,8 +157,9 @@ export class SagaService {
 
   /**
    * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
-   * @throws SagaNotFoundError
+   * @throws SagaNotFoundError when there is no such saga, or it was deleted meanwhile
    * @throws SagaTimeoutError past `timeout`; the saga goes on
+   * @throws SagaUnavailableError when this process shuts down before the saga is settled; the saga goes on elsewhere
    */
   async wait(target: SagaTarget, options?: OutcomeOptions): Promise<SagaOutcome> {
     const running = await this.runtime.ready();
@@ -381,12 +387,18 @@ export class SagaService {
     return (await this.runtime.ready()).cleanup.cleanup(options);
   }
 
-  private handle<S>(id: string, created: boolean, { engine }: Running): SagaHandle<S> {
+  /** @param isUncommitted the transaction that started it is open */
+  private handle<S>(
+    id: string,
+    created: boolean,
+    { engine }: Running,
+    isUncommitted?: () => boolean,
+  ): SagaHandle<S> {
     return {
       id,
       created,
       outcome: async (options) =>
-        toOutcome<S>(await engine.waiters.wait(id, readTimeout('outcome', options))),
+        toOutcome<S>(await engine.waiters.wait(id, readTimeout('outcome', options), isUncommitted)),
     };
   }
 

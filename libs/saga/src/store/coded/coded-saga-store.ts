@@ -156,6 +156,10 @@ export class CodedSagaStore implements SagaStore {
     return (await this.store.ended(ids)).map((saga) => convertSaga(saga, this.coder.decoding));
   }
 
+  missing(ids: readonly string[]): Promise<string[]> {
+    return this.store.missing(ids);
+  }
+
   async watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]> {
     return (await this.store.watch(ids)).map((saga) => {
       if ('unreadable' in saga) return saga;

@@ -80,6 +80,14 @@ export function describeWatching(subject: () => StoreSubject): void {
       await eventually(() => expect(messages).toEqual(expect.arrayContaining(ids.map(settled))));
     });
 
+    test('is told which do not exist', async () => {
+      const { store } = subject();
+      const [there, ended, gone] = [await held(store), await held(store), uuidv7()];
+      await store.checkpoint([lastCheckpointOf(ended)]);
+      expect(await store.missing([there.id, gone, ended.id])).toEqual([gone]);
+      expect(await store.missing([])).toEqual([]);
+    });
+
     test('changes nothing else by waiting', async () => {
       const { store } = subject();
       const saga = await held(store);

@@ -286,6 +286,10 @@ export class MemorySagaStore implements SagaStore {
     return settled.map(toStoredSaga);
   }
 
+  async missing(ids: readonly string[]): Promise<string[]> {
+    return [...new Set(ids)].filter((id) => !this.rows.has(id));
+  }
+
   /** Nothing in memory fails in a way that goes away by itself. */
   isTransient(_error: unknown): boolean {
     return false;

@@ -259,6 +259,10 @@ export class PostgresSagaStore implements SagaStore {
     return this.reader.among(ids, 'settled');
   }
 
+  async missing(ids: readonly string[]): Promise<string[]> {
+    return (await this.query<{ id: string }>(this.dataSource, this.sql.missing, [ids])).map(({ id }) => id);
+  }
+
   isTransient(error: unknown): boolean {
     return isTransientError(error);
   }

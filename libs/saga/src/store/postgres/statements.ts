@@ -21,7 +21,7 @@ import { statsSql } from './sql/stats.sql.js';
 import { renewSql } from './sql/renew.sql.js';
 import { existingSql } from './sql/existing.sql.js';
 import { signalPartSql, standsSql, stepPartSql } from './sql/stored-saga.sql.js';
-import { endedSql, settledSql, watchSql } from './sql/watch.sql.js';
+import { endedSql, missingSql, settledSql, watchSql } from './sql/watch.sql.js';
 
 const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
 
@@ -59,6 +59,7 @@ const plainStatements = (s: string) => ({
   watch: watchSql(s),
   settled: settledSql(s),
   ended: endedSql(s),
+  missing: missingSql(s),
   loadById: loadByIdSql(s),
   idByCorrelation: idByCorrelationSql(s),
   lock: lockSql(s),
