@@ -1,6 +1,7 @@
 import { CODEC_MUTANTS } from './codec.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
+import { LIFE_CYCLE_MUTANTS } from './life-cycle.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import type { Mutant } from './mutant.js';
@@ -17,4 +18,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...WAIT_MUTANTS,
   ...CODEC_MUTANTS,
   ...RETENTION_MUTANTS,
+  ...LIFE_CYCLE_MUTANTS,
 ];

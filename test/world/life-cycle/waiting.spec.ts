@@ -1,5 +1,12 @@
 import type { AddressInfo } from 'node:net';
-import { Controller, Get, type INestApplication, Module } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Controller,
+  Get,
+  type INestApplication,
+  Injectable,
+  Module,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -75,16 +82,26 @@ describe('who waits for a saga', () => {
 });
 
 describe.each(['express', 'fastify'])('a request on %s that waits for a saga', (platform) => {
-  test('does not keep the application from closing, and is answered', async () => {
-    const waiting = new Gate();
+  test('before or after the drain does not keep the application from closing, and is answered', async () => {
+    const [waiting, draining] = [new Gate(), new Gate()];
+    const code = ({ code: text }: { code: string }) => text;
+    @Injectable()
+    class Last implements BeforeApplicationShutdown {
+      beforeApplicationShutdown() {
+        draining.open();
+      }
+    }
     @Controller()
     class Orders {
       constructor(private readonly sagas: SagaService) {}
       @Get() async order() {
         const handle = await this.sagas.start(Waits, {});
-        const outcome = handle.outcome();
+        const before = handle.outcome();
         waiting.open();
-        return outcome.catch((error: { code: string }) => error.code);
+        const told = [await before.catch(code)];
+        await draining.opened;
+        const late = await this.sagas.start(Waits, {});
+        return [...told, await late.outcome().catch(code)];
       }
     }
     @Module({
@@ -92,7 +109,7 @@ describe.each(['express', 'fastify'])('a request on %s that waits for a saga', (
         TypeOrmModule.forRoot({ type: 'postgres', url: apps.url, retryAttempts: 0 }),
         SagaModule.forRoot(),
       ],
-      providers: [Waits],
+      providers: [Waits, Last],
       controllers: [Orders],
     })
     class Shop {}
@@ -106,6 +123,6 @@ describe.each(['express', 'fastify'])('a request on %s that waits for a saga', (
     const answer = fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } });
     await waiting.opened;
     await app.close();
-    expect(await (await answer).text()).toBe('SAGA_UNAVAILABLE');
+    expect(await (await answer).text()).toBe('["SAGA_UNAVAILABLE","SAGA_UNAVAILABLE"]');
   });
 });

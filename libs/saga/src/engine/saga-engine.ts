@@ -103,8 +103,6 @@ export class SagaEngine {
   private readonly overdue: OverdueWatch;
   private readonly relaxed: RelaxedSagas;
   private ticks = 0;
-  /** Methods of the application may be called. */
-  private begun = false;
   private outage = false;
 
   constructor(
@@ -217,20 +215,8 @@ export class SagaEngine {
       });
   }
 
-  /** Listens and runs sagas: both at once, where nothing has to come in between. */
   async start(): Promise<void> {
-    await this.listen();
-    this.begin();
-  }
-
-  /** From now on those who wait for sagas of other processes are answered; no method of a saga is called yet. */
-  async listen(): Promise<void> {
     await this.wakeup.start((message) => this.hear(message));
-  }
-
-  /** From now on sagas are run here, and observers told. */
-  begin(): void {
-    this.begun = true;
     this.worker?.start();
   }
 
@@ -360,7 +346,6 @@ export class SagaEngine {
    * saga here any more. Sagas can still be started and looked at.
    */
   async drain(): Promise<void> {
-    this.begun = false;
     this.worker?.close();
     await this.overdue.stop();
     // Nothing that is being stored may take as long as an outage any more.
@@ -412,7 +397,7 @@ export class SagaEngine {
   private lookAround(): void {
     this.worker?.claimSoon();
     if (this.waiters.waitsForOthers) this.waiters.poll();
-    if (this.begun) this.overdue.look();
+    this.overdue.look();
   }
 
   private hear(message: WakeupMessage): void {

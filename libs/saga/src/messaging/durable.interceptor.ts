@@ -9,6 +9,8 @@ import { ModuleRef } from '@nestjs/core';
 import { RmqContext } from '@nestjs/microservices';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { serializeError } from '../engine/serialize-error.js';
+import { SagaUnavailableError } from '../errors/saga-errors.js';
+import { ApplicationLifeCycle } from '../nest/application-life-cycle.js';
 import { deliveryOf } from './delivery.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
 import { handling } from './handled-message.js';
@@ -32,12 +34,23 @@ export class DurableInterceptor implements NestInterceptor {
 
   constructor(private readonly moduleRef: ModuleRef) {}
 
+  /** Undefined: the application has handlers, and neither SagaModule nor SagaMessagingModule. */
+  private get lifeCycle(): ApplicationLifeCycle | undefined {
+    try {
+      return this.moduleRef.get(ApplicationLifeCycle, { strict: false });
+    } catch {
+      return undefined;
+    }
+  }
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const settings = Reflect.getMetadata(DURABLE_EVENT, context.getHandler()) as DurableSettings;
     const rpc = context.switchToRpc();
     const message = incomingMessage(rpc.getData(), rpc.getContext());
-    const work = this.handle(message, settings, next);
     const native: unknown = rpc.getContext();
+    if (this.lifeCycle?.isEnding) return from(refused(native, message));
+    const work = this.handle(message, settings, next);
+    this.lifeCycle?.work.track(work);
     return from(native instanceof RmqContext ? this.acknowledging(native, settings, message, work) : work);
   }
 
@@ -83,4 +96,15 @@ export class DurableInterceptor implements NestInterceptor {
       this.log.debug(`The broker could not be told: ${(error as Error).message}`);
     }
   }
+}
+
+/**
+ * Providers of the application may be closed already. RabbitMQ delivers a message again that was not acknowledged when its
+ * channel closes; other servers give it back when its handler rejects.
+ */
+async function refused(context: unknown, { id }: IncomingMessage): Promise<undefined> {
+  if (context instanceof RmqContext) return undefined;
+  throw new SagaUnavailableError(
+    `Message ${id} is not handled: the process is shutting down. The broker delivers it again.`,
+  );
 }

@@ -1,15 +1,8 @@
 import { hostname } from 'node:os';
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type BeforeApplicationShutdown,
-  type OnModuleInit,
-  Optional,
-} from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
+import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/application-life-cycle.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/saga.poller.js';
 import { applicationDataSource } from '../nest/application-data-source.js';
@@ -44,6 +37,8 @@ const POLLS_WHILE_LISTENING = 5;
 /** How long (ms) answers of PostgreSQL are waited for: a third of the lease, and no shorter than this. */
 const SHORTEST_PATIENCE = 1_000;
 const DEFAULT_LEASE = 30_000;
+/** How long (ms) message handlers may take when an application stops that has no relay, and so no `shutdownTimeout`. */
+const HANDLERS_PATIENCE = 10_000;
 
 /** What runs once the application does. */
 export interface Messaging {
@@ -59,10 +54,10 @@ export interface Messaging {
 
 /**
  * Wires the outbox and the inbox into the application's life: tables are made when modules are initialised, the relay
- * starts once the application has, and ends before the connections are closed.
+ * starts after the application's last bootstrap hook, and ends before its first destroy hook, after sagas and handlers have.
  */
 @Injectable()
-export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   private readonly log = new Logger('SagaMessagingModule');
   private readonly options: ResolvedMessagingOptions;
   private readonly coder: Coder;
@@ -75,16 +70,18 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
     @Optional() @Inject(SAGA_CODEC) sagaCodec: PayloadCodec | null | undefined,
     @Optional() @Inject(SagaObservers) private readonly observers: SagaObservers | undefined,
+    @Inject(ApplicationLifeCycle) private readonly lifeCycle: ApplicationLifeCycle,
   ) {
     this.options = withMessagingDefaults(options ?? {});
     this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
+    lifeCycle.add(this, 'send', this.options.relay?.shutdownTimeout ?? HANDLERS_PATIENCE);
   }
 
   async onModuleInit(): Promise<void> {
-    await this.ready();
+    if (!this.lifeCycle.isEnding) await this.ready();
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  async begin(): Promise<void> {
     const { relay, wakeup, retention, options } = await this.ready();
     this.boundAnswers();
     retention.start();
@@ -103,12 +100,15 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationBootstrap, B
     );
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  async drain(): Promise<void> {
     this.poller.stop(RELAY_POLL_INTERVAL);
-    if (!this.set) return;
-    const { relay, wakeup, retention, options } = await this.set;
-    await Promise.all([relay?.stop(), wakeup?.stop(), retention.stop()]);
-    await options.relay?.transport.close?.();
+    const { relay, wakeup, retention } = (await this.set?.catch(() => undefined)) ?? {};
+    await Promise.all([relay?.stop(), wakeup?.stop(), retention?.stop()]);
+  }
+
+  /** Not before: hooks and requests in progress may send by the same client. */
+  async close(): Promise<void> {
+    if (this.set) await this.options.relay?.transport.close?.();
   }
 
   /** Messages may be published from the first hook of any provider, so whoever comes first sets things up. */

@@ -8,6 +8,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { serializeError } from '../engine/serialize-error.js';
 import { SagaLog } from './saga-log.js';
+import { WorkInProgress } from './work-in-progress.js';
 
 /** What of this package calls methods of the application, or uses its providers, while the application runs. */
 export interface LifeCyclePart {
@@ -36,6 +37,10 @@ const BELOW_EVERY_MODULE = Number.MIN_SAFE_INTEGER;
 export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly log = new SagaLog('SagaModule');
   private readonly parts: Readonly<Record<LifeCycleStage, LifeCyclePart[]>> = { run: [], send: [] };
+  /** Handlers of messages and observers of events, for which the drain waits. */
+  readonly work = new WorkInProgress();
+  /** Milliseconds. */
+  private shutdownTimeout = 0;
   private begun: Promise<void> | undefined;
   private drained: Promise<void> | undefined;
   private closed: Promise<void> | undefined;
@@ -45,8 +50,10 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
       if (module.hasProvider(ApplicationLifeCycle)) module.distance = BELOW_EVERY_MODULE;
   }
 
-  add(part: LifeCyclePart, stage: LifeCycleStage = 'run'): void {
+  /** @param shutdownTimeout milliseconds for which the drain waits for `work`, at least; counted from its start */
+  add(part: LifeCyclePart, stage: LifeCycleStage, shutdownTimeout: number): void {
     this.parts[stage].push(part);
+    this.shutdownTimeout = Math.max(this.shutdownTimeout, shutdownTimeout);
   }
 
   /** True from the first moment of the shutdown: nothing begins any more. */
@@ -78,8 +85,14 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
   }
 
   private async drain(): Promise<void> {
+    const until = performance.now() + this.shutdownTimeout;
     await this.begun?.catch(() => undefined);
     await this.ofAll(this.parts.run, 'drain');
+    await this.work.settledWithin(until - performance.now());
+    if (this.work.size > 0)
+      this.log.warn(
+        `${this.work.size} message handler(s) or observer(s) are still in progress after shutdownTimeout; the shutdown goes on`,
+      );
     await this.ofAll(this.parts.send, 'drain');
   }
 

@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../definition/observed-event.js';
 import { EventObserver, MOST_CALLS } from './event-observer.js';
+import { WorkInProgress } from './work-in-progress.js';
 
 const event: ObservedEvent = {
   ...{ type: 'completed', saga: 'order', version: 1, id: '1', correlationId: '1', tags: {} },
@@ -10,7 +11,11 @@ function observed(call: (event: ObservedEvent) => unknown, saga?: string) {
   const lines: string[] = [];
   const write = (message: string) => void lines.push(message);
   const log = { debug: write, log: write, warn: write, error: write };
-  return { lines, observer: new EventObserver('Alerts.tell', ['completed', 'stuck'], saga, call, log) };
+  const ports = { log, work: new WorkInProgress() };
+  return {
+    ...{ lines, work: ports.work },
+    observer: new EventObserver('Alerts.tell', ['completed', 'stuck'], saga, call, ports),
+  };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -47,5 +52,27 @@ describe('an observer', () => {
     observer.observe(event);
     expect(ends).toHaveLength(MOST_CALLS + 1);
     expect(lines).toHaveLength(2);
+  });
+
+  test.each([
+    ['returns', () => Promise.resolve()],
+    ['fails', () => Promise.reject(new Error('no'))],
+    [
+      'is a thenable that throws',
+      () => ({
+        then() {
+          throw new Error('hostile');
+        },
+      }),
+    ],
+  ])('is in progress until it %s', async (_, answer) => {
+    let settle!: () => void;
+    const asked = new Promise<void>((resolve) => (settle = resolve));
+    const { observer, work } = observed(() => asked.then(answer));
+    observer.observe(event);
+    expect(work.size).toBe(1);
+    settle();
+    await work.settledWithin(60_000);
+    expect(work.size).toBe(0);
   });
 });

@@ -1,9 +1,16 @@
 import type { ObservedEvent, ObservedEventType } from '../definition/observed-event.js';
 import type { EngineLog } from '../engine/engine-log.js';
 import { serializeError } from '../engine/serialize-error.js';
+import type { WorkInProgress } from './work-in-progress.js';
 
 /** Calls of one observer that may be under way at once; an observer that hangs must not fill the memory. */
 export const MOST_CALLS = 1_000;
+
+export interface EventObserverPorts {
+  readonly log: EngineLog;
+  /** What the shutdown waits for. */
+  readonly work: WorkInProgress;
+}
 
 /** A method that is told of events, kept apart from the engine: nothing waits for it, and nothing it does comes through. */
 export class EventObserver {
@@ -18,7 +25,7 @@ export class EventObserver {
     /** Of one saga only, in all its versions; undefined: of every saga. */
     private readonly saga: string | undefined,
     private readonly call: (event: ObservedEvent) => unknown,
-    private readonly log: EngineLog,
+    private readonly ports: EventObserverPorts,
   ) {
     this.types = new Set(types);
   }
@@ -28,7 +35,7 @@ export class EventObserver {
     if (this.underWay >= MOST_CALLS) return this.drop();
     try {
       const answer = this.call(event);
-      if (isThenable(answer)) void this.settled(event, answer);
+      if (isThenable(answer)) this.ports.work.track(this.settled(event, answer));
     } catch (error) {
       this.failed(event, error);
     }
@@ -49,12 +56,12 @@ export class EventObserver {
   private failed({ type, saga, id: sagaId }: ObservedEvent, error: unknown): void {
     const { message, stack } = serializeError(error);
     const line = `Observer ${this.where} failed at '${type}' of saga ${sagaId} (${saga}): ${message}`;
-    this.log.error(line, stack, { sagaId, saga });
+    this.ports.log.error(line, stack, { sagaId, saga });
   }
 
   private drop(): void {
     if (this.dropped === 0) {
-      this.log.warn(
+      this.ports.log.warn(
         `Observer ${this.where} has ${MOST_CALLS} calls under way: it is told nothing more until one has ended`,
       );
     }
@@ -63,7 +70,7 @@ export class EventObserver {
 
   private tellDropped(): void {
     if (this.dropped === 0) return;
-    this.log.warn(`Observer ${this.where} was not told of ${this.dropped} event(s) meanwhile`);
+    this.ports.log.warn(`Observer ${this.where} was not told of ${this.dropped} event(s) meanwhile`);
     this.dropped = 0;
   }
 }

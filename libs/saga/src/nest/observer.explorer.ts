@@ -7,9 +7,10 @@ import { type ObserverMetadata, SagaMetadata } from '../definition/saga-metadata
 import { shown } from '../definition/shown-value.js';
 import type { EngineLog } from '../engine/engine-log.js';
 import { SagaDefinitionError } from '../errors/saga-errors.js';
-import { EventObserver } from './event-observer.js';
+import { EventObserver, type EventObserverPorts } from './event-observer.js';
 import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import type { SagaRegistry } from './saga.registry.js';
+import type { WorkInProgress } from './work-in-progress.js';
 
 type Method = (event: ObservedEvent) => unknown;
 
@@ -19,7 +20,7 @@ export class ObserverExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
   /** @throws SagaDefinitionError naming every observer that is wrong at once */
-  explore(registry: SagaRegistry, log: EngineLog): EventObserver[] {
+  explore(registry: SagaRegistry, log: EngineLog, work: WorkInProgress): EventObserver[] {
     const problems = new Set<string>();
     const seen = new Set<unknown>();
     const found: EventObserver[] = [];
@@ -29,7 +30,7 @@ export class ObserverExplorer {
       if (!type || seen.has(wrapper.instance)) continue;
       seen.add(wrapper.instance);
       try {
-        found.push(...observersOf(type, wrapper, registry, log));
+        found.push(...observersOf(type, wrapper, registry, { log, work }));
       } catch (error) {
         if (!(error instanceof SagaDefinitionError)) throw error;
         problems.add(error.message.replace(/\.$/, ''));
@@ -44,7 +45,12 @@ function observes(type: Type): boolean {
   return SagaMetadata.observersOf(type).length > 0 || SagaMetadata.staticObserversOf(type).length > 0;
 }
 
-function observersOf(type: Type, wrapper: Wrapper, registry: SagaRegistry, log: EngineLog): EventObserver[] {
+function observersOf(
+  type: Type,
+  wrapper: Wrapper,
+  registry: SagaRegistry,
+  ports: EventObserverPorts,
+): EventObserver[] {
   const problems = SagaMetadata.staticObserversOf(type).map(
     ({ method }) =>
       `${type.name}.${method} is static, and no instance has it. Make @OnSagaEvent methods of instances`,
@@ -57,7 +63,7 @@ function observersOf(type: Type, wrapper: Wrapper, registry: SagaRegistry, log: 
   return observers.map(({ method, types, saga }) => {
     const name = saga && registry.nameOf(saga.given as Type);
     const call = (event: ObservedEvent) => instance[method]!(event);
-    return new EventObserver(`${type.name}.${method}`, types as ObservedEventType[], name, call, log);
+    return new EventObserver(`${type.name}.${method}`, types as ObservedEventType[], name, call, ports);
   });
 }
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import type { OperatorRules } from '../definition/graph-record.js';
@@ -24,6 +24,7 @@ import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
 import { applicationDataSource } from './application-data-source.js';
 import { ApplicationLifeCycle, type LifeCyclePart } from './application-life-cycle.js';
+import { EarlyWaits } from './early-waits.js';
 import { ObserverExplorer } from './observer.explorer.js';
 import { SagaCleanup } from './saga.cleanup.js';
 import { SagaExplorer } from './saga.explorer.js';
@@ -67,13 +68,12 @@ export interface Running {
  * worker starts after the application's last bootstrap hook, and drains before its first destroy hook.
  */
 @Injectable()
-export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCyclePart {
+export class SagaRuntime implements OnModuleInit, LifeCyclePart {
   private readonly log = new SagaLog('SagaModule');
   private readonly options: ResolvedSagaOptions;
   private running: Promise<Running> | undefined;
-  private listening: Promise<void> | undefined;
-  private hasBegun = false;
   private readonly hint: ShutdownHint;
+  private readonly early: EarlyWaits;
 
   constructor(
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
@@ -86,25 +86,23 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCy
   ) {
     this.options = withDefaults(options ?? {});
     this.hint = new ShutdownHint(this.log, this.options.lease);
-    lifeCycle.add(this);
+    this.early = new EarlyWaits(this.log, this.options.worker !== undefined);
+    lifeCycle.add(this, 'run', this.options.worker?.shutdownTimeout ?? 0);
   }
 
   async onModuleInit(): Promise<void> {
     if (!this.lifeCycle.isEnding) await this.ready();
   }
 
-  /** Hooks that come later may wait for sagas that other processes run. */
-  async onApplicationBootstrap(): Promise<void> {
-    if (this.lifeCycle.isEnding) return;
-    this.listening ??= this.listen();
-    await this.listening;
-  }
-
   async begin(): Promise<void> {
     const { engine, options, upgrades, cleanup, partitions } = await this.ready();
-    engine.begin();
-    this.hasBegun = true;
+    this.early.stop();
+    await engine.start();
     upgrades.tick();
+    this.poller.start(options.pollInterval, () => {
+      engine.tick();
+      upgrades.tick();
+    });
     if (!options.worker) return;
     cleanup.start();
     partitions.start();
@@ -113,9 +111,9 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCy
 
   async drain(): Promise<void> {
     this.hint.stop();
-    const running = await this.running?.catch(() => undefined);
-    await this.listening?.catch(() => undefined);
     this.poller.stop();
+    const running = await this.running?.catch(() => undefined);
+    this.early.stop();
     if (!running) return;
     const { engine, upgrades, cleanup, partitions } = running;
     await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop(), engine.drain()]);
@@ -139,19 +137,10 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCy
     return this.running;
   }
 
-  private async listen(): Promise<void> {
-    const { engine, options, upgrades } = await this.ready();
-    await engine.listen();
-    this.poller.start(options.pollInterval, () => {
-      engine.tick();
-      if (this.hasBegun) upgrades.tick();
-    });
-  }
-
   private async setUp(): Promise<Running> {
     const { options, observers } = this;
     const registry = await this.explorer.explore(options);
-    for (const observer of this.observerExplorer.explore(registry, this.log))
+    for (const observer of this.observerExplorer.explore(registry, this.log, this.lifeCycle.work))
       observers.add((event) => observer.observe(event));
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
@@ -184,6 +173,7 @@ export class SagaRuntime implements OnModuleInit, OnApplicationBootstrap, LifeCy
       this.log,
       new SagaBindings(registry.all, (sagas) => graphs.stored(sagas)),
     );
+    if (!this.lifeCycle.isEnding) this.early.start(engine);
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
     return {
       ...{ engine, registry, options, graphs, partitions },

@@ -44,7 +44,6 @@ export class ListenWakeup implements Wakeup {
   }
 
   announceDue(): void {
-    if (this.stopped) return;
     this.announcement ??= setTimeout(() => {
       this.announcement = undefined;
       // Only a hint: whoever misses it polls.
@@ -52,6 +51,7 @@ export class ListenWakeup implements Wakeup {
     }, GATHER);
   }
 
+  /** Ends the connection. What is announced afterwards is still sent, over the pool, at the next stop at the latest. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.listening = false;
@@ -59,9 +59,11 @@ export class ListenWakeup implements Wakeup {
     clearTimeout(this.heartbeat);
     if (this.announcement !== undefined) {
       clearTimeout(this.announcement);
+      this.announcement = undefined;
       await this.notify(this.channel, 'due').catch(() => undefined);
     }
     const { client } = this;
+    this.client = undefined;
     if (client)
       await answersOf(this.pool)
         .of(client, client.end())
