@@ -27,6 +27,11 @@ class Order {
 }
 
 const leased = () => apps.sql('SELECT id FROM saga.instance WHERE locked_by IS NOT NULL');
+function shop(providers: DynamicModule['providers']): DynamicModule {
+  const database = TypeOrmModule.forRoot({ type: 'postgres', url: apps.url, retryAttempts: 0 });
+  return { module: class Shop {}, imports: [database, SagaModule.forRoot()], providers };
+}
+
 const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const;
 
 function failing(hook: string, how: () => Promise<void>) {
@@ -73,7 +78,9 @@ describe('a hook of the application', () => {
     const before = await apps.start({ sagas: [Order], options: { worker: false } });
     const { id } = await before.sagas.start(Order, {});
     const Throws = failing('onApplicationBootstrap', () => Promise.reject(new Error('no broker')));
-    await expect(apps.start({ sagas: [Order], providers: [Throws] })).rejects.toThrow('no broker');
+    const nest = await NestFactory.create(shop([Order, Throws]), { logger: false, abortOnError: false });
+    await expect(nest.init()).rejects.toThrow('no broker');
+    await nest.close();
     expect(await before.sagas.get(id)).toMatchObject({ status: 'running', steps: [{ attempts: 0 }] });
   });
 
@@ -209,9 +216,4 @@ describe('an application', () => {
     expect((await other.sagas.wait(id)).status).toBe('completed');
     expect(used).toEqual(['lazy']);
   });
-
-  function shop(providers: DynamicModule['providers']): DynamicModule {
-    const database = TypeOrmModule.forRoot({ type: 'postgres', url: apps.url, retryAttempts: 0 });
-    return { module: class Shop {}, imports: [database, SagaModule.forRoot()], providers };
-  }
 });
