@@ -61,6 +61,7 @@ export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nes
 export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
 export { SAGA_PARTITIONS_INTERVAL } from './nest/saga.partitions.js';
 export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
+export { SagaErrorFilter } from './nest/saga-error.filter.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
 export type { ExpectedState, OperatorOptions } from './nest/operator-options.js';
 export type { HistoryEntry } from './nest/saga-history.js';

@@ -1,5 +1,5 @@
 import { runCommand } from '../../../libs/saga/src/cli/run-command.js';
-import type { Terminal } from '../../../libs/saga/src/cli/terminal.js';
+import { harmless, type Terminal } from '../../../libs/saga/src/cli/terminal.js';
 import type { TestApps } from '../../support/test-app.js';
 import type { Ended } from './saga-bin.js';
 
@@ -10,8 +10,8 @@ import type { Ended } from './saga-bin.js';
 export async function sagaHere(args: readonly string[], more: Partial<Terminal> = {}): Promise<Ended> {
   const said = { out: '', error: '' };
   const terminal: Terminal = {
-    out: (text) => void (said.out += `${text}\n`),
-    error: (text) => void (said.error += `${text}\n`),
+    out: (text) => void (said.out += `${harmless(text)}\n`),
+    error: (text) => void (said.error += `${harmless(text)}\n`),
     write: (text) => void (said.out += text),
     ask: async () => '',
     input: async () => '',

@@ -1,5 +1,8 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import type { AdminAction } from './admin.options.js';
+import { shown } from '../definition/shown-value.js';
+import { SagaNotFoundError } from '../errors/saga-errors.js';
+import type { SagaSnapshot } from '../nest/saga-snapshot.js';
 import { AdminRuntime } from './admin.runtime.js';
 
 /** Asks the application who may do what, and who they are. */
@@ -15,13 +18,42 @@ export class AdminAccess {
 
   /** @throws ForbiddenException, which is answered with 403 */
   async demand(action: AdminAction, request: unknown): Promise<void> {
-    if (await this.may(action, request)) return;
-    const { kind, saga } = action;
+    if (!(await this.may(action, request))) this.forbid(action);
+  }
+
+  private forbid({ kind, saga }: AdminAction): never {
     throw new ForbiddenException({
       statusCode: 403,
       code: 'SAGA_ADMIN_FORBIDDEN',
       message: `You may not ${kind}${saga === undefined ? '' : ` ${kind === 'look' ? 'at ' : ''}${saga}`}.`,
     });
+  }
+
+  /**
+   * One saga, if it may be looked at, and what is asked for may be done to it. For those who may not look at it, it is as
+   * if it were not there: they get the same answer as for an id that no saga has.
+   * @param id as it was sent
+   * @throws ForbiddenException, SagaNotFoundError
+   */
+  async one(kind: AdminAction['kind'], id: string, request: unknown): Promise<SagaSnapshot> {
+    const found = await this.found(id);
+    if (found) {
+      const which = { saga: found.saga, id: found.id };
+      if (await this.may({ kind, ...which }, request)) return found;
+      if (kind !== 'look' && (await this.may({ kind: 'look', ...which }, request)))
+        return this.forbid({ kind, ...which });
+    }
+    await this.demand({ kind }, request);
+    throw new SagaNotFoundError(`No saga has the id ${shown(id)}.`);
+  }
+
+  private async found(id: string): Promise<SagaSnapshot | undefined> {
+    try {
+      return await this.admin.sagas.get(id);
+    } catch (error) {
+      if (error instanceof SagaNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   /** Of what belongs to several sagas, that which may be seen; each name is asked about once. */

@@ -13,7 +13,7 @@ import { AdminDashboardController } from './controllers/dashboard.controller.js'
 import { AdminDefinitionsController } from './controllers/definitions.controller.js';
 import { AdminFiguresController } from './controllers/figures.controller.js';
 import { AdminSagasController } from './controllers/sagas.controller.js';
-import { SagaErrorFilter } from './saga-error.filter.js';
+import { SagaErrorFilter } from '../nest/saga-error.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
 import { UnavailableInterceptor } from './unavailable.interceptor.js';
 

@@ -53,6 +53,12 @@ export function readListQuery(query: Query): ListQuery {
   ) as unknown as ListQuery;
 }
 
+/** The saga that is asked about, for whoever has to decide on that before the rest is read. */
+export function sagaOf(given: unknown): { readonly saga?: string } {
+  const { saga } = (given ?? {}) as { saga?: unknown };
+  return typeof saga === 'string' && saga !== '' ? { saga } : {};
+}
+
 export type Refuse = (problem: string) => undefined;
 
 /** What stands in a query, and is nothing that it is asked by. */

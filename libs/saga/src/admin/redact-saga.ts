@@ -3,6 +3,7 @@ import { handlerOf, handlerSaga } from '../definition/handler-name.js';
 import { redact } from '../definition/redact.js';
 import type { SagaGraph } from '../definition/saga-graph.js';
 import type { RollbackPlan, RollbackPlanStep } from '../nest/rollback-plan.js';
+import type { HistoryEntry } from '../nest/saga-history.js';
 import type { SagaSnapshot, StepSnapshot } from '../nest/saga-snapshot.js';
 
 /** The graphs that this process has of a name, in all versions. What is not to be seen, only their classes say. */
@@ -43,6 +44,19 @@ export function redactedPlan(
   find: GraphFinder,
 ): RollbackPlan {
   return { ...plan, compensations: plan.compensations.map((step) => redactedPlanStep(step, graph, find)) };
+}
+
+/** What operators did, as it may be seen; of a saga that is not known here, without what their calls were given. */
+export function redactedHistory(
+  history: readonly HistoryEntry[],
+  graph: SagaGraph | undefined,
+  find: GraphFinder,
+): HistoryEntry[] {
+  return history.map(({ input, result, ...entry }) => ({
+    ...entry,
+    ...(graph && input !== undefined && { input: redactedInput(input, graph) }),
+    ...(graph && result !== undefined && { result: redactedResult(result, entry.step!, graph, find) }),
+  }));
 }
 
 export function redactedInput(input: unknown, graph: SagaGraph): unknown {

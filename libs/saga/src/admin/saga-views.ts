@@ -12,6 +12,7 @@ import {
   type GraphFinder,
   type PayloadsShown,
   payloadsShown,
+  redactedHistory,
   redactedPlan,
   redactedSnapshot,
 } from './redact-saga.js';
@@ -86,8 +87,9 @@ export class SagaViews {
 
   /** What operators did to it, oldest first. */
   async history(id: string, request: unknown): Promise<HistoryEntry[]> {
-    await this.look(id, request);
-    return this.admin.sagas.history(id);
+    const { saga, version } = await this.look(id, request);
+    const { graph, find } = await this.graphs(saga, version);
+    return redactedHistory(await this.admin.sagas.history(id), graph, find);
   }
 
   /** The graph that it goes by, which may be an older one than its class has. */
@@ -134,10 +136,8 @@ export class SagaViews {
   }
 
   /** Not to be shown as it is. */
-  private async look(id: string, request: unknown): Promise<SagaSnapshot> {
-    const snapshot = await this.admin.sagas.get(id);
-    await this.access.demand({ kind: 'look', saga: snapshot.saga, id: snapshot.id }, request);
-    return snapshot;
+  private look(id: string, request: unknown): Promise<SagaSnapshot> {
+    return this.access.one('look', id, request);
   }
 
   private async graphs(

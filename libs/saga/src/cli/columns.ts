@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { uncolored } from './style.js';
 
 /** Rows as lines, each column as wide as its widest cell; the last one is not filled up. */
 export function columns(rows: readonly (readonly string[])[], gap = '  '): string[] {
@@ -18,10 +18,10 @@ export function columns(rows: readonly (readonly string[])[], gap = '  '): strin
 /** A line that fits; undefined: there is room for all of it. */
 export function fitted(line: string, width: number | undefined): string {
   if (width === undefined || widthOf(line) <= width) return line;
-  return `${stripVTControlCharacters(line).slice(0, Math.max(0, width - 1))}…`;
+  return `${uncolored(line).slice(0, Math.max(0, width - 1))}…`;
 }
 
 /** Without the codes of colors. */
 function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+  return uncolored(text).length;
 }

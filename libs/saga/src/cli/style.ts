@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { SagaStatus, StepStatus } from '../machine/saga-state.js';
 import type { Terminal } from './terminal.js';
 
@@ -14,10 +15,28 @@ type Look = keyof typeof CODES;
 /** Paints text, where there are colors. */
 export type Paint = (look: Look, text: string) => string;
 
+/**
+ * Stands for the code of a color until the text is written: nothing that is stored can have the number of this process,
+ * so that whatever else looks like a code of terminals came with a text, and is not let through.
+ */
+const NONCE = randomBytes(8).toString('hex');
+const mark = (code: number | string): string => `\ufdd0${NONCE}${code}\ufdd1`;
+const MARKS = new RegExp(`\ufdd0${NONCE}(\\d{1,3})\ufdd1`, 'g');
+
+/** With the codes of colors, as a terminal takes them. */
+export function colored(text: string): string {
+  return text.replace(MARKS, '\x1b[$1m');
+}
+
+/** Without colors. */
+export function uncolored(text: string): string {
+  return text.replace(MARKS, '');
+}
+
 export function paintOn({ colors }: Pick<Terminal, 'colors'>): Paint {
   return (look, text) => {
     const [on, off] = CODES[look];
-    return colors ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+    return colors ? `${mark(on)}${text}${mark(off)}` : text;
   };
 }
 

@@ -1,3 +1,4 @@
+import { colored } from './style.js';
 import { createInterface } from 'node:readline/promises';
 
 /** Where a command writes and asks. */
@@ -20,12 +21,13 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Everything that moves a cursor, rings, or retitles a window; colors are let through. What sagas were given is shown to operators. */
+/** Everything that colors, moves a cursor, rings, or retitles a window: texts that are shown may come from anywhere. */
 // eslint-disable-next-line no-control-regex -- these are what is looked for
-const CONTROLS = /(?!\x1b\[\d{1,3}m)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-function harmless(text: string): string {
-  return text.replace(CONTROLS, '\ufffd');
+/** A text as it may be written to a terminal: of codes it has the colors that commands paint, and no others. */
+export function harmless(text: string): string {
+  return colored(text.replace(CONTROLS, '\ufffd'));
 }
 
 export function processTerminal(): Terminal {
@@ -37,7 +39,7 @@ export function processTerminal(): Terminal {
     ask: async (question) => {
       const lines = createInterface({ input: stdin, output: stdout });
       try {
-        return await lines.question(question);
+        return await lines.question(harmless(question));
       } finally {
         lines.close();
       }

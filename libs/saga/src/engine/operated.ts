@@ -1,5 +1,6 @@
 import { SagaStateError, SagaValidationError } from '../errors/saga-errors.js';
 import type { SagaStatus } from '../machine/saga-state.js';
+import { samePayload } from './payload.js';
 import type { Operation, OperatorAction } from './operation.js';
 import type { Edit, StoredSaga } from './saga-store.js';
 
@@ -12,6 +13,8 @@ export interface OperatorCall {
   readonly reason?: string;
   readonly step?: string;
   readonly newInput?: boolean;
+  /** The new input of a retry, the result of a skip, as JSON text. Another one is another call. */
+  readonly given?: string;
   /** How the saga was when the operator looked at it. */
   readonly expects?: { readonly status?: SagaStatus; readonly revision?: number };
   /** People who have to make the same call, this one included. */
@@ -40,6 +43,7 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
   const operation: Operation = {
     ...{ id: call.id, action: call.action, by: call.by, reason: call.reason, step: call.step },
     ...{ from: saga.state.status, revision: saga.checkpoints, newInput: call.newInput },
+    ...(call.given !== undefined && { given: call.given }),
     proposed: false,
   };
   const pending = new Set([...proposers, call.by]).size;
@@ -51,10 +55,16 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
   };
 }
 
-/** Who has proposed the same for the saga as it is. */
-function proposersOf({ operations = [], checkpoints }: StoredSaga, { action, step }: OperatorCall) {
+/** Who has proposed the same, with all that it is given, for the saga as it is. */
+function proposersOf({ operations = [], checkpoints }: StoredSaga, call: OperatorCall) {
   const same = operations.filter(
-    (one) => one.proposed && one.action === action && one.step === step && one.revision === checkpoints,
+    (one) =>
+      one.proposed &&
+      one.action === call.action &&
+      one.step === call.step &&
+      one.revision === checkpoints &&
+      (one.newInput ?? false) === (call.newInput ?? false) &&
+      samePayload(one.given, call.given),
   );
   return new Set(same.map(({ by }) => by!));
 }

@@ -20,12 +20,17 @@ export interface Operation {
   readonly proposed: boolean;
   /** Of a retry: it goes on with another input. */
   readonly newInput?: boolean;
+  /** What the call was given, as JSON text: the new input of a retry, the result of a skip. */
+  readonly given?: string;
 }
 
 export interface StoredOperation extends Operation {
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number;
 }
+
+/** Bytes: what a call was given is kept whole, and shown in a history as far as it is no larger. */
+export const LARGEST_SHOWN = 65_536;
 
 /** Of a saga's operations so many, the latest, are loaded with it. */
 export const RECENT_OPERATIONS = 20;

@@ -324,7 +324,9 @@ export class SagaService {
     const input =
       'input' in own ? { text: encodePayload(own.input, 'input', resolved.maxPayloadBytes) } : undefined;
     const edit: Change = (saga, graph, now) => retryEdit(saga, graph, now, { step, input });
-    return this.operate(target, 'retry', given, edit, { step, newInput: input && true });
+    return this.operate(target, 'retry', given, edit, {
+      ...{ step, newInput: input && true, given: input?.text },
+    });
   }
 
   /**
@@ -338,7 +340,7 @@ export class SagaService {
     const { own, ...given } = readOperatorOptions<SkipOptions>('skip', options, ['result']);
     const result = encodePayload(own.result, `result of step '${step}'`, resolved.maxPayloadBytes);
     const edit: Change = (saga, graph, now) => skipEdit(saga, graph, now, { step, result });
-    return this.operate(target, 'skip', given, edit, { step });
+    return this.operate(target, 'skip', given, edit, { step, given: result });
   }
 
   /**
@@ -408,7 +410,7 @@ export class SagaService {
     action: OperatorAction,
     given: OperatorOptions | undefined,
     change: Change,
-    about: Pick<OperatorCall, 'step' | 'newInput'> = {},
+    about: Pick<OperatorCall, 'step' | 'newInput' | 'given'> = {},
   ): Promise<void> {
     const options = readOperatorOptions(action, given);
     const {
@@ -472,7 +474,7 @@ function notFound(target: SagaTarget): SagaNotFoundError {
 function approvalPending(id: string, { action, needed }: OperatorCall, approvals: number) {
   return new SagaApprovalPendingError(
     `${action}() of saga ${id} is kept, and not carried out yet: ${approvals} of ${needed} people have agreed to it. ` +
-      `It is once others make the same call, as long as nothing else happens to the saga.`,
+      `It is once others make the same call, with all that it is given, as long as nothing else happens to the saga.`,
     approvals,
     needed,
   );

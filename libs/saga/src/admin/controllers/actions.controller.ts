@@ -24,6 +24,13 @@ const OPERATOR = ['reason', 'by', 'expects'] as const;
 export type OperatorAnswer =
   { readonly done: true } | { readonly done: false; readonly approvals: number; readonly needed: number };
 
+/** What every call may say, as it was sent. */
+interface Sent {
+  readonly reason?: unknown;
+  readonly by?: unknown;
+  readonly expects?: unknown;
+}
+
 type Call = (sagas: SagaService, options: OperatorOptions) => Promise<void>;
 
 function Action(summary: string, body: new () => object): MethodDecorator {
@@ -79,12 +86,14 @@ export class AdminActionsController {
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<OperatorAnswer> {
-    const given = readBody(body, [...OPERATOR, 'step', 'input']);
-    const own = {
-      ...(given.step !== undefined && { step: given.step as string }),
-      ...('input' in given && { input: given.input }),
-    };
-    return this.act('retry', id, given, request, (sagas, call) => sagas.retry(id, { ...call, ...own }));
+    return this.act('retry', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'step', 'input']);
+      const own = {
+        ...(given.step !== undefined && { step: given.step as string }),
+        ...('input' in given && { input: given.input }),
+      };
+      return { given, call: (sagas, options) => sagas.retry(id, { ...options, ...own }) };
+    });
   }
 
   @Post('skip')
@@ -94,11 +103,14 @@ export class AdminActionsController {
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<OperatorAnswer> {
-    const given = readBody(body, [...OPERATOR, 'step', 'result']);
-    const own = 'result' in given ? { result: given.result } : {};
-    return this.act('skip', id, given, request, (sagas, call) =>
-      sagas.skip(id, given.step as string, { ...call, ...own }),
-    );
+    return this.act('skip', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'step', 'result']);
+      const own = 'result' in given ? { result: given.result } : {};
+      return {
+        given,
+        call: (sagas, options) => sagas.skip(id, given.step as string, { ...options, ...own }),
+      };
+    });
   }
 
   @Post('signal')
@@ -108,11 +120,11 @@ export class AdminActionsController {
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<OperatorAnswer> {
-    const given = readBody(body, ['signal', 'payload', 'messageId']);
-    const options = given.messageId === undefined ? {} : { messageId: given.messageId as string };
-    return this.act('signal', id, {}, request, (sagas) =>
-      sagas.signal(id, given.signal as string, given.payload, options),
-    );
+    return this.act('signal', id, request, () => {
+      const given = readBody(body, ['signal', 'payload', 'messageId']);
+      const options = given.messageId === undefined ? {} : { messageId: given.messageId as string };
+      return { given: {}, call: (sagas) => sagas.signal(id, given.signal as string, given.payload, options) };
+    });
   }
 
   @Post('approve')
@@ -133,13 +145,14 @@ export class AdminActionsController {
     body: unknown,
     request: unknown,
   ): Promise<OperatorAnswer> {
-    const { step, comment, by } = readBody(body, ['step', 'comment', 'by']);
-    return this.act(kind, id, { by }, request, (sagas, call) =>
-      sagas[kind](id, step as string, {
-        by: call.by!,
-        ...(comment !== undefined && { comment: comment as string }),
-      }),
-    );
+    return this.act(kind, id, request, () => {
+      const { step, comment, by } = readBody(body, ['step', 'comment', 'by']);
+      const said = comment === undefined ? {} : { comment: comment as string };
+      return {
+        given: { by },
+        call: (sagas, options) => sagas[kind](id, step as string, { by: options.by!, ...said }),
+      };
+    });
   }
 
   private async operate(
@@ -149,20 +162,22 @@ export class AdminActionsController {
     request: unknown,
     call: Call,
   ): Promise<OperatorAnswer> {
-    return this.act(kind, id, readBody(body, OPERATOR), request, call);
+    return this.act(kind, id, request, () => ({ given: readBody(body, OPERATOR), call }));
   }
 
-  /** Asks for leave by the saga's name, and then acts in the operator's. */
+  /** Asks for leave by the saga's name, then reads what was sent, and acts in the operator's name. */
   private async act(
     kind: OperatorAction,
     id: string,
-    { reason, by, expects }: { reason?: unknown; by?: unknown; expects?: unknown },
     request: unknown,
-    call: Call,
+    read: () => { readonly given: Sent; readonly call: Call },
   ): Promise<OperatorAnswer> {
     const { sagas } = this.admin;
-    const { saga, id: own } = await sagas.get(id);
-    await this.access.demand({ kind, saga, id: own }, request);
+    await this.access.one(kind, id, request);
+    const {
+      given: { reason, by, expects },
+      call,
+    } = read();
     const operator = await this.access.operator(request, by);
     // Whatever was sent is checked by the call.
     const options = Object.entries({ reason, by: operator, expects }).filter(

@@ -8,6 +8,7 @@ import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
 import { Route } from '../dto/error.dto.js';
+import { sagaOf } from '../read-query.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
@@ -35,16 +36,17 @@ export class AdminBulkController {
     errors: [400, 415],
   })
   async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkResult> {
+    const { action: asked, filter: which } = (body ?? {}) as { action?: unknown; filter?: unknown };
+    const action = ACTIONS.find((one) => one === asked);
+    await this.access.demand({ kind: 'bulk', ...sagaOf(which) }, request);
+    if (action) await this.access.demand({ kind: action, ...sagaOf(which) }, request);
     const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
-    const action = ACTIONS.find((one) => one === given.action);
     if (!action)
-      throw new SagaValidationError(`action is ${shown(given.action)}; give one of ${ACTIONS.join(', ')}.`);
+      throw new SagaValidationError(`action is ${shown(asked)}; give one of ${ACTIONS.join(', ')}.`);
     const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS, 'filter.');
     const { saga } = filter;
-    if (typeof saga !== 'string')
+    if (typeof saga !== 'string' || saga === '')
       throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of one.`);
-    await this.access.demand({ kind: 'bulk', saga }, request);
-    await this.access.demand({ kind: action, saga }, request);
     const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
     const { limit, dryRun = true } = given;
     if (typeof dryRun !== 'boolean')

@@ -5,7 +5,7 @@ import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
 import { AdminContextDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
-import type { Query as RatesQuery } from '../read-query.js';
+import { type Query as RatesQuery, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
 
@@ -69,9 +69,8 @@ export class AdminFiguresController {
     errors: [400],
   })
   async rates(@Query() query: unknown, @Req() request: unknown): Promise<Rates> {
+    await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
     const asked = this.figures.read(query as RatesQuery);
-    const { saga } = asked;
-    await this.access.demand({ kind: 'look', ...(saga !== undefined && { saga }) }, request);
     const rates = await this.figures.rates(asked);
     const names = rates.buckets.flatMap(({ sagas }) => sagas.map((one) => one.saga));
     const seen = new Set(await this.access.visible(names, (name) => name, request));

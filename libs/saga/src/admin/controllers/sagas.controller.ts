@@ -8,7 +8,7 @@ import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
-import { LONGEST_PAGE, type Query as QueryString, readListQuery } from '../read-query.js';
+import { LONGEST_PAGE, type Query as QueryString, readListQuery, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
@@ -43,9 +43,8 @@ export class AdminSagasController {
     errors: [400],
   })
   async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<AdminSummary>> {
+    await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
     const { search, ...filter } = readListQuery(query as QueryString);
-    const { saga } = filter;
-    await this.access.demand({ kind: 'look', ...(saga !== undefined && { saga }) }, request);
     const page =
       search === undefined
         ? await this.admin.sagas.find(filter)

@@ -128,6 +128,14 @@ export class HistoryEntryDto {
   @ApiField({ required: false, enum: SAGA_STATUSES, description: 'The status before.' }) from?: string;
   @ApiField({ description: 'Nothing was done: others had to agree.' }) proposed!: boolean;
   @ApiField({ description: 'It went on with another input.' }) newInput!: boolean;
+  @ApiField({
+    required: false,
+    type: 'object',
+    description: 'Of a retry with another input: that one, redacted.',
+  })
+  input?: unknown;
+  @ApiField({ required: false, type: 'object', description: 'Of a skip with a result: that one, redacted.' })
+  result?: unknown;
 }
 
 export class RollbackPlanDto {

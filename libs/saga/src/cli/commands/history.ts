@@ -1,7 +1,8 @@
 import { columns } from '../columns.js';
 import { command, EXIT, JSON_OPTION } from '../command.js';
-import { textOf } from '../history-text.js';
 import { operating, SAGA_OPTIONS } from '../operating.js';
+import { textOf, withoutGiven } from '../history-text.js';
+import { PAYLOADS_OPTION, seenHistory } from './show.js';
 import { readTarget, TARGET } from '../target.js';
 
 export const history = command({
@@ -9,11 +10,15 @@ export const history = command({
   operands: [TARGET],
   summary: 'Shows what people did with a saga: who, when and why',
   examples: ['saga history place-order/order-1234'],
-  options: { ...SAGA_OPTIONS, ...JSON_OPTION },
+  options: { ...SAGA_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
   run: async ({ operands: [written], values, terminal }) => {
-    const entries = await operating(values, terminal, (operated) =>
-      operated.sagas.history(readTarget(written!, operated)),
-    );
+    const entries = await operating(values, terminal, async (operated) => {
+      const target = readTarget(written!, operated);
+      const history = await operated.sagas.history(target);
+      return values.payloads
+        ? seenHistory(history, await operated.sagas.get(target), operated)
+        : history.map(withoutGiven);
+    });
     if (values.json) terminal.out(JSON.stringify(entries, undefined, 2));
     else if (entries.length === 0) terminal.error('Nobody did anything with it');
     else

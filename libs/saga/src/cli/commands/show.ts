@@ -1,7 +1,8 @@
-import { redactedSnapshot } from '../../admin/redact-saga.js';
+import { redactedHistory, redactedSnapshot } from '../../admin/redact-saga.js';
+import type { HistoryEntry } from '../../nest/saga-history.js';
 import type { SagaSnapshot } from '../../nest/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { happeningsOf } from '../history-text.js';
+import { happeningsOf, withoutGiven } from '../history-text.js';
 import { type Operated, operating, SAGA_OPTIONS } from '../operating.js';
 import { pageOf, withoutPayloads } from '../saga-page.js';
 import { paintOn } from '../style.js';
@@ -24,9 +25,11 @@ export const show = command({
     operating(values, terminal, async (operated) => {
       const { sagas, running } = operated;
       const target = readTarget(written!, operated);
-      const [found, history] = [await sagas.get(target), await sagas.history(target)];
+      const found = await sagas.get(target);
       const saga = redacted(found, operated);
       const { payloads } = values;
+      const done = await sagas.history(target);
+      const history = payloads ? seenHistory(done, found, operated) : done.map(withoutGiven);
       if (values.json) {
         const whole = { ...(payloads ? saga : withoutPayloads(saga)), history };
         terminal.out(JSON.stringify(whole, undefined, 2));
@@ -37,6 +40,17 @@ export const show = command({
       return EXIT.done;
     }),
 });
+
+/** What operators did, as it may be seen. */
+export function seenHistory(
+  history: readonly HistoryEntry[],
+  { saga, version }: SagaSnapshot,
+  { running }: Operated,
+): HistoryEntry[] {
+  const graphs = running.registry.all.map(({ graph }) => graph);
+  const graph = graphs.find((one) => one.name === saga && one.version === version);
+  return redactedHistory(history, graph, (name) => graphs.filter((one) => one.name === name));
+}
 
 /** As it may be seen; of a saga of which nothing is stored no payloads are, for what of them is secret is not known. */
 function redacted(saga: SagaSnapshot, { running }: Operated): SagaSnapshot {

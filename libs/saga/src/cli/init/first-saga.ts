@@ -183,11 +183,13 @@ describe('PlaceOrderSaga', () => {
 
 function controller({ extension, namesInjected }: Manner): string {
   const inject = namesInjected ? '@Inject(SagaService) ' : '';
-  return `import { Body, Controller, Get, ${namesInjected ? 'Inject, ' : ''}Param, Post } from '@nestjs/common';
-import { SagaService } from 'nestjs-durable-saga';
+  return `import { Body, Controller, Get, ${namesInjected ? 'Inject, ' : ''}Param, Post, UseFilters } from '@nestjs/common';
+import { SagaErrorFilter, SagaService } from 'nestjs-durable-saga';
 import { type PlaceOrder, PlaceOrderSaga } from './place-order.saga${extension}';
 
+/** An order that is not there is answered with 404, one that was placed with other contents with 409. */
 @Controller('orders')
+@UseFilters(SagaErrorFilter)
 export class OrdersController {
   constructor(${inject}private readonly sagas: SagaService) {}
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/saga-options.js';
+import type { StoredOperation } from '../../engine/operation.js';
 import type {
   Checkpoint,
   CheckpointResult,
@@ -32,6 +33,7 @@ import {
   convertEdit,
   convertErrorText,
   convertNewSaga,
+  convertOperation,
   convertReason,
   convertSaga,
   convertSignal,
@@ -181,7 +183,7 @@ export class CodedSagaStore implements SagaStore {
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
     const records = await this.store.history(id, limit);
-    return records.map((record) => ('signal' in record ? record : this.readReason(record, id)));
+    return records.map((record) => ('signal' in record ? record : this.readOperation(record, id)));
   }
 
   isTransient(error: unknown): boolean {
@@ -206,6 +208,16 @@ export class CodedSagaStore implements SagaStore {
       return convertReason(done, sagaId, this.reading);
     } catch {
       return done;
+    }
+  }
+
+  /** As far as it can be decoded here. */
+  private readOperation(done: StoredOperation, sagaId: string): StoredOperation {
+    try {
+      return convertOperation(done, sagaId, this.reading);
+    } catch {
+      const { given: _, ...told } = this.readReason(done, sagaId);
+      return told;
     }
   }
 

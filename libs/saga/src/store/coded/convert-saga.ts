@@ -1,5 +1,6 @@
 import { itemKey } from '../../definition/saga-graph.js';
 import type { SagaFailure, SerializedError } from '../../definition/saga-failure.js';
+import type { Operation } from '../../engine/operation.js';
 import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/saga-store.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
 import type { Conversion } from './coder.js';
@@ -15,7 +16,7 @@ export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
     state: convertState(state, id, [...state.steps.keys()], by),
     cancelRequested: cancelRequested && convertReason(cancelRequested, id, by),
     signals: signals && each(signals, (signal) => convertSignal(signal, by)),
-    operations: operations && each(operations, (operation) => convertReason(operation, id, by)),
+    operations: operations && each(operations, (operation) => convertOperation(operation, id, by)),
   });
 }
 
@@ -37,7 +38,7 @@ export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Check
 }
 
 export function convertEdit(given: Edit, id: string, by: Conversion): Edit {
-  const operation = given.operation && convertReason(given.operation, id, by);
+  const operation = given.operation && convertOperation(given.operation, id, by);
   const edit: Edit = changed(given, { operation });
   if ('requestPause' in edit || 'proposal' in edit) return edit;
   if ('requestCancel' in edit)
@@ -74,6 +75,17 @@ export function convertReason<R extends { readonly reason?: string }>(
   const { reason } = asked;
   if (reason === undefined) return asked;
   return changed(asked, { reason: by.text(reason, { kind: 'reason', sagaId }) } as Partial<R>);
+}
+
+/** Why it was done, and what the call was given. */
+export function convertOperation<O extends Operation>(operation: O, sagaId: string, by: Conversion): O {
+  const told = convertReason(operation, sagaId, by);
+  const { given, step, newInput } = told;
+  if (given === undefined) return told;
+  const context = newInput
+    ? ({ kind: 'input', sagaId } as const)
+    : ({ kind: 'result', sagaId, ...(step !== undefined && { step }) } as const);
+  return changed(told, { given: by.json(given, context) } as Partial<O>);
 }
 
 /** @param keys of the steps, and items, to convert: the others stay as they are */

@@ -32,7 +32,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       const { id } = await started(store);
       const [first, second] = [
         operationOf({ by: 'ann "a"', reason: "it's\nlate", step: 'ship[3]', newInput: true }),
-        operationOf({ action: 'abort', proposed: true }),
+        operationOf({ action: 'skip', proposed: true, given: '{"b": 1e400, "a":[1.0]}' }),
       ];
       await edit(id, { state: stateOf('paused'), due: false, step: '', operation: first });
       const edited = await edit(id, { proposal: true, operation: second });

@@ -1,4 +1,5 @@
 import { APPROVAL_PREFIX } from '../../definition/saga-graph.js';
+import { LARGEST_SHOWN, type StoredOperation } from '../../engine/operation.js';
 import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
@@ -7,7 +8,14 @@ import { storedCopy } from './stored-copy.js';
 export function historyOf({ operations, signals, sentAt }: MemoryRow): HistoryRecord[] {
   const sent = signals.map(({ name }, n) => ({ action: 'signal' as const, signal: name, at: sentAt[n]! }));
   const told = sent.filter(({ signal }) => !signal.startsWith(APPROVAL_PREFIX));
-  return storedCopy([...operations, ...told].sort((a, b) => a.at - b.at));
+  const shown = operations.map((one) =>
+    one.given !== undefined && Buffer.byteLength(one.given) > LARGEST_SHOWN ? withoutGiven(one) : one,
+  );
+  return storedCopy([...shown, ...told].sort((a, b) => a.at - b.at));
+}
+
+function withoutGiven({ given: _, ...operation }: StoredOperation): StoredOperation {
+  return operation;
 }
 
 export function toOverdue({ saga, step }: MemoryRow): OverdueSaga {

@@ -19,10 +19,10 @@ export interface EditTransaction {
 /** @param now the database's clock, milliseconds since the epoch */
 export async function applyEdit(on: EditTransaction, saga: StoredSaga, edit: Edit, now: number) {
   if (edit.operation) {
-    const { id, action, by, reason, step, from, revision, proposed, newInput } = edit.operation;
+    const { id, action, by, reason, step, from, revision, proposed, newInput, given } = edit.operation;
     await on.query(on.sql.operation, [
       ...[saga.id, id, action, by ?? null, reason ?? null, step ?? null],
-      ...[from, revision, proposed, newInput ?? false],
+      ...[from, revision, proposed, newInput ?? false, given ?? null],
     ]);
   }
   if ('proposal' in edit) return;

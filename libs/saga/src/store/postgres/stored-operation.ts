@@ -10,13 +10,21 @@ export interface HistoryRow {
 
 type HistoryJson = OperationJson | Extract<HistoryRecord, { action: 'signal' }>;
 
-export function toStoredOperation({ by, reason, step, newInput, ...rest }: OperationJson): StoredOperation {
+export function toStoredOperation({
+  by,
+  reason,
+  step,
+  newInput,
+  given,
+  ...rest
+}: OperationJson): StoredOperation {
   return {
-    ...(rest as Omit<StoredOperation, 'by' | 'reason' | 'step' | 'newInput'>),
+    ...(rest as Omit<StoredOperation, 'by' | 'reason' | 'step' | 'newInput' | 'given'>),
     ...(by !== null && { by }),
     ...(reason !== null && { reason }),
     ...(step !== null && { step }),
     ...(newInput === true && { newInput }),
+    ...(given !== null && { given }),
   };
 }
 

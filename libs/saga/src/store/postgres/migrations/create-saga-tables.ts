@@ -135,6 +135,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         revision int NOT NULL,
         proposed boolean NOT NULL DEFAULT false,
         new_input boolean NOT NULL DEFAULT false,
+        given json,
         at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, number)
       )`);

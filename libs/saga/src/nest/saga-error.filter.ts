@@ -1,0 +1,65 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  HttpStatus,
+  Inject,
+  Optional,
+} from '@nestjs/common';
+import { BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
+import { SagaError } from '../errors/saga-errors.js';
+
+/** Statuses by the errors' stable codes; what is not listed is the server's own failure. */
+const STATUSES: Readonly<Record<string, HttpStatus>> = {
+  SAGA_NOT_FOUND: HttpStatus.NOT_FOUND,
+  SAGA_STATE: HttpStatus.CONFLICT,
+  SAGA_CONFLICT: HttpStatus.CONFLICT,
+  SAGA_VALIDATION: HttpStatus.BAD_REQUEST,
+  SAGA_PAYLOAD: HttpStatus.BAD_REQUEST,
+  // The call is recorded, and another person has to make it as well.
+  SAGA_APPROVAL_PENDING: HttpStatus.ACCEPTED,
+  // This process does not have the saga in this version, or cannot decode what it carries: another one may.
+  SAGA_DEFINITION: HttpStatus.CONFLICT,
+  SAGA_CODEC: HttpStatus.CONFLICT,
+  SAGA_TIMEOUT: HttpStatus.GATEWAY_TIMEOUT,
+  SAGA_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
+};
+
+/** The part of the response that Express and Fastify share. */
+interface HttpResponse {
+  readonly headersSent?: boolean;
+  readonly sent?: boolean;
+  status(code: number): { send(body: object): unknown };
+}
+
+/**
+ * Answers this package's errors over HTTP with `{ statusCode, code, message }`: 404 for an unknown saga, 409 for a conflict
+ * or a state that the call does not fit, 400 for invalid input, 202 where a second person has to agree, 503 and 504 where
+ * the database or the time is missing, and 500 without a message for any other.
+ *
+ * Register it for the whole application, `{ provide: APP_FILTER, useClass: SagaErrorFilter }`, or with `@UseFilters()`.
+ * Works on Express and Fastify. Messages of microservices and GraphQL keep Nest's own handling.
+ */
+@Catch(SagaError)
+export class SagaErrorFilter implements ExceptionFilter<SagaError> {
+  constructor(@Optional() @Inject(HttpAdapterHost) private readonly host?: HttpAdapterHost) {}
+
+  catch(error: SagaError, host: ArgumentsHost): void {
+    // An exception filter that returns nothing leaves the error to Nest there.
+    if (host.getType() !== 'http') return;
+    const { code, message } = error;
+    const statusCode = STATUSES[code];
+    const adapter = this.host?.httpAdapter;
+    const body = statusCode
+      ? { statusCode, code, message }
+      : { statusCode: HttpStatus.INTERNAL_SERVER_ERROR, message: 'Internal server error' };
+    if (adapter) {
+      const answer = statusCode ? new HttpException(body, statusCode, { cause: error }) : error;
+      return new BaseExceptionFilter(adapter).catch(answer, host);
+    }
+    // Made with `new`, and not by Nest.
+    const response = host.switchToHttp().getResponse<HttpResponse>();
+    if (!response.headersSent && !response.sent) response.status(body.statusCode).send(body);
+  }
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { AdminAction } from '../../libs/saga/src/admin/index.js';
+import { Saga, Step, StepRejectedError } from '../../libs/saga/src/index.js';
+import { AdminApps } from './support/admin-apps.js';
+
+@Saga({ name: 'secret' })
+class Secret {
+  @Step() act() {}
+}
+@Saga({ name: 'mine', onFailure: 'suspend', redact: ['card'] })
+class Mine {
+  @Step() act() {
+    throw new StepRejectedError('no');
+  }
+}
+
+const apps = AdminApps.onOwnDatabase();
+const GETS = ['', '/history', '/rollback', '/graph'];
+const POSTS = ['cancel', 'abort', 'undo', 'pause', 'resume', 'retry', 'skip', 'signal', 'approve', 'reject'];
+
+/** Every answer that somebody gets about an id. */
+async function answersOf(url: string, id: string, body: object) {
+  const ask = async (path: string, init: RequestInit) => {
+    const answer = await fetch(`${url}/sagas/api/sagas/${id}${path}`, {
+      ...init,
+      headers: { 'content-type': 'application/json', 'x-saga-admin': '1' },
+    });
+    return { path, status: answer.status, text: (await answer.text()).replaceAll(id, '<id>') };
+  };
+  return [
+    ...(await Promise.all(GETS.map((path) => ask(path, {})))),
+    ...(await Promise.all(
+      POSTS.map((call) => ask(`/${call}`, { method: 'POST', body: JSON.stringify(body) })),
+    )),
+  ];
+}
+
+test.each<[string, (action: AdminAction) => boolean]>([
+  ['who may do nothing', () => false],
+  ['who may see their own sagas alone', ({ saga }) => saga === 'mine'],
+  ['who may see all but this one', ({ saga }) => saga !== 'secret'],
+])('to those %s, a saga that they may not see is as one that is not there', async (_, authorize) => {
+  const app = await apps.start({ sagas: [Secret, Mine], admin: { authorize } });
+  const { id } = await app.sagas.start(Secret, {});
+  for (const body of [{}, { nope: 1 }, { step: 'act', signal: 's', by: 'ann' }]) {
+    const there = await answersOf(app.url, id, body);
+    expect(there).toEqual(await answersOf(app.url, randomUUID(), body));
+    for (const { status } of there) expect([403, 404]).toContain(status);
+  }
+  expect((await app.sagas.wait(id)).status).toBe('completed');
+  expect(await app.sagas.history(id)).toEqual([]);
+});
+
+test('leave is asked for before what was sent is read, and what may be seen is told from what may be done', async () => {
+  const authorize = ({ kind, saga }: AdminAction) => saga === 'mine' && kind === 'look';
+  const app = await apps.start({ sagas: [Secret, Mine], admin: { authorize } });
+  const { id } = await app.sagas.start(Mine, {});
+  const answers = await answersOf(app.url, id, { nope: 1 });
+  expect(answers.map(({ path, status }) => [path, status])).toEqual([
+    ...GETS.map((path) => [path, 200]),
+    ...POSTS.map((call) => [`/${call}`, 403]),
+  ]);
+  const client = async (path: string, init: RequestInit = {}) =>
+    (
+      await fetch(`${app.url}/sagas/api/${path}`, {
+        ...init,
+        headers: { 'content-type': 'application/json', 'x-saga-admin': '1' },
+      })
+    ).status;
+  expect(await client('sagas?nope=1')).toBe(403);
+  expect(await client('sagas?saga=secret&nope=1')).toBe(403);
+  expect(await client('rates?hours=x')).toBe(403);
+  const body = JSON.stringify({ nope: 1, filter: { saga: 'mine' } });
+  expect(await client('bulk', { method: 'POST', body })).toBe(403);
+});
+
+test('the history shows what calls were given, but for what is redacted', async () => {
+  const app = await apps.start({ sagas: [Mine] });
+  const { id, outcome } = await app.sagas.start(Mine, {});
+  await outcome();
+  await app.sagas.retry(id, { by: 'ann', input: { amount: 1, card: '4111' } });
+  await app.sagas.wait(id);
+  await app.sagas.skip(id, 'act', { by: 'ann', result: { amount: 2, card: '4111' } });
+  const answer = await fetch(`${app.url}/sagas/api/sagas/${id}/history`);
+  const text = await answer.text();
+  expect(text).not.toContain('4111');
+  expect(JSON.parse(text)).toMatchObject([
+    { action: 'retry', input: { amount: 1 } },
+    { action: 'skip', result: { amount: 2 } },
+  ]);
+});
