@@ -115,9 +115,10 @@ describe('authorize', () => {
     expect(await seen(client)).toEqual(['greeting']);
     expect((await client.get('/api/sagas?saga=payment')).status).toBe(403);
     for (const part of ['', '/history', '/rollback', '/graph'])
-      expect((await client.get(`/api/sagas/${payment.id}${part}`)).body).toMatchObject({
-        statusCode: 403,
-        code: 'SAGA_ADMIN_FORBIDDEN',
+      // As if it were not there: whoever may not see it is not told that it is.
+      expect((await client.get(`/api/sagas/${payment.id}${part}`)).body).toEqual({
+        ...{ statusCode: 404, code: 'SAGA_NOT_FOUND' },
+        message: `No saga has the id '${payment.id}'.`,
       });
     expect((await client.get('/api/context')).body).toEqual({ sagas: ['greeting'], bulk: false });
     expect((await client.get('/api/definitions')).body).toHaveLength(1);
@@ -152,6 +153,9 @@ describe('authorize', () => {
     );
     expect(asked).toEqual([
       { kind: 'abort', saga: 'payment', id },
+      // Whether it may be told that the saga is there at all, and what is answered where there is none.
+      { kind: 'look', saga: 'payment', id },
+      { kind: 'abort' },
       { kind: 'bulk', saga: 'payment' },
     ]);
   });
