@@ -5,6 +5,7 @@ export const MEASURES = [
   { name: 'half-load', quick: ['--n=8000', '--seconds=4'] },
   { name: 'processes', quick: ['--n=8000', '--warm=1000'] },
   { name: 'steps', quick: ['--n=20000'] },
+  { name: 'fan-out', quick: ['--items=500,2000'] },
   { name: 'payloads', quick: ['--n=4000', '--megabytes=60'] },
   { name: 'compensation', quick: ['--n=4000'] },
   { name: 'retry-storm', quick: ['--n=2000'] },

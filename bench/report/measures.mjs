@@ -45,6 +45,17 @@ export const TABLES = [
     columns: [RATE, ['steps_per_s', 'steps/s'], COSTS[2]],
   },
   {
+    name: 'fan-out',
+    title: 'Steps over many items',
+    rows: ['items', 'items'],
+    columns: [
+      ['items_per_s', 'items/s'],
+      ['saga_ms', 'ms of the saga'],
+      ['longest_stall_ms', 'longest stall of the event loop, ms'],
+      ['wal_bytes_per_item', 'WAL bytes per item'],
+    ],
+  },
+  {
     name: 'payloads',
     title: 'Payloads',
     rows: ['bytes', 'bytes of the input, and of each result'],

@@ -198,15 +198,15 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'complete a fan-out with the first of its items',
     file: 'machine/step-endings.ts',
-    find: '|| !items!.every(',
-    replace: '|| !items!.some(',
+    find: '&& open.every(',
+    replace: '&& open.some(',
     killers,
   },
   {
     name: 'undo a fan-out only in its first item',
     file: 'machine/step-endings.ts',
-    find: 'const undone = stepState(next, name).items!.every(',
-    replace: 'const undone = stepState(next, name).items!.some(',
+    find: '.standing.every(isUndone)',
+    replace: '.standing.some(isUndone)',
     killers,
   },
   {
@@ -300,5 +300,26 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     find: '|| step.child!.id !== event.child) return state;',
     replace: ') return state;',
     killers,
+  },
+  {
+    name: 'copy the states of all items for each event of one',
+    file: 'machine/step-map.ts',
+    find: 'if (steps.size < SMALL) return',
+    replace: 'if (steps.size < Infinity) return',
+    killers: [specs('machine/fan-out-work')],
+  },
+  {
+    name: 'forget the items that others have passed',
+    file: 'machine/step-map.ts',
+    find: 'open: merged(merged(known.open, more), passed),',
+    replace: 'open: merged(known.open, more),',
+    killers: [specs('machine/step-map')],
+  },
+  {
+    name: 'run over as many items as there are',
+    file: 'engine/ask-first.ts',
+    find: 'if (items.length <= MOST_ITEMS) return items;',
+    replace: 'return items;',
+    killers: [specs('test/testing/fan-out')],
   },
 ];

@@ -135,7 +135,8 @@ export interface StepOptions<
   compensateOnFailure?: boolean;
   /**
    * One run of the step per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation.
-   * The step's result is the array of theirs. Default: one run, without an item.
+   * The step's result is the array of theirs. 10,000 items at most: more fail the step with SagaPayloadError. Default: one
+   * run, without an item.
    */
   forEach?: ItemsOf<Item>;
   /** With `forEach`: items at once, a whole number from 1. Default 10. */

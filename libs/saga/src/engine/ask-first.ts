@@ -5,8 +5,12 @@ import { stepState, type SagaState } from '../machine/saga-state.js';
 import { shown } from '../definition/shown-value.js';
 import { leaveAlone } from './at-once.js';
 import { decodePayload, encodePayload } from './payload.js';
+import { SagaPayloadError } from '../errors/saga-errors.js';
 import { serializeError } from './serialize-error.js';
 import type { StepAttempt } from './step-attempt.js';
+
+/** Items of one fan-out: each has a row, and the saga is held in memory as a whole. */
+export const MOST_ITEMS = 10_000;
 
 const ASKED: readonly Action['kind'][] = ['run', 'expand', 'await'];
 
@@ -33,7 +37,7 @@ export function askFirst(
       return [{ type: 'skipped-by-condition', step: node.name }];
     if (kind === 'await') return [{ type: 'awaited', step: node.name, now: options.now }];
     if (!node.forEach) return undefined;
-    const items = itemsOf(node.forEach(context), options.maxPayloadBytes);
+    const items = itemsOf(node.forEach(context), options.maxPayloadBytes, node.name);
     return [{ type: 'expanded', step: node.name, items }];
   } catch (error) {
     // A function of what is stored already: to ask it again would give the same.
@@ -51,12 +55,22 @@ function answered(answer: unknown): boolean {
   throw new TypeError(`when() has to return true or false, at once; it returned ${shown(answer)}`);
 }
 
-function itemsOf(items: unknown, maxPayloadBytes: number): string[] {
+function itemsOf(items: unknown, maxPayloadBytes: number, step: string): string[] {
+  if (Array.isArray(items)) requireFewEnough(items, step);
   const stored = Array.isArray(items)
     ? decodePayload(encodePayload(items, 'forEach()', maxPayloadBytes))
     : undefined;
   // An array may have a toJSON() that gives none.
-  if (Array.isArray(stored)) return stored.map((item) => JSON.stringify(item));
+  if (Array.isArray(stored)) return requireFewEnough(stored, step).map((item) => JSON.stringify(item));
   leaveAlone(items);
   throw new TypeError(`forEach() has to return an array, at once; it returned ${shown(items)}`);
+}
+
+function requireFewEnough(items: unknown[], step: string): unknown[] {
+  if (items.length <= MOST_ITEMS) return items;
+  throw new SagaPayloadError(
+    `forEach() of step '${step}' returned ${items.length} items; a step runs over ${MOST_ITEMS} at most. Return batches (each ` +
+      `item an array of several), or split the work into sub-sagas.`,
+    'forEach()',
+  );
 }

@@ -1,6 +1,7 @@
 import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
 import type { Decision } from '../machine/decide.js';
 import type { SagaState } from '../machine/saga-state.js';
+import { unsettledSteps } from '../machine/step-map.js';
 
 /** Where a saga stands, in the words of one column: the steps under way, next, waiting for a retry, or given up on. */
 export function describeStep(state: SagaState, next: Decision): string {
@@ -12,7 +13,7 @@ export function describeStep(state: SagaState, next: Decision): string {
   // What made it turn back is not what a saga that is stuck in turning back stands at.
   const doing = state.stuckIn ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
-  for (const [name, step] of state.steps) {
+  for (const [name, step] of unsettledSteps(state.steps)) {
     const waits = step.status === 'waiting' || step.status === 'compensating';
     const gaveUp =
       step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.cut);

@@ -1,5 +1,6 @@
 import type { Decision } from '../machine/decide.js';
 import type { SagaState } from '../machine/saga-state.js';
+import { unsettledSteps } from '../machine/step-map.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** Milliseconds. By default the first two waits of a step are shorter. */
@@ -11,7 +12,7 @@ const NEAR = 1_000;
  */
 export function isNearRetry({ wakeAt }: Decision, { steps }: SagaState, now: number): boolean {
   if (wakeAt === undefined || wakeAt - now > NEAR) return false;
-  for (const { retryAt, permit, failures, compensationFailures } of steps.values())
+  for (const [, { retryAt, permit, failures, compensationFailures }] of unsettledSteps(steps))
     if (retryAt === wakeAt && permit === undefined && failures + compensationFailures > 0) return true;
   return false;
 }

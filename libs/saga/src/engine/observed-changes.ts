@@ -2,6 +2,7 @@ import type { ObservedEvent, ObservedEventType } from '../definition/observed-ev
 import { APPROVAL_PREFIX, indexOfKey, stepOfKey } from '../definition/saga-graph.js';
 import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
 import { PENDING, type SagaState, type SagaStatus, type StepState } from '../machine/saga-state.js';
+import { changedSteps } from '../machine/step-map.js';
 import { gaveUp } from './operator-edits.js';
 import type { StoredSaga } from './saga-store.js';
 
@@ -45,7 +46,7 @@ export function observedChanges(
   const told: ObservedEvent[] = [];
   const tell = <T extends ObservedEventType>(type: T, details: Details<T>) =>
     told.push({ type, ...head, ...details } as unknown as ObservedEvent);
-  const changed = [...after.steps].filter(([key, step]) => before.steps.get(key) !== step);
+  const changed = changedSteps(before.steps, after.steps);
   // A fan-out is done once its items are.
   changed.sort(([a], [b]) => Number(indexOfKey(a) === undefined) - Number(indexOfKey(b) === undefined));
 

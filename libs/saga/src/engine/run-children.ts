@@ -1,6 +1,7 @@
 import { SagaCodecError, SagaValidationError } from '../errors/saga-errors.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { awaitsChild, type SagaState, stepState } from '../machine/saga-state.js';
+import { unsettledSteps } from '../machine/step-map.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { Awaited, ChildSagas } from './child-sagas.js';
 import type { Invoker } from './invoker.js';
@@ -98,7 +99,7 @@ function isWrongInput(error: unknown): boolean {
 
 /** The steps of a saga that wait for others, with those. */
 export function awaitedBy({ steps }: SagaState): Awaited[] {
-  return [...steps].flatMap(([name, step]) =>
+  return [...unsettledSteps(steps)].flatMap(([name, step]) =>
     awaitsChild(step) ? [{ step: name, id: step.child!.id }] : [],
   );
 }

@@ -4,6 +4,7 @@ import { evolve } from '../machine/evolve.js';
 import { follow, type Followed } from '../machine/follow.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import type { SagaState } from '../machine/saga-state.js';
+import { StepMap } from '../machine/step-map.js';
 import { NOTHING } from './nothing.js';
 
 /** Who takes over derives these: what was due may have begun. A delay is recorded, since nothing is due before it. */
@@ -110,8 +111,11 @@ export class RunRecord {
 
   /** The steps, and items, of which this state has something new to store. */
   changedIn(state: SagaState): string[] {
+    const { steps } = state;
+    const since = steps instanceof StepMap ? steps.changesSince(this.saved.steps) : undefined;
+    if (since) return since.map(([key]) => key);
     let changed: string[] = NOTHING;
-    state.steps.forEach((step, key) => {
+    steps.forEach((step, key) => {
       if (this.saved.steps.get(key) === step) return;
       if (changed === NOTHING) changed = [key];
       else changed.push(key);

@@ -1,6 +1,7 @@
 import type { SagaGraph } from '../definition/saga-graph.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { awaitsSignal, type SagaState } from '../machine/saga-state.js';
+import { unsettledSteps } from '../machine/step-map.js';
 import { stepAwaiting } from '../machine/waits.js';
 import { refusalIn } from './approvals.js';
 import type { SagaStore, StoredSignal } from './saga-store.js';
@@ -64,7 +65,7 @@ export class RunSignals {
   knownTime(state: SagaState, now = this.ports.now()): number {
     let time = now;
     if (state.status !== 'running') return time;
-    for (const step of state.steps.values()) {
+    for (const [, step] of unsettledSteps(state.steps)) {
       const { until = Infinity } = step.wait ?? {};
       if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;
     }

@@ -2,6 +2,7 @@ import { canBeUndone, itemKey, type SagaGraph, startsSaga, type StepNode } from 
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isSettled, type SagaState, type StepState, stepState } from './saga-state.js';
+import { itemsToLookAt, unsettledSteps } from './step-map.js';
 
 /** One thing to do now. */
 export interface Action {
@@ -196,7 +197,7 @@ function suspends(graph: SagaGraph, state: SagaState): boolean {
 
 /** Something is under way, here or in another saga. */
 function isActive(state: SagaState): boolean {
-  for (const step of state.steps.values()) if (step.active || awaitsChild(step)) return true;
+  for (const [, step] of unsettledSteps(state.steps)) if (step.active || awaitsChild(step)) return true;
   return false;
 }
 
@@ -235,15 +236,28 @@ function planWait(plan: Plan, node: StepNode, step: StepState): void {
 }
 
 function planItems(plan: Plan, state: SagaState, node: StepNode, items: readonly string[]): void {
-  const states = items.map((_, index) => stepState(state, itemKey(node.name, index)));
-  let room = node.concurrency - states.filter((item) => item.active).length;
-  states.forEach((item, index) => {
+  const { open, active, begun } = itemsToLookAt(state.steps, node.name, items);
+  let room = node.concurrency - activeAmong(active, state, node);
+  const planItem = (index: number) => {
+    const item = itemState(state, node, index);
     if (item.active || isDone(item) || item.status === 'failed') return;
     if (!plan.isDue(item)) return plan.wake(item.retryAt!);
     if (room <= 0) return;
     room -= 1;
     plan.add(isLostAttempt(node, item) ? 'probe' : 'run', node, item, index);
-  });
+  };
+  open.forEach(planItem);
+  for (let index = begun; index < items.length && room > 0; index += 1) planItem(index);
+}
+
+function itemState(state: SagaState, { name }: StepNode, index: number): StepState {
+  return stepState(state, itemKey(name, index));
+}
+
+function activeAmong(indexes: readonly number[], state: SagaState, node: StepNode): number {
+  let active = 0;
+  for (const index of indexes) if (itemState(state, node, index).active) active += 1;
+  return active;
 }
 
 /** An at-most-once step whose start is recorded and whose worker was lost, and that can be asked about. */
@@ -277,15 +291,23 @@ function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
   const step = stepState(state, node.name);
   if (!step.items) return undo(plan, node, step);
   let clear = !step.active && step.status !== 'compensation_failed';
-  const states = step.items.map((_, index) => stepState(state, itemKey(node.name, index)));
-  let room = node.concurrency - states.filter((item) => item.active).length;
-  states.forEach((item, index) => {
+  const { active, standing, timed } = itemsToLookAt(state.steps, node.name, step.items);
+  let room = node.concurrency - activeAmong(active, state, node);
+  const seen = standing.findIndex((index) => {
+    const item = itemState(state, node, index);
     if (room > 0 || !plan.isDue(item)) {
       const before = plan.size;
       if (!undo(plan, node, item, index)) clear = false;
       room -= plan.size - before;
     } else if (item.active || !isClearItem(node, item)) clear = false;
+    // Of the others only the times at which they are due make a difference.
+    return room <= 0 && !clear;
   });
+  if (seen < 0) return clear;
+  for (const index of timed) {
+    const item = itemState(state, node, index);
+    if (index > standing[seen]! && !plan.isDue(item)) undo(plan, node, item, index);
+  }
   return clear;
 }
 

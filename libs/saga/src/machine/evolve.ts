@@ -16,6 +16,7 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
+import { unsettledSteps } from './step-map.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { unfit } from './unfit.js';
@@ -316,6 +317,6 @@ function inWhich({ status, stuckIn }: SagaState): 'running' | 'compensating' {
 
 /** An attempt is being made by the holder of the lease. */
 function isAnyActive({ steps }: SagaState): boolean {
-  for (const step of steps.values()) if (step.active) return true;
+  for (const [, step] of unsettledSteps(steps)) if (step.active) return true;
   return false;
 }

@@ -1,6 +1,7 @@
 import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
 import { stepOfKey } from '../definition/saga-graph.js';
 import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import { StepMap } from './step-map.js';
 
 /** Failed attempts kept per step. */
 export const ERRORS_KEPT = 5;
@@ -8,7 +9,7 @@ export const ERRORS_KEPT = 5;
 export function withStep(state: SagaState, key: string, change: (step: StepState) => StepState): SagaState {
   return {
     ...state,
-    steps: new Map(state.steps).set(key, change(state.steps.get(key) ?? unbegun(state, key))),
+    steps: StepMap.with(state.steps, key, change(state.steps.get(key) ?? unbegun(state, key))),
   };
 }
 

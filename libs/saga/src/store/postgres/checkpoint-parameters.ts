@@ -7,6 +7,7 @@ import {
   type StepState,
   stepState,
 } from '../../machine/saga-state.js';
+import { unsettledSteps } from '../../machine/step-map.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
 import type { SAGA_COLUMNS, STEP_COLUMNS } from './functions/checkpoint.function.js';
 
@@ -87,7 +88,7 @@ function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
 function sagaProgress(state: SagaState): string | undefined {
   const { round, rollbackTo, heard, steps, pendingRollback, overtaken } = state;
   const awaits: string[] = [];
-  for (const step of steps.values()) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
+  for (const [, step] of unsettledSteps(steps)) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
   const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
   if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
   return JSON.stringify({
