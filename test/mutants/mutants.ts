@@ -4,6 +4,7 @@ import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { LIFE_CYCLE_MUTANTS } from './life-cycle.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
+import { MESSAGING_MUTANTS } from './messaging.mutants.js';
 import type { Mutant } from './mutant.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
@@ -19,4 +20,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CODEC_MUTANTS,
   ...RETENTION_MUTANTS,
   ...LIFE_CYCLE_MUTANTS,
+  ...MESSAGING_MUTANTS,
 ];

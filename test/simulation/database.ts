@@ -10,10 +10,12 @@ import type {
   SentSignal,
   SignalResult,
   StartResult,
+  StoredMessage,
   StoredSaga,
   StoreTarget,
 } from '../../libs/saga/src/engine/saga-store.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
+import type { ModelTransaction } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { UNSTORABLE } from './participants.js';
@@ -38,6 +40,8 @@ export class Database {
   readonly hub = new MemoryWakeupHub();
   readonly memory: MemorySagaStore;
   downUntil = 0;
+  /** Takes what checkpoints publish, with their commit. */
+  publish: (messages: readonly StoredMessage[]) => void = () => undefined;
 
   constructor(
     private readonly timeline: Timeline,
@@ -56,10 +60,21 @@ export class Database {
     return results;
   }
 
+  /** It is there for others once the transaction has committed. */
+  async startWithin(transaction: ModelTransaction, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    transaction.onCommit.push(() => {
+      void this.start([saga], lease);
+      this.hub.announce({ type: 'due' });
+    });
+    return { created: true, leased: false, now: EPOCH + this.timeline.now };
+  }
+
   async checkpoint(checkpoints: readonly Checkpoint[], worker: string): Promise<CheckpointResult[]> {
     // One bad row, and the statement fails as a whole.
     if (checkpoints.some(isUnstorable)) throw new Error('The database refuses a result');
+    const published = this.memory.outbox.length;
     const results = await this.memory.checkpoint(checkpoints);
+    this.publish(this.memory.outbox.slice(published));
     checkpoints.forEach((checkpoint, n) => {
       if (results[n] === 'saved') this.witness.saved(checkpoint, worker);
     });

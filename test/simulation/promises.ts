@@ -25,6 +25,10 @@ export const PROMISES = {
   I23: 'A signal is kept once, and given to one step in one round, the same at each attempt',
   I24: 'What came before a wait was over is taken',
   I25: 'A message is in the outbox if, and only if, what published it is recorded, and once',
+  I26: 'Messages of a topic and key arrive in the order of the transactions that followed each other',
+  I27: 'A message is sent if, and only if, its transaction commits',
+  I28: 'A message takes effect once, and is said to be handled only if that is committed',
+  I29: 'A saga that was started in a transaction is there if, and only if, that commits',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

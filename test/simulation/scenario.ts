@@ -1,4 +1,5 @@
 import { Chance, type Dice } from './chance.js';
+import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
 
 /** A saga that somebody starts. */
@@ -110,6 +111,8 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   readonly calls: readonly OperatorCall[];
   readonly sendings: readonly Sending[];
+  /** What is published, relayed and handled beside; undefined: nothing. */
+  readonly messages: MessagePlan | undefined;
   /** Methods publish messages. */
   readonly publishes: boolean;
   readonly weather: Weather;
@@ -173,6 +176,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     faults,
     calls: [...calls, ...hasty],
     sendings,
+    messages: messagePlanOf(chance, { calm, processes: processesOf({ workers }) }, isLeftOut),
     publishes: !isLeftOut(MESSAGES) && chance.for(MESSAGES).happens(0.5),
     weather,
     calm,
@@ -205,7 +209,7 @@ function hastyCall(dice: Dice, name: string, starts: readonly Start[]): Operator
 }
 
 /** The names of all that can be left out of it. */
-export function partsOf({ starts, faults, calls, sendings, sagas }: Scenario): string[] {
+export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Scenario): string[] {
   const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
   const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `concurrency ${n}`]);
   const weather = ['lost', 'unanswered', 'late', 'hints', 'failing', 'slow participants'].map(
@@ -215,7 +219,8 @@ export function partsOf({ starts, faults, calls, sendings, sagas }: Scenario): s
     [...graph.steps.values()].filter(({ wait }) => wait).map(({ name }) => `wait ${n}.${name}`),
   );
   const events = [...starts, ...faults, ...calls, ...sendings].map(({ name }) => name);
-  return [...events, MESSAGES, ...weather, ...waits, ...steps, ...options];
+  const relayed = [...(messages?.publications ?? []), ...(messages?.crashes ?? [])].map(({ name }) => name);
+  return [...events, ...relayed, RELAYS, MESSAGES, ...weather, ...waits, ...steps, ...options];
 }
 
 export const processesOf = ({ workers }: Pick<Scenario, 'workers'>): number => workers + CLIENTS;

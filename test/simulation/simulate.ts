@@ -1,8 +1,11 @@
+import type { EntityManager } from 'typeorm';
+import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { StartResult } from '../../libs/saga/src/engine/saga-store.js';
 import { newSagaOf } from '../../libs/saga/src/engine/new-saga.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import { Database } from './database.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/saga-graph.js';
+import { MessageWorld } from './message-world.js';
 import { Operator } from './operator.js';
 import { Participants } from './participants.js';
 import type { Violation } from './promises.js';
@@ -64,6 +67,7 @@ class Simulation {
   private readonly operator: Operator;
   private readonly senders: Senders;
   private readonly started: Started[] = [];
+  private readonly messages: MessageWorld | undefined;
   private isQuiet = false;
   /** Looks in a row that found all at rest. */
   private restful = 0;
@@ -93,7 +97,19 @@ class Simulation {
     this.witness.effects = this.participants.effects;
     this.operator = new Operator(this.participants);
     this.senders = new Senders(timeline, this.witness, (n) => this.processes.at(n % this.processes.length)!);
-    const world: ProcessWorld = { ...this, timeline, scenario, weather: scenario.weather, ...this.parts() };
+    const { chance, messages: plan } = scenario;
+    const hostOf = (n: number) => this.processes[n % this.processes.length]!.host;
+    this.messages = plan && new MessageWorld(timeline, chance, plan, this.witness, hostOf);
+    if (this.messages) this.database.publish = (messages) => this.messages!.checkpointed(messages);
+    const startWithin = this.startWithin.bind(this);
+    const world: ProcessWorld = {
+      ...this,
+      timeline,
+      scenario,
+      weather: scenario.weather,
+      startWithin,
+      ...this.parts(),
+    };
     this.processes = Array.from(
       { length: processesOf(scenario) },
       (_, n) => new SimulatedProcess(world, n, n < scenario.workers),
@@ -101,8 +117,8 @@ class Simulation {
   }
 
   private parts() {
-    const { database, participants, witness } = this;
-    return { database, participants, witness };
+    const { database, participants, witness, messages } = this;
+    return { database, participants, witness, messages };
   }
 
   async run(): Promise<Run> {
@@ -112,6 +128,9 @@ class Simulation {
     for (const fault of scenario.faults) timeline.after(fault.at, () => this.inject(fault));
     for (const call of scenario.calls) timeline.after(call.at, () => void this.operate(call));
     for (const sending of scenario.sendings) timeline.after(sending.at, () => this.send(sending));
+    for (const { at, worker, call } of scenario.messages?.crashes ?? [])
+      timeline.after(at, () => this.processes[worker]!.crashInRelayCall(call));
+    this.messages?.start();
     timeline.after(scenario.calm, () => this.calmDown());
     this.look();
     await timeline.run(() => this.isQuiet);
@@ -151,6 +170,15 @@ class Simulation {
       },
       (error: Error) => (started.failed = error.message),
     );
+  }
+
+  /** Some saga, with a key of its own. */
+  private async startWithin(engine: SagaEngine, manager: EntityManager, id: string): Promise<void> {
+    const { sagas, chance } = this.scenario;
+    const { graph } = chance.for('saga of', id).among(sagas);
+    const input = JSON.stringify({ n: 0, of: id });
+    const { step, ...made } = newSagaOf(graph, input, { id, correlationId: id, priority: 0, fresh: true });
+    await engine.submitWithin(manager, { ...made, step });
   }
 
   private wait(process: SimulatedProcess, started: Started): void {
@@ -253,6 +281,7 @@ class Simulation {
     this.witness.note(() => 'all is well from here');
     this.database.downUntil = 0;
     Object.assign(this.scenario.weather, { lost: 0, unanswered: 0, late: 0, hintsLost: 0, failing: 0 });
+    this.messages?.calmDown();
     for (const process of this.processes) process.heal();
   }
 
@@ -264,7 +293,9 @@ class Simulation {
         this.sendWhatIsMissing();
         this.resumeAll();
       }
-      const rests = now > this.scenario.calm * 2 && this.allRest() && this.nothingIsUnderWay();
+      const areDelivered = this.messages?.rests ?? true;
+      const rests =
+        now > this.scenario.calm * 2 && areDelivered && this.allRest() && this.nothingIsUnderWay();
       this.restful = rests ? this.restful + 1 : 0;
       this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;
       this.look();

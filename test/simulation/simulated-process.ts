@@ -1,7 +1,10 @@
+import type { EntityManager } from 'typeorm';
 import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { EngineLog } from '../../libs/saga/src/engine/engine-log.js';
 import type { RunnableSaga } from '../../libs/saga/src/engine/invoker.js';
+import type { Relay } from '../../libs/saga/src/messaging/relay.js';
 import { Link } from './link.js';
+import type { MessageHost, MessageWorld } from './message-world.js';
 import type { CallContext, Participants } from './participants.js';
 import { MAX_TAKEOVERS, type Scenario } from './scenario.js';
 import { SimulatedClock } from './simulated-clock.js';
@@ -18,6 +21,9 @@ export interface ProcessWorld extends StoreWorld {
   readonly scenario: Scenario;
   readonly participants: Participants;
   readonly witness: Witness;
+  readonly messages: MessageWorld | undefined;
+  /** Starts some saga in the transaction of this manager. */
+  readonly startWithin: (engine: SagaEngine, manager: EntityManager, id: string) => Promise<void>;
 }
 
 /** A process that runs the engine as it is; it dies, and is started again, with another name each time. */
@@ -28,6 +34,12 @@ export class SimulatedProcess {
   private lives = 0;
   private wakeup!: SimulatedWakeup;
   private isStopping = false;
+  /** What of it has to do with messages. */
+  host: MessageHost | undefined;
+  private relay: Relay | undefined;
+  private relayWakeup: SimulatedWakeup | undefined;
+  /** The relay, or a handler, dies with its process in place of so many calls from now. */
+  private relayCallsLeft = Infinity;
 
   constructor(
     private readonly world: ProcessWorld,
@@ -70,6 +82,7 @@ export class SimulatedProcess {
     );
     witness.note(() => `${name} begins`);
     void this.engine.start();
+    this.relayMessages(life);
     this.tick(life);
     this.watch(life);
   }
@@ -87,6 +100,11 @@ export class SimulatedProcess {
     this.life.callsLeft = call;
   }
 
+  /** The same, of what its relay and its handlers ask. */
+  crashInRelayCall(call: number): void {
+    this.relayCallsLeft = call;
+  }
+
   pause(duration: number): void {
     this.life.pausedUntil = this.world.timeline.now + duration;
   }
@@ -96,7 +114,7 @@ export class SimulatedProcess {
     const { life } = this;
     if (!life.isAlive || this.isStopping) return;
     this.isStopping = true;
-    await this.engine.stop();
+    await Promise.all([this.engine.stop(), this.relay?.stop()]);
     if (!life.isAlive) return;
     this.world.witness.note(() => `${this.name} has shut down`);
     life.end();
@@ -106,19 +124,49 @@ export class SimulatedProcess {
   /** Connections are there again, after a time without. */
   reconnected(): void {
     this.wakeup.reconnected();
+    this.relayWakeup?.reconnected();
   }
 
   /** One that died by itself is seen to, and nothing slows it down any more. */
   heal(): void {
     this.link.mend();
     this.life.pausedUntil = 0;
-    this.life.callsLeft = Infinity;
+    this.life.callsLeft = this.relayCallsLeft = Infinity;
     this.reconnected();
+  }
+
+  /** Its relay and its handlers have a connection and chances of their own. */
+  private relayMessages(life: Life): void {
+    const { scenario, timeline, witness, messages, startWithin } = this.world;
+    if (!messages) return;
+    const { name, engine } = this;
+    const dice = scenario.chance.for('relay', name);
+    const call = (): boolean => {
+      if (life.isAlive && (this.relayCallsLeft -= 1) <= 0) {
+        this.relayCallsLeft = Infinity;
+        life.end();
+      }
+      return life.isAlive;
+    };
+    const store = new SimulatedStore(this.world, name, life, this.link, dice, call);
+    this.host = {
+      ...{ name, life, dice, call, log: logTo(witness, name) },
+      clock: new SimulatedClock(timeline, life, dice),
+      send: (execute, options) => store.send(execute, options),
+      start: (manager, id) => startWithin(engine, manager, id),
+    };
+    this.relay = this.number < messages.plan.relays ? messages.relayOf(this.host) : undefined;
+    if (!this.relay) return;
+    const { relay } = this;
+    this.relayWakeup = new SimulatedWakeup(this.world, life, this.link, dice, messages.hub);
+    void this.relayWakeup.start(() => relay.look());
+    relay.start();
   }
 
   private tick(life: Life): void {
     const tick = (): void => {
       if (!this.isStopping) this.engine.tick();
+      if (!this.isStopping) this.relay?.look();
       this.tick(life);
     };
     this.world.timeline.after(POLL, tick, life);
@@ -138,6 +186,7 @@ export class SimulatedProcess {
     life.restarts = true;
     witness.note(() => `${this.name} is gone`);
     void this.wakeup.stop();
+    void this.relayWakeup?.stop();
     const [from, to] = RESTART;
     timeline.after(scenario.chance.for('restart', this.name).int(from, to), () => this.start());
   }

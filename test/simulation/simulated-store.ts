@@ -9,10 +9,12 @@ import type {
   RateLimit,
   SagaStore,
   SentSignal,
+  StartResult,
   StoredSaga,
   StoreFilter,
   StoreTarget,
 } from '../../libs/saga/src/engine/saga-store.js';
+import { sessionOf } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
 import type { Dice } from './chance.js';
 import { Database, SimulatedTransaction } from './database.js';
 import { ConnectionLost, type Link } from './link.js';
@@ -25,6 +27,13 @@ const GIVEN_UP = 20_000;
 const LATEST = 20_000;
 
 const NEVER = new Promise<never>(() => undefined);
+
+export interface SendOptions {
+  /** It may be executed after its connection broke. */
+  readonly mayBeLate?: boolean;
+  /** A part of it is done by the process itself. */
+  readonly isInteractive?: boolean;
+}
 
 export interface StoreWorld {
   readonly timeline: Timeline;
@@ -40,14 +49,17 @@ export class SimulatedStore implements SagaStore {
     private readonly life: Life,
     private readonly link: Link,
     private readonly dice: Dice,
+    private readonly call: () => boolean = () => life.call(),
   ) {}
 
   start(sagas: readonly NewSaga[], lease: Lease) {
     return this.send(() => this.world.database.start(sagas, lease), { mayBeLate: true });
   }
 
-  startWithin(): never {
-    throw new Error('No application of this world has a transaction of its own');
+  startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    return sessionOf(manager).statement((transaction) =>
+      this.world.database.startWithin(transaction, saga, lease),
+    );
   }
 
   checkpoint(checkpoints: readonly Checkpoint[]) {
@@ -126,11 +138,11 @@ export class SimulatedStore implements SagaStore {
     return TRANSIENT.has((error as { code?: string } | undefined)?.code ?? '');
   }
 
-  private send<T>(
+  send<T>(
     execute: () => Promise<T>,
-    { mayBeLate = false, isInteractive = false }: { mayBeLate?: boolean; isInteractive?: boolean } = {},
+    { mayBeLate = false, isInteractive = false }: SendOptions = {},
   ): Promise<T> {
-    if (!this.life.call()) return NEVER;
+    if (!this.call()) return NEVER;
     const { timeline, weather, database } = this.world;
     const [there, back] = [this.dice.long(...weather.delay), this.dice.long(...weather.delay)];
     return new Promise<T>((resolve, reject) => {

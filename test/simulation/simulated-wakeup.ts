@@ -1,5 +1,5 @@
 import type { Wakeup, WakeupMessage } from '../../libs/saga/src/engine/wakeup.js';
-import type { MemoryWakeup } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import type { MemoryWakeup, MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import type { Dice } from './chance.js';
 import type { Link } from './link.js';
 import type { StoreWorld } from './simulated-store.js';
@@ -15,8 +15,9 @@ export class SimulatedWakeup implements Wakeup {
     private readonly life: Life,
     private readonly link: Link,
     private readonly dice: Dice,
+    hub: MemoryWakeupHub = world.database.hub,
   ) {
-    this.ears = world.database.hub.wakeup();
+    this.ears = hub.wakeup();
   }
 
   /** As long as the connection does not seem to be broken. */

@@ -2,6 +2,7 @@ import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js
 import type { Database } from './database.js';
 import { effectKey, partsOfKey } from './effect-key.js';
 import type { Effect, Participants } from './participants.js';
+import type { MessageWorld } from './message-world.js';
 import type { Promised, Violation } from './promises.js';
 import type { SagaBook } from './saga-book.js';
 import type { Started } from './simulate.js';
@@ -12,12 +13,13 @@ export interface Remains {
   readonly participants: Participants;
   readonly database: Database;
   readonly started: readonly Started[];
+  readonly messages: MessageWorld | undefined;
 }
 
 type Finding = [Promised, string];
 
 /** What is wrong with what is left in the end, when everything has come to rest. */
-export function verdictOn({ witness, participants, started }: Remains): Violation[] {
+export function verdictOn({ witness, participants, started, messages }: Remains): Violation[] {
   const books = [...witness.books.values()];
   const effectsOf = bySaga(participants.effects.values());
   const findings = [
@@ -28,6 +30,7 @@ export function verdictOn({ witness, participants, started }: Remains): Violatio
       ...wrongWithChildren(book, witness),
       ...wrongWithMessages(book, witness, participants),
     ]),
+    ...(messages ? wrongWithDeliveries(messages, witness) : []),
   ];
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
 }
@@ -41,6 +44,23 @@ function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
     else groups.set(saga, [effect]);
   }
   return groups;
+}
+
+/** Whatever was committed has been sent, and handled; a saga is there if its transaction has committed. */
+function wrongWithDeliveries({ deliveries }: MessageWorld, { books }: Witness): Finding[] {
+  const missing = [...deliveries.missing()].map(({ id, hasArrived }): Finding =>
+    hasArrived ? ['I28', `${id} was never handled`] : ['I27', `${id} was committed, and never sent`],
+  );
+  const wrong = [...deliveries.starts].filter(
+    ([id, { status }]) => (status === 'committed') !== books.has(id),
+  );
+  return [
+    ...missing,
+    ...wrong.map(([id, { status }]): Finding => [
+      'I29',
+      `${id} is ${books.has(id) ? '' : 'not '}there; its transaction is ${status}`,
+    ]),
+  ];
 }
 
 function wrongWithStart({ start, id, result, outcome, waits }: Started, { books }: Witness): Finding[] {

@@ -1,7 +1,12 @@
 import type { EntityManager } from 'typeorm';
 import type { InboxStore } from '../outbox-store.js';
 import { sendWithin } from '../postgres/transaction-watch.js';
-import { type ModelTransaction, sessionOf, type TransactionModel } from './transaction-model.contract.js';
+import {
+  databaseError,
+  type ModelTransaction,
+  sessionOf,
+  type TransactionModel,
+} from './transaction-model.contract.js';
 
 /** The inbox of PostgreSQL, as a model: a unique index in which the second of two transactions waits for the first. */
 export class InboxModel implements InboxStore {
@@ -20,6 +25,9 @@ export class InboxModel implements InboxStore {
       if (other === undefined) break;
       if (other === transaction || other.status === 'committed') return false;
       await other.ended;
+      // Its own connection was ended meanwhile.
+      if (transaction.status !== 'open')
+        throw databaseError('terminating connection due to administrator command', '57P01');
     }
     this.transactions.xidOf(transaction);
     this.noted.set(key, transaction);
