@@ -27,13 +27,6 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
     killers: contract,
   },
   {
-    name: 'note a message in a transaction of its own',
-    file: 'store/postgres/postgres-inbox.ts',
-    find: '      manager.query<unknown[]>(',
-    replace: '      (this.sql as unknown as EntityManager).query<unknown[]>(',
-    killers: contract,
-  },
-  {
     name: 'send what comes behind a message that failed',
     file: 'messaging/send-in-order.ts',
     find: 'return void report.behind.push(...line.slice(n + 1));',
