@@ -81,6 +81,8 @@ const plays: Record<string, Play> = {
       createdBefore: new Date(before + 3_600_000),
       limit: 10,
     });
+    const tooEarly = { createdAfter: new Date(Date.UTC(-4800, 0)) };
+    await expect(sagas.find(tooEarly)).rejects.toThrow(/createdAfter .* 4713 BC/);
     const rest = await sagas.find({ saga: world.PlainSaga, limit: 10, cursor: next! });
     expect([items.length, rest.items.length, rest.next]).toEqual([10, 2, undefined]);
     // The clocks of the server and of this process are one.
@@ -273,6 +275,8 @@ export async function playProgram(w: World): Promise<void> {
     throw new Error(`${failures.length} of the program failed\n${failures.join('\n\n')}`);
   const { sagas } = w.processes[0]!;
   await until(async () => (await sagas.stats()).outbox.waiting === 0);
+  // One that ended at a raised level is due until it has left its line.
+  await until(async () => (await sagas.stats()).sagas.length === 0);
   expect(await sagas.stats()).toMatchObject({
     sagas: [],
     due: 0,

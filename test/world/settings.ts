@@ -39,6 +39,8 @@ export const WORLD: readonly WorldRow[] = [
   set({ default_transaction_isolation: 'serializable' }, SAME),
   set({ default_transaction_deferrable: 'on', default_transaction_isolation: 'serializable' }, SAME),
   set({ default_transaction_read_only: 'on' }, 'refused', { refused: /read-only by default/ }),
+  set({ DateStyle: 'German' }, SAME),
+  set({ DateStyle: 'SQL, DMY', TimeZone: 'Asia/Kathmandu' }, SAME),
   set({ TimeZone: 'America/St_Johns' }, SAME),
   set({ search_path: '' }, SAME),
   set({ search_path: 'nowhere, pg_catalog' }, SAME),

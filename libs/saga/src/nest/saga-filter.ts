@@ -72,8 +72,12 @@ export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegi
       `status is ${shown(given.status)}; give one of ${SAGA_STATUSES.join(', ')}, or several in an array`,
     correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
     given.tags !== undefined && !tags && TAGS_RULE,
-    given.createdAfter !== undefined && after === undefined && 'createdAfter is not a valid Date',
-    given.createdBefore !== undefined && before === undefined && 'createdBefore is not a valid Date',
+    given.createdAfter !== undefined &&
+      after === undefined &&
+      'createdAfter is not a valid Date, from 4713 BC on',
+    given.createdBefore !== undefined &&
+      before === undefined &&
+      'createdBefore is not a valid Date, from 4713 BC on',
     !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
       `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
     cursor !== undefined && !isUuid(cursor) && 'cursor is not one; give the `next` of the page before',

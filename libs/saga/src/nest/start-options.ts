@@ -60,7 +60,7 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
     correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
     !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
       `priority is ${shown(priority)}; give a whole number from 0 to 100`,
-    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
+    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date, from 4713 BC on',
     delay !== undefined && startAt !== undefined && 'delay and startAt exclude each other; give one of them',
     tags !== undefined && !storedTags && TAGS_RULE,
     manager !== undefined && !canQuery(manager) && 'manager is not an EntityManager',
@@ -91,11 +91,14 @@ function wrongDelay(read: () => unknown): string | false {
 export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
 export const TAGS_RULE = `tags has to be an object whose keys and values are each ${KEY_RULE}`;
 
-/** The time of a Date, whatever its own methods say; undefined: it is none, or not valid. */
+/** PostgreSQL knows no time before: 4713 BC. */
+const EARLIEST = Date.UTC(-4713, 10, 24);
+
+/** The time of a Date, whatever its own methods say; undefined: it is none, not valid, or before PostgreSQL's first. */
 export function timeOf(date: unknown): number | undefined {
   if (!types.isDate(date)) return undefined;
   const time = Date.prototype.getTime.call(date);
-  return Number.isNaN(time) ? undefined : time;
+  return time >= EARLIEST ? time : undefined;
 }
 
 function canQuery(manager: unknown): boolean {

@@ -4,6 +4,15 @@ import { SagaInstance } from './saga-entities.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Milliseconds since the epoch. */
+interface Times {
+  readonly created: number;
+  readonly updated: number;
+  readonly finished: number | null;
+}
+
+const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
+
 /** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
 export async function findSagas(manager: EntityManager, filter: StoreFilter): Promise<StoredSummary[]> {
   if (filter.status?.length === 0) return [];
@@ -22,7 +31,10 @@ export async function findSagas(manager: EntityManager, filter: StoreFilter): Pr
       'i.error',
       'i.tags',
     ])
-    .addSelect(['i.createdAt', 'i.updatedAt', 'i.finishedAt'])
+    // As numbers: how a time is written goes by the connection's DateStyle.
+    .addSelect(millisecondsOf('i.createdAt'), 'created')
+    .addSelect(millisecondsOf('i.updatedAt'), 'updated')
+    .addSelect(millisecondsOf('i.finishedAt'), 'finished')
     .orderBy('i.id', 'DESC')
     .take(filter.limit);
   if (filter.before !== undefined) query.andWhere('i.id < :before', { before: filter.before });
@@ -39,7 +51,8 @@ export async function findSagas(manager: EntityManager, filter: StoreFilter): Pr
     query.andWhere('i.createdAt >= :after', { after: filter.createdAfter });
   if (filter.createdBefore !== undefined)
     query.andWhere('i.createdAt < :until', { until: filter.createdBefore });
-  return (await query.getMany()).map((row) => ({
+  const { entities, raw } = await query.getRawAndEntities<Times>();
+  return entities.map((row, n) => ({
     id: row.id,
     name: row.name,
     version: row.version,
@@ -50,8 +63,8 @@ export async function findSagas(manager: EntityManager, filter: StoreFilter): Pr
     step: row.step,
     error: row.error ?? undefined,
     tags: row.tags ?? undefined,
-    createdAt: row.createdAt.getTime(),
-    updatedAt: row.updatedAt.getTime(),
-    finishedAt: row.finishedAt?.getTime(),
+    createdAt: raw[n]!.created,
+    updatedAt: raw[n]!.updated,
+    finishedAt: raw[n]!.finished ?? undefined,
   }));
 }

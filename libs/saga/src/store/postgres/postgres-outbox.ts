@@ -164,9 +164,10 @@ export class PostgresOutbox {
 
   /** Up to PAGE_BYTES, and one at least. Plan: by outbox_dead. */
   async dead(limit: number, after?: { deadAt: string; id: string }): Promise<DeadMessage[]> {
-    return (await this.sql.query(
+    const rows = (await this.sql.query(
       `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers, attempts, error,
-        created_at AS "createdAt", dead_at AS "deadAt", to_json(dead_at)#>>'{}' AS "deadAtText", place < found AS more
+        (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
+        (extract(epoch FROM dead_at) * 1000)::float8 AS "deadAt", to_json(dead_at)#>>'{}' AS "deadAtText", place < found AS more
        FROM (SELECT d.*, row_number() OVER w AS place, count(*) OVER () AS found, sum(bytes) OVER w - bytes AS before FROM (
           SELECT * FROM ${this.s}.outbox WHERE dead_at IS NOT NULL AND (dead_at, id) >
             (coalesce($2, '-infinity')::timestamptz, coalesce($3, '00000000-0000-0000-0000-000000000000')::uuid)
@@ -174,7 +175,8 @@ export class PostgresOutbox {
         WINDOW w AS (ORDER BY dead_at, id ROWS UNBOUNDED PRECEDING)) p
        WHERE before < ${PAGE_BYTES} ORDER BY dead_at, id`,
       [limit, after?.deadAt, after?.id],
-    )) as DeadMessage[];
+    )) as (Omit<DeadMessage, 'createdAt' | 'deadAt'> & { createdAt: number; deadAt: number })[];
+    return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), deadAt: new Date(row.deadAt) }));
   }
 
   async requeue(ids: readonly string[]): Promise<number> {
