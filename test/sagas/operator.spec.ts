@@ -111,6 +111,17 @@ describe('cancel', () => {
     expect(await order.outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'rejected' } });
   });
 
+  test('of a saga, or its failure, leaves nothing for undo(), which is refused', async () => {
+    const scene = new OrderScene();
+    const { sagas } = await apps.start({ sagas: [scene.saga] });
+    const order = await sagas.start(scene.saga, {});
+    await scene.charging.opened;
+    await sagas.cancel(order.id);
+    scene.charge.open('charged');
+    expect((await order.outcome()).status).toBe('compensated');
+    await expect(sagas.undo(order.id)).rejects.toThrow(/cannot be undone: it is compensated/);
+  });
+
   test('of a saga whose worker is lost undoes what that worker may have done', async () => {
     const scene = new OrderScene();
     const first = await apps.start({ sagas: [scene.saga], options: { worker: { shutdownTimeout: 0 } } });

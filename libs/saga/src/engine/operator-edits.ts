@@ -122,9 +122,9 @@ export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
 
 /** Undoes a saga that completed, by its own compensations. */
 export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
-  const { status, stuckIn, rollbackTo } = saga.state;
-  const turnsBack = status === 'compensating' && rollbackTo === undefined;
-  if (status === 'compensated' || turnsBack || stuckIn === 'compensating') return undefined; // on its way, or done
+  const { status, stuckIn, failure } = saga.state;
+  const rollsBack = status === 'compensated' || status === 'compensating' || stuckIn === 'compensating';
+  if (rollsBack && failure?.kind === 'undone') return undefined; // on its way, or done
   if (status !== 'completed') throw doesNotFit('undone', saga);
   if (!graph) {
     throw new SagaStateError(

@@ -205,7 +205,8 @@ export class SagaService {
 
   /**
    * Undoes a saga that completed: its compensations run in reverse, as if it had failed after its last step.
-   * @throws SagaStateError when it is not completed, or has passed its point of no return
+   * Of a saga that is undone already, or is being undone, it does nothing.
+   * @throws SagaStateError when it is not completed (compensated or cancelled, too), or has passed its point of no return
    */
   undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'undo', options, (saga, graph, now, { reason }) =>
