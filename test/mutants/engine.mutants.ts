@@ -38,8 +38,9 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'count a lease from when its renewal was answered',
     file: 'engine/lease-keeper.ts',
-    find: 'for (const run of runs) run.leasedAt = sentAt;',
-    replace: 'for (const run of runs) run.leasedAt = Math.max(sentAt, this.ports.clock.monotonic());',
+    find: 'for (const run of runs) run.leasedAt = sentAt + longer;',
+    replace:
+      'for (const run of runs) run.leasedAt = Math.max(sentAt + longer, this.ports.clock.monotonic());',
     killers,
   },
   {
@@ -326,9 +327,9 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep it quiet that a claim failed, if that may pass',
-    file: 'engine/claim-trouble.ts',
-    find: "log[store.isTransient(error) ? 'warn' : 'error'](",
-    replace: "log[store.isTransient(error) ? 'debug' : 'error'](",
+    file: 'engine/trouble.ts',
+    find: "log[this.ports.isTransient(error) ? 'warn' : 'error'](",
+    replace: "log[this.ports.isTransient(error) ? 'debug' : 'error'](",
     killers: [specs('engine/claim-trouble')],
   },
 ];
