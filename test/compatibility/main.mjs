@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { run } from './commands.mjs';
+import { FOREIGN, tryForeign } from './foreign.mjs';
 import { Installations } from './installation.mjs';
 import { tableOf } from './report.mjs';
 import { ROWS } from './rows.mjs';
@@ -22,7 +23,8 @@ const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 const { values } = parseArgs({
   options: { only: { type: 'string' }, list: { type: 'boolean' }, keep: { type: 'boolean' } },
 });
-const rows = ROWS.filter(
+const ALL = [...ROWS, ...FOREIGN];
+const rows = ALL.filter(
   ({ name }) => !values.only || values.only.split(',').some((part) => name.includes(part)),
 );
 if (rows.length === 0) throw new Error(`No row is named like ${values.only}; --list tells them.`);
@@ -56,7 +58,7 @@ async function tryAll() {
 
 async function timed(row, parts) {
   const began = performance.now();
-  const outcome = await tryRow(row, parts);
+  const outcome = await (FOREIGN.includes(row) ? tryForeign : tryRow)(row, parts);
   const seconds = (performance.now() - began) / 1_000;
   console.log(`${row.name}: ${outcome.result} (${seconds.toFixed(1)} s)`);
   if (outcome.reason) console.log(`  ${outcome.reason.replaceAll('\n', '\n  ')}`);
@@ -70,5 +72,5 @@ async function pack(folder) {
 }
 
 function inOrder(tried) {
-  return [...tried].sort((a, b) => ROWS.indexOf(a.row) - ROWS.indexOf(b.row));
+  return [...tried].sort((a, b) => ALL.indexOf(a.row) - ALL.indexOf(b.row));
 }
