@@ -23,6 +23,10 @@
  * behind the highest mark that is older than the oldest transaction that has ended since: `readFrom`. It is computed in
  * the statement that reads the page, in the same snapshot.
  *
+ * `safe_from` is the highest mark that is older than all transactions that were open in `read_in`, whichever end. It is
+ * always right, and known when the page is read. A page begins there while it is near; only a transaction that stays
+ * open takes it far behind, and then it is worth finding out which ones have ended.
+ *
  * **What this costs.** Nothing for publishers. A page reads again over what the page before it sent. A transaction that
  * stays open costs nothing while it is open, a stranger's as well as a publisher's, and stalls nothing. When it ends,
  * each lane is read once from a mark that is older than it.
@@ -36,6 +40,7 @@ export const ORDER_COLUMNS = `
         read_in pg_snapshot,
         mark_xids xid8[] NOT NULL DEFAULT '{}',
         mark_seqs bigint[] NOT NULL DEFAULT '{}',
+        safe_from bigint NOT NULL DEFAULT 0,
         read_from_start_at timestamptz NOT NULL DEFAULT '-infinity'`;
 
 /** A lane is read from its beginning at least so often. */
@@ -43,15 +48,24 @@ const FROM_START = `interval '1 minute'`;
 /** Marks that a lane keeps: the newest ones, and the oldest one of use. */
 const NEWEST_MARKS = 6;
 
+/** Seqs, of all lanes: to read over so many is less work than to look for transactions that have ended. */
+const NEAR = 20_000;
+
 /** All messages of lane `l` (a row of outbox_lane) that may be sent now have a greater seq than this. */
 export const readFrom = (l: string): string => `
   CASE WHEN ${l}.leased_by IS NOT NULL OR ${l}.read_from_start_at <= now() - ${FROM_START} THEN 0
+  WHEN ${l}.read_to - ${l}.safe_from <= ${NEAR} THEN least(${l}.read_to, ${l}.safe_from)
   ELSE least(${l}.read_to, (
     SELECT coalesce(max(m.seq), 0) FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS m(xid, seq)
     WHERE m.xid < coalesce(
       (SELECT x.xid FROM pg_snapshot_xip(${l}.read_in) AS x(xid)
         WHERE pg_visible_in_snapshot(x.xid, (SELECT pg_current_snapshot())) ORDER BY x.xid LIMIT 1),
       pg_snapshot_xmax(${l}.read_in)))) END`;
+
+/** `safe_from` of lane `l`, whose page is read in the current snapshot. */
+export const safeFrom = (l: string): string => `
+  (SELECT coalesce(max(m.seq), 0) FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS m(xid, seq)
+    WHERE m.xid < pg_snapshot_xmin(pg_current_snapshot()))`;
 
 /**
  * The marks of lane `l` after a settlement in the current transaction, as two arrays. A mark is of no use if the next one

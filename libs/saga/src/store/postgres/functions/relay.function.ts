@@ -1,5 +1,5 @@
 import { PINNED } from './pinned-plan.js';
-import { marksAfterSettlement, readFrom } from './relay-order.js';
+import { marksAfterSettlement, readFrom, safeFrom } from './relay-order.js';
 
 /** Of a lane, so many messages that are due again are looked at in a turn. */
 const DUE_AT_ONCE = 100;
@@ -159,6 +159,7 @@ BEGIN
       served_at = now(),
       read_to = p.last,
       read_in = pg_current_snapshot(),
+      safe_from = ${safeFrom('l')},
       read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
     FROM pages p WHERE l.lane = p.lane AND p.before < $5
     RETURNING l.lane, l.epoch
