@@ -23,6 +23,9 @@ export interface RetryPolicy {
   retryIf?: (error: unknown) => boolean;
 }
 
+/** What a column of counts can hold. */
+const MOST_ATTEMPTS = 2_147_483_647;
+
 const POLICY = [
   'attempts',
   'delay',
@@ -93,7 +96,8 @@ export function readRetryPolicy(
     retryIf: policy.retryIf,
   };
   const { attempts, factor, jitter, retryIf } = resolved;
-  expect(Number.isInteger(attempts) && attempts >= 1, 'attempts', 'give a whole number from 1');
+  const isCount = Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS;
+  expect(isCount, 'attempts', `give a whole number from 1 to ${MOST_ATTEMPTS}`);
   expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
   expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give 0 to 1');
   expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');

@@ -2,6 +2,8 @@ import { KafkaContext, MqttContext, NatsContext, RmqContext } from '@nestjs/micr
 import { JetStreamContext } from './servers/jetstream.context.js';
 import { isEnvelope } from './transports/envelope.js';
 
+const WITH_HEADERS = [RmqContext, KafkaContext, JetStreamContext, NatsContext] as const;
+
 /** A message as its receiver sees it, whichever broker brought it. */
 export interface IncomingMessage<P = unknown> {
   /** The same each time that the message is delivered: what `Inbox.once` goes by. Empty for one that has none. */
@@ -22,12 +24,12 @@ export interface IncomingMessage<P = unknown> {
  * @param context the context of its transport
  */
 export function incomingMessage(data: unknown, context: unknown): IncomingMessage {
-  if (isEnvelope(data)) {
+  const { id, key, ...native } = nativeOf(context);
+  const headers = unfolded(native.headers);
+  if (mayBeEnvelope(context, headers) && isEnvelope(data)) {
     const { id, type, key, headers, payload } = data;
     return { id, type, key, headers: without(headers), payload };
   }
-  const { id, key, ...native } = nativeOf(context);
-  const headers = unfolded(native.headers);
   return {
     id: headers.id ?? id ?? '',
     type: headers.type ?? '',
@@ -35,6 +37,15 @@ export function incomingMessage(data: unknown, context: unknown): IncomingMessag
     headers: without(headers),
     payload: data,
   };
+}
+
+/**
+ * Where brokers have headers of their own, messages are told by these alone: a payload that only looks like an envelope
+ * is a payload. MQTT has them since version 5, and one topic may have senders of both.
+ */
+function mayBeEnvelope(context: unknown, headers: Readonly<Record<string, string>>): boolean {
+  if (context instanceof MqttContext) return headers.id === undefined;
+  return !WITH_HEADERS.some((broker) => context instanceof broker);
 }
 
 interface Native {

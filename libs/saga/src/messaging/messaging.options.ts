@@ -45,7 +45,7 @@ export interface SagaMessagingModuleOptions {
 
 /** How a process sends what is in the outbox. */
 export interface RelayOptions {
-  /** Messages taken at once; default 1,000. */
+  /** Messages taken at once, 1 to 1,000,000; default 1,000. At most 8 MiB of them are taken, or one message. */
   batch?: number;
   /** Batches under way at once; default 8. */
   concurrency?: number;
@@ -108,6 +108,8 @@ const RELAY_OPTIONS = [
 const RETRY_OPTIONS: (keyof RetryPolicy)[] = ['attempts', 'delay', 'factor', 'maxDelay', 'jitter', 'retryIf'];
 const EXAMPLE = 'a policy such as { attempts: 10 }';
 const RETRY = { attempts: 10, delay: '1s', maxDelay: '5m' } as const;
+/** A page is bounded in bytes, too. */
+const LARGEST_BATCH = 1_000_000;
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
@@ -183,6 +185,8 @@ function readRelayOptions(
   const retry = reader.retry({ ...RETRY, ...given }, 'relay.retry');
   if (given && 'retryIf' in given)
     report('relay.retry.retryIf is given', 'throw a MessageRefusedError in the transport instead');
+  if (Number.isInteger(relay.batch) && relay.batch! > LARGEST_BATCH)
+    report(`relay.batch is ${shown(relay.batch)}`, `give at most ${LARGEST_BATCH}`);
   const resolved = {
     batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),
     concurrency: reader.count(relay.concurrency ?? 8, 'relay.concurrency'),

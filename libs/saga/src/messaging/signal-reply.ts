@@ -16,7 +16,7 @@ export interface Signals {
 
 /**
  * Passes a reply on to its saga.
- * @throws whatever may be different next time
+ * @throws whatever may be different next time. What cannot be stored will not be: it is logged as an error, and dropped
  */
 export async function signalReply(
   moduleRef: ModuleRef,
@@ -36,6 +36,10 @@ export async function signalReply(
     await signalsOf(moduleRef).signal(saga, signal, payload, { messageId: id });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: string };
+    if (code === 'SAGA_PAYLOAD') {
+      log.error(`Reply ${id} to saga ${saga} has a result that cannot be stored, and is dropped: ${message}`);
+      return;
+    }
     if (!FINAL.includes(code as string)) throw error;
     log.warn(`Reply ${id} to saga ${saga} came too late, or to nobody, and is dropped: ${message}`);
   }

@@ -161,16 +161,29 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private async handle(message: JetStreamMessage): Promise<void> {
-    const working = setInterval(() => message.working(), this.ackWait / 2);
+    const working = setInterval(() => this.answer(message, () => message.working()), this.ackWait / 2);
+    let answer = () => message.ack();
     try {
       await this.runHandlers(message);
-      message.ack();
     } catch (error) {
       const { message: reason, stack } = serializeError(error);
       this.logger.error(`Handling a message of '${message.subject}' failed, it comes back: ${reason}`, stack);
-      message.nak(this.redeliverAfter);
+      answer = () => message.nak(this.redeliverAfter);
     } finally {
       clearInterval(working);
+    }
+    this.answer(message, answer);
+  }
+
+  /** On a connection that is closed nothing can be answered: the client throws, and the message comes back. */
+  private answer(message: JetStreamMessage, answer: () => void): void {
+    try {
+      answer();
+    } catch (error) {
+      if (this.closed) return;
+      this.logger.warn(
+        `A message of '${message.subject}' could not be answered, it comes back: ${serializeError(error).message}`,
+      );
     }
   }
 

@@ -130,7 +130,7 @@ export class PostgresOutbox {
   async settle(lanes: Taken['lanes'], settlement: Settlement): Promise<void> {
     const { sent, failed, behind, unfinished } = settlement;
     await this.sql.query(
-      `SELECT ${this.s}.outbox_settle_1($1::uuid[], $2::uuid[], $3::text[], $4::smallint[], $5::float8[], $6::uuid[],
+      `SELECT ${this.s}.outbox_settle_1($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::uuid[],
         $7::smallint[], $8::bigint[], $9::boolean[])`,
       [
         sent,

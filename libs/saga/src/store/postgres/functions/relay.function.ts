@@ -99,7 +99,7 @@ END $function$`;
 const take = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.outbox_take_1(text, float8, int, int, bigint)
 RETURNS TABLE (lane smallint, epoch bigint, seq bigint, id uuid, topic text, key text, type text, payload text,
-  headers jsonb, attempts smallint, behind boolean) LANGUAGE plpgsql
+  headers jsonb, attempts int, behind boolean) LANGUAGE plpgsql
 ${PINNED} AS $function$
 #variable_conflict use_column
 DECLARE
@@ -179,7 +179,7 @@ END $function$`;
  * $6 held behind a failed one, $7 lanes, $8 their epochs, $9 was some message of the lane left as it was?
  */
 const settle = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_settle_1(uuid[], uuid[], text[], smallint[], float8[], uuid[],
+CREATE OR REPLACE FUNCTION ${schema}.outbox_settle_1(uuid[], uuid[], text[], int[], float8[], uuid[],
   smallint[], bigint[], boolean[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE

@@ -35,7 +35,7 @@ export abstract class CreateMessagingTables implements MigrationInterface {
         bytes int NOT NULL GENERATED ALWAYS AS
           (coalesce(octet_length(payload::text), 0) + octet_length(headers::text)) STORED,
         held boolean NOT NULL DEFAULT false,
-        attempts smallint NOT NULL DEFAULT 0,
+        attempts int NOT NULL DEFAULT 0,
         retry_at timestamptz,
         dead_at timestamptz,
         error text,
