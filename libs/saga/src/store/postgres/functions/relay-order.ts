@@ -68,14 +68,17 @@ export const safeFrom = (l: string): string => `
     WHERE m.xid < pg_snapshot_xmin(pg_current_snapshot()))`;
 
 /**
- * The marks of lane `l` after a settlement in the current transaction, as two arrays. A mark is of no use if the next one
- * is older than all transactions that were open in `read_in`.
+ * The marks of lane `l` after a settlement in the current transaction, as assignments. Once there are many, those of use
+ * are kept: a mark is of no use if the next one is older than all transactions that were open in `read_in`.
  */
 export const marksAfterSettlement = (l: string): string => `
-  SELECT array_agg(k.xid ORDER BY k.xid), array_agg(k.seq ORDER BY k.xid) FROM (
-    SELECT m.xid, m.seq FROM (
-      SELECT u.xid, u.seq, lead(u.xid) OVER w AS next, row_number() OVER w AS place, count(*) OVER () AS size
-      FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS u(xid, seq) WINDOW w AS (ORDER BY u.xid)) m
-    WHERE (m.next IS NULL OR m.next >= pg_snapshot_xmin(${l}.read_in))
-      AND (m.place = 1 OR m.place > m.size - ${NEWEST_MARKS})
-    UNION ALL SELECT pg_current_xact_id(), ${l}.read_to) k`;
+  mark_xids = ${marks(l, 'xid')} || pg_current_xact_id(),
+  mark_seqs = ${marks(l, 'seq')} || ${l}.read_to`;
+
+const marks = (l: string, of: 'xid' | 'seq'): string => `
+    CASE WHEN cardinality(${l}.mark_xids) < ${2 * NEWEST_MARKS} THEN ${l}.mark_${of}s ELSE (
+      SELECT coalesce(array_agg(m.${of} ORDER BY m.xid), '{}') FROM (
+        SELECT u.xid, u.seq, lead(u.xid) OVER w AS next, row_number() OVER w AS place, count(*) OVER () AS size
+        FROM unnest(${l}.mark_xids, ${l}.mark_seqs) AS u(xid, seq) WINDOW w AS (ORDER BY u.xid)) m
+      WHERE (m.next IS NULL OR m.next >= pg_snapshot_xmin(${l}.read_in))
+        AND (m.place = 1 OR m.place > m.size - ${NEWEST_MARKS})) END`;

@@ -111,10 +111,9 @@ BEGIN
   SELECT array_agg(p.lane ORDER BY p.served_at, p.lane) INTO lanes FROM (
     SELECT l.lane, l.served_at FROM ${schema}.outbox_lane l
     WHERE l.leased_until < now()
-      AND (EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > l.read_to)
-        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now())
-        OR EXISTS (SELECT FROM (SELECT ${readFrom('l')} AS after OFFSET 0) s, ${schema}.outbox o
-          WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after))
+      AND (EXISTS (SELECT FROM (SELECT ${readFrom('l')} AS after OFFSET 0) s, ${schema}.outbox o
+          WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after)
+        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now()))
     ORDER BY l.served_at LIMIT $4
     FOR UPDATE OF l SKIP LOCKED) p;
   IF lanes IS NULL THEN
@@ -210,7 +209,7 @@ BEGIN
 
   UPDATE ${schema}.outbox_lane l SET
     leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,
-    (mark_xids, mark_seqs) = (${marksAfterSettlement('l')})
+    ${marksAfterSettlement('l')}
   FROM unnest($7, $8, $9) AS w(lane, epoch, rest)
   WHERE l.lane = w.lane AND l.epoch = w.epoch;
 END $function$`;
