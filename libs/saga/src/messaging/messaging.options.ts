@@ -45,7 +45,7 @@ export interface SagaMessagingModuleOptions {
 
 /** How a process sends what is in the outbox. */
 export interface RelayOptions {
-  /** Messages taken at once, 1 to 1,000,000; default 1,000. At most 8 MiB of them are taken, or one message. */
+  /** Messages taken at once; default 1,000. */
   batch?: number;
   /** Batches under way at once; default 8. */
   concurrency?: number;
