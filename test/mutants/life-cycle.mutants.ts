@@ -67,4 +67,11 @@ export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
     replace: 'ids',
     killers: [specs('engine/outcome-waiters')],
   },
+  {
+    name: 'let a fenced run take the place of the run that follows it',
+    file: 'engine/worker.ts',
+    find: 'const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);',
+    replace: 'const isCurrent = true;',
+    killers: [specs('engine/leases')],
+  },
 ];

@@ -3,6 +3,7 @@ import { graphOf, stepOf } from '../machine/graph-of.contract.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import { type Clock, systemClock } from './clock.js';
+import type { EngineLog } from './engine-log.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { SagaEngine } from './saga-engine.js';
 import type { SagaRun } from './saga-run.js';
@@ -22,11 +23,11 @@ function engineOver(store: MemorySagaStore, hub: MemoryWakeupHub, given: Given):
     {
       workerId: 'worker',
       worker: { concurrency: given.concurrency ?? 10, shutdownTimeout: 1_000, maxTakeovers: 3 },
-      lease: LEASE,
+      lease: given.lease ?? LEASE,
       maxPayloadBytes: 2 ** 20,
       clock: given.clock,
     },
-    log,
+    given.log ?? log,
   );
 }
 
@@ -34,6 +35,9 @@ interface Given {
   readonly invoke: (step: string) => unknown;
   readonly concurrency?: number;
   readonly clock?: Clock;
+  /** Milliseconds. */
+  readonly lease?: number;
+  readonly log?: EngineLog;
 }
 
 const newOrder = () => ({
@@ -141,4 +145,46 @@ test('no more sagas are under way in a process than its concurrency', async () =
   await Promise.all(orders.map(({ id }) => engine.waiters.wait(id)));
   await engine.stop();
   expect(most).toBe(3);
+});
+
+test('a run that fails as it ends, after its saga was claimed here again, leaves the new run its lease', async () => {
+  const short = 200;
+  const claimed: number[] = [];
+  let renewed!: (epoch: number) => void;
+  const firstRenewed = new Promise<number>((resolve) => (renewed = resolve));
+  /** The first lease runs out: its renewals do not arrive. */
+  class DeafStore extends MemorySagaStore {
+    override async claim(request: ClaimRequest) {
+      const claim = await super.claim(request);
+      claimed.push(...claim.sagas.map(({ epoch }) => epoch));
+      return claim;
+    }
+    override async renew(...[runs, lease]: Parameters<MemorySagaStore['renew']>) {
+      const heard = runs.filter(({ epoch }) => epoch > 1);
+      if (heard.length > 0) renewed(heard[0]!.epoch);
+      return super.renew(heard, lease);
+    }
+  }
+  const hub = new MemoryWakeupHub();
+  const store = new DeafStore({ wakeup: hub.wakeup() });
+  let finish!: () => void;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const brokenLog = {
+    ...log,
+    debug() {
+      throw new Error('The log is full');
+    },
+  };
+  const engine = engineOver(store, hub, { invoke: () => finished, lease: short, log: brokenLog });
+  await engine.start();
+  const order = newOrder();
+  await engine.submit(order);
+  while (!claimed.includes(2)) {
+    engine.tick();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(await firstRenewed).toBe(2);
+  finish();
+  await engine.waiters.wait(order.id);
+  await engine.stop();
 });

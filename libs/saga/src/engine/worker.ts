@@ -326,14 +326,14 @@ export class Worker {
     try {
       this.ran(run, await run.advance());
     } catch (error) {
-      this.runs.delete(run.id);
+      const left = this.leave(run);
       this.ports.log.error(
         `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
         (error as Error).stack,
         subjectOf(saga),
       );
       if (error instanceof UnreadableChild) this.giveBack(run);
-      this.ports.onLeft(run.id);
+      if (left) this.ports.onLeft(run.id);
     }
     this.under -= 1;
     if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
@@ -384,16 +384,22 @@ export class Worker {
     this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`, subjectOf(run.saga));
   }
 
+  /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */
+  private leave(run: SagaRun): boolean {
+    const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);
+    if (isCurrent) this.runs.delete(run.id);
+    return isCurrent;
+  }
+
   private ran(run: SagaRun, end: RunEnd): void {
-    // A fenced run may have been claimed here again meanwhile.
-    if (this.runs.get(run.id) === run) this.runs.delete(run.id);
+    const left = this.leave(run);
     if (end.type === 'settled') return this.ports.onSettled(new SettledSaga(run.id, run.state));
     if (end.type === 'fenced') {
       this.ports.observers.leaseLost(run.saga);
       this.ports.log.debug(`Saga ${run.id} is run by another worker now`, subjectOf(run.saga));
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
-    this.ports.onLeft(run.id);
+    if (left) this.ports.onLeft(run.id);
   }
 
   /** For a process that can read what this one cannot; if it fails, the lease runs out. */
