@@ -369,7 +369,7 @@ describe('the analysis of a saga', () => {
       {
         step: 'pay',
         problem: 'retry.attempts is 0',
-        mend: 'give a whole number from 1',
+        mend: 'give a whole number from 1 to 2147483647',
         severity: 'error',
       },
       {

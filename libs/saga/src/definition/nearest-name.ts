@@ -1,8 +1,8 @@
 /** The name that is most like the one that was written, if one is so near that it may be meant. */
 export function nearestName(written: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined;
-  // A third of the letters may differ: enough for a slip, too few for another word.
-  let least = Math.floor(written.length / 3) + 1;
+  // A third of the letters may differ, and one in any case: enough for a slip, too few for another word.
+  let least = Math.max(written.length > 1 ? 1 : 0, Math.floor(written.length / 3)) + 1;
   for (const name of names) {
     // Names that differ in length by more need not be compared, however long they are.
     if (Math.abs(name.length - written.length) >= least) continue;

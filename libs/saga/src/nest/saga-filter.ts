@@ -6,7 +6,7 @@ import { isKey } from '../engine/storable-key.js';
 import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
 import { readOptions } from './call-options.js';
 import type { SagaRegistry } from './saga.registry.js';
-import { isUuid, KEY_RULE, TAGS_RULE, timeOf } from './start-options.js';
+import { isUuid, KEY_RULE, TAGS_RULE, storableTimeOf } from './start-options.js';
 import { readTags } from './tags.js';
 
 /** Which sagas `SagaService.find()` and `bulk()` mean: all of what is given has to fit. */
@@ -65,7 +65,7 @@ export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegi
   const { saga, correlationId, limit = 50, cursor } = given;
   const status = given.status === undefined ? undefined : statusesOf(given.status);
   const tags = given.tags === undefined ? undefined : readTags(given.tags);
-  const [after, before] = [timeOf(given.createdAfter), timeOf(given.createdBefore)];
+  const [after, before] = [storableTimeOf(given.createdAfter), storableTimeOf(given.createdBefore)];
   const problems = [
     given.status !== undefined &&
       !status &&

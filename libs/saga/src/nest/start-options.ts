@@ -60,7 +60,7 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
     correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
     !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
       `priority is ${shown(priority)}; give a whole number from 0 to 100`,
-    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date, from 4713 BC on',
+    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
     delay !== undefined && startAt !== undefined && 'delay and startAt exclude each other; give one of them',
     tags !== undefined && !storedTags && TAGS_RULE,
     manager !== undefined && !canQuery(manager) && 'manager is not an EntityManager',
@@ -94,11 +94,17 @@ export const TAGS_RULE = `tags has to be an object whose keys and values are eac
 /** PostgreSQL knows no time before: 4713 BC. */
 const EARLIEST = Date.UTC(-4713, 10, 24);
 
-/** The time of a Date, whatever its own methods say; undefined: it is none, not valid, or before PostgreSQL's first. */
-export function timeOf(date: unknown): number | undefined {
+/** The time of a Date, whatever its own methods say. Undefined: it is none, or not valid. */
+function timeOf(date: unknown): number | undefined {
   if (!types.isDate(date)) return undefined;
   const time = Date.prototype.getTime.call(date);
-  return time >= EARLIEST ? time : undefined;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** The same for a time that PostgreSQL is asked about. Undefined also: it is before PostgreSQL's first. */
+export function storableTimeOf(date: unknown): number | undefined {
+  const time = timeOf(date);
+  return time !== undefined && time >= EARLIEST ? time : undefined;
 }
 
 function canQuery(manager: unknown): boolean {

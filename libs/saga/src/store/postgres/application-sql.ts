@@ -16,9 +16,11 @@ export class ApplicationSql implements Sql {
   constructor(private readonly manager: EntityManager) {}
 
   async query<Rows = unknown>(text: string, parameters?: unknown[]): Promise<Rows> {
-    const { queryRunner } = this.manager;
+    const { queryRunner, connection } = this.manager as Partial<EntityManager>;
     if (queryRunner) return send<Rows>(queryRunner, text, parameters);
-    const own = this.manager.connection.createQueryRunner();
+    // Whatever has a query() is taken for a transaction: one that is no TypeORM's goes by its own parsers.
+    if (!connection) return this.manager.query<Rows>(text, parameters);
+    const own = connection.createQueryRunner();
     try {
       return await send<Rows>(own, text, parameters);
     } finally {
