@@ -45,9 +45,9 @@ describe.each(LEVELS)('a transactional step at %s', (level) => {
     for (const { id } of others) await until(async () => (await sagas.get(id)).waitingFor?.kind === 'lock');
     goOn.open();
     await completed(first, ...others);
-    expect(
-      await apps.sql('SELECT FROM saga.instance WHERE lock_state IS NOT NULL OR rank_at IS NOT NULL'),
-    ).toEqual([]);
+    // One that ended at a raised level leaves its line right after its commit, which is when its outcome is told.
+    const inLine = 'SELECT FROM saga.instance WHERE lock_state IS NOT NULL OR rank_at IS NOT NULL';
+    await until(async () => (await apps.sql(inLine)).length === 0);
   });
 
   test('is made again once at most when its lease was renewed meanwhile, however long it takes', async () => {
