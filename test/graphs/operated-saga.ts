@@ -1,5 +1,6 @@
 import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/src/index.js';
 import { itemKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { decide, isUndecided } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import type { Move, RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
@@ -60,12 +61,32 @@ export class OperatedSaga extends PlayedSaga {
   private async cancel(): Promise<void> {
     const { status, rollbackTo } = this.state;
     const preview = await this.previewed();
+    const isRefused = this.pivotInProgress();
     const refusal = await codeOf(this.sagas().cancel(this.id, { reason: 'by hand' }));
+    if (isRefused) {
+      if (refusal !== 'SAGA_STATE') throw new Error(`cancel() while a pivot is in progress: ${refusal}`);
+      return;
+    }
     const isOnItsWay = status === 'compensating' && rollbackTo === undefined;
     const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'by hand' });
     const expected = isAccepted || isOnItsWay ? undefined : 'SAGA_STATE';
     if (refusal !== expected) throw new Error(`cancel() of a ${status} saga: ${refusal}, not ${expected}`);
     if (isAccepted) this.preview = preview;
+  }
+
+  /** An attempt of a pivot is in progress, may be, or may have taken effect: its outcome decides, and not an operator. */
+  private pivotInProgress(): boolean {
+    const { status } = this.state;
+    if (status !== 'running' && status !== 'compensating') return false;
+    const begins = decide(this.graph, this.state, this.now)
+      .actions.filter(({ kind }) => kind === 'run')
+      .map(({ node }) => node.name);
+    return [...this.graph.steps.values()].some(
+      (node) =>
+        node.pivot &&
+        node.kind !== 'sub-saga' &&
+        (begins.includes(node.name) || isUndecided(node, stepState(this.state, node.name))),
+    );
   }
 
   private async abort(): Promise<void> {

@@ -50,7 +50,7 @@ export class PlayedSaga implements Play {
   protected dropped: Call[] = [];
   /** What was under way when the saga was ended from outside: nobody recorded that it had begun. */
   protected cutShort: ReadonlySet<string> = new Set();
-  private now = 1_000;
+  protected now = 1_000;
   private takeovers = 0;
   private readonly signals: PlayedSignals;
 
