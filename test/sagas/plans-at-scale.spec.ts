@@ -21,7 +21,7 @@ import {
 } from '../support/explained-plans.js';
 import { expectedRows, GROWING, makeHuge, makeTrouble, SIZES } from '../support/huge-tables.js';
 import { MESSAGING_CALLS } from '../support/messaging-calls.js';
-import { type Called, PARTITION_CALLS, SCALED_CALLS } from '../support/scaled-calls.js';
+import { type Called, PARTITION_CALLS, SCALED_CALLS, SMALL_PAGE } from '../support/scaled-calls.js';
 import { STORE_CALLS } from '../support/store-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
@@ -111,6 +111,7 @@ async function callersOf(application: DataSource): Promise<Called> {
   return {
     ...{ application, client: poolOf(application), prepared: () => undefined },
     store: noted(new PostgresSagaStore(dataSource, 'saga', application)),
+    inSmallPages: noted(new PostgresSagaStore(dataSource, 'saga', application, { pageBytes: SMALL_PAGE })),
     graphs: noted(new PostgresGraphStore(dataSource, 'saga')),
     outbox: noted(new PostgresOutbox(application, 'saga')),
     inbox: noted(new PostgresInbox(application, 'saga')),

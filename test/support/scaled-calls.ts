@@ -4,16 +4,23 @@ import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/saga
 import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/postgres-cleanup.js';
 import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/postgres-partitions.js';
 import type { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
+import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
 import type { CalledMessaging } from './messaging-calls.js';
 import { type CalledStore, checkpointOf, LEASE, newSagas, signal } from './store-calls.js';
 
 const HOUR = 3_600_000;
 const AGE = 300 * 24 * HOUR;
+/** Of `inSmallPages`: a saga with a few LARGE values is read in parts. */
+export const SMALL_PAGE = 64 * 1024;
+/** With this a saga is not small any more: see SMALL_SAGA. */
+const LARGE = JSON.stringify('x'.repeat(40_000));
 
 /** All that sends statements. */
 export interface Called extends CalledStore, CalledMessaging {
   readonly application: DataSource;
+  /** The store, with pages of SMALL_PAGE bytes. */
+  readonly inSmallPages: PostgresSagaStore;
   readonly cleanup: PostgresCleanup;
   readonly partitions: PostgresPartitions;
   readonly rates: PostgresRates;
@@ -70,6 +77,47 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'a transactional step': async (on) => {
     const saga = await started(on);
     await on.store.transact(async () => checkpointOf(saga, ['reserve']));
+  },
+  // The lock is handed on once the transaction is through: see lock-line.function.ts.
+  'a transactional step at another level that ends a saga with a lock': async (on) => {
+    const name = `locked-${randomUUID()}`;
+    const saga = await started(on, { name, lockKey: 'k' });
+    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
+    await on.store.transact(async (manager) => {
+      await manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+      const lock = { name, key: 'k' };
+      return { ...checkpoint, epoch: 0, lock, state: { ...state, status: 'completed' }, release: {} };
+    });
+    const ended = await on.store.load(saga);
+    expect(ended).toMatchObject({ state: { status: 'completed' } });
+    expect(ended!.lock).toBeUndefined();
+  },
+  'a claim of small sagas behind large ones that there is no room for': async ({ store }) => {
+    const name = `sized-${randomUUID()}`;
+    await store.start(newSagas({ name, leased: false, input: LARGE }, 20), LEASE);
+    const small = newSagas({ name, leased: false }, 5);
+    await store.start(small, LEASE);
+    const { sagas, heavy } = await store.claim({
+      ...{ lease: LEASE, sagas: [{ name, version: 1 }], limit: 10 },
+      bytes: { room: 0, alone: false },
+    });
+    expect(sagas.map(({ id }) => id).sort()).toEqual(small.map(({ id }) => id).sort());
+    expect(heavy).toBe(true);
+  },
+  'load of a saga that is larger than a page': async (on) => {
+    const saga = await started(on);
+    await on.store.signal([{ ...signal(), target: { id: saga.id } }]);
+    const { state, ...checkpoint } = checkpointOf(saga, ['reserve', 'charge', 'ship']);
+    const steps = new Map([...state.steps].map(([step, of]) => [step, { ...of, result: LARGE }]));
+    await on.store.checkpoint([{ ...checkpoint, state: { ...state, steps } }]);
+    const read = await on.inSmallPages.load(saga);
+    expect([...read!.state.steps.values()].map(({ result }) => result)).toEqual([LARGE, LARGE, LARGE]);
+    expect(read!.signals).toHaveLength(1);
+  },
+  'a look for those that are not there any more': async (on) => {
+    const gone = randomUUID();
+    const { id } = await started(on);
+    expect(await on.store.missing([id, gone])).toEqual([gone]);
   },
   'giving back': async (on) => {
     const saga = await started(on);
