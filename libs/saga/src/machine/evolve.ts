@@ -12,6 +12,7 @@ import { compensationFailed, decidePending, isUnderWay, overtaken, stepFailed } 
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, passedPivot } from './pivots.js';
+import { uncut } from './races.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
@@ -211,13 +212,17 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
   }, state);
 }
 
-/** Nothing was compensated yet: what may have passed is tried again, and so is all that has failed. */
+/**
+ * Nothing was compensated yet: what may have passed is tried again, and so is all that has failed. A pivot that had
+ * lost a join any is needed after all, and with it what it came after.
+ */
 function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
-  const forward: SagaState = { ...state, stuckIn: 'running', rollbackTo: undefined };
-  const next = mapSteps(forward, (step, key) =>
-    isBarred(graph, state, key)
+  const barred = [...graph.steps.keys()].filter((name) => isBarred(graph, state, name));
+  const needed = uncut(graph, { ...state, stuckIn: 'running', rollbackTo: undefined }, barred);
+  const next = mapSteps(needed, (step, key) =>
+    barred.includes(key)
       ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
-      : tryAgain(graph, forward, step, key),
+      : tryAgain(graph, needed, step, key),
   );
   return unstuck(next);
 }

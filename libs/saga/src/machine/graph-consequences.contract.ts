@@ -38,14 +38,18 @@ export class Consequences {
 
   winJoins(winner: string): void {
     const { book, rules } = this;
+    let isWon = false;
     for (const name of this.relations.dependents(winner)) {
       const node = this.relations.node(name);
       const isOpen = node.join === 'any' && !rules.isCut(name) && !book.winners.has(name);
       // What is being returned before is won anew when it is gone through again.
       const isReset = book.mode === 'returning' && rules.isInRegion(name);
-      if (isOpen && !isReset) book.winners.set(name, winner);
+      if (!isOpen || isReset) continue;
+      book.winners.set(name, winner);
+      isWon = true;
     }
-    this.cutUnneeded();
+    // Where nothing was won, nothing is lost: a pivot that had lost may be gone through after all (P5).
+    if (isWon) this.cutUnneeded();
   }
 
   cutUnneeded(): void {
@@ -68,6 +72,8 @@ export class Consequences {
       const isOver = this.rules.isCut(node.name) && !this.rules.life(key).unknown && !node.forEach;
       if (begun > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isCut(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
+      // Should it go forward again (P5), its delay begins anew.
+      else if (begun === 0) this.change(key, { delayed: false, retryAt: undefined });
     }
   }
 
@@ -203,6 +209,7 @@ export class Consequences {
     for (const going of [this, lost]) {
       if (going === lost) lost.cutDoomed(again);
       for (const name of book.completions) if (!going.rules.isCut(name)) going.winJoins(name);
+      going.cutUnneeded();
     }
     return lost.book.cut.size === book.cut.size ? [book] : [book, lost.book];
   }

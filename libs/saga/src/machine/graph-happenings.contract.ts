@@ -281,9 +281,23 @@ class Happening extends WaitHappenings {
     const { book } = this;
     book.mode = 'running';
     book.resting = book.target = undefined;
-    for (const { name } of barred) this.change(name, { phase: 'idle', failures: 0, retryAt: undefined });
+    for (const node of barred) {
+      this.needAgain(node);
+      this.change(node.name, { phase: 'idle', failures: 0, retryAt: undefined });
+    }
     this.tryAgain(undefined, true);
     return [book];
+  }
+
+  /** P5: it had lost a join any, and is gone through after all; so is what it came after, if that still stands. */
+  private needAgain({ name, after }: StepNode): void {
+    const { book, rules } = this;
+    if (!book.cut.delete(name)) return;
+    const winner = book.winners.get(name);
+    for (const entry of after) {
+      const stands = rules.phase(entry) === 'completed' || rules.phase(entry) === 'skipped';
+      if (stands && (winner === undefined || winner === entry)) this.needAgain(this.relations.node(entry));
+    }
   }
 
   private tryAgain(step: string | undefined, forward: boolean): void {

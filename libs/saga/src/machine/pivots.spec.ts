@@ -229,6 +229,40 @@ describe('a pivot of which nobody knows whether it took effect', () => {
     expect(next(graph, back)).toEqual(['compensate pack']);
   });
 
+  describe('and which had lost a join any', () => {
+    const race = graphOf(
+      stepOf('book'),
+      { ...pay, after: ['book'], retry: policy, idempotent: false },
+      stepOf('bill', { retry: policy }),
+      stepOf('ship', { after: ['pay', 'bill'], join: 'any' }),
+    );
+    const lost = after(
+      race,
+      stateOf('running', 'book=completed pay=running! bill=running!'),
+      failed('pay', true),
+      failed('bill'),
+      { type: 'settled', status: 'stuck' },
+    );
+
+    it.each([undefined, 'pay'])('is tried again when it is retried (%s)', (step) => {
+      expect([lost.status, stepState(lost, 'pay').cut]).toEqual(['stuck', true]);
+      const again = evolve(race, lost, { type: 'retried', step });
+      expect(next(race, again)).toEqual(['run pay', 'run bill']);
+      const done = after(race, again, { type: 'step-started', step: 'pay' }, paid);
+      expect(next(race, done)).toEqual(['run ship']);
+    });
+
+    it('needs what it came after again', () => {
+      const again = after(race, lost, { type: 'retried' }, { type: 'step-started', step: 'pay' });
+      expect([stepState(lost, 'book').cut, stepState(again, 'book').cut]).toEqual([true, false]);
+      expect(next(race, again)).toEqual(['run bill']);
+    });
+
+    it('lets the rest be compensated when it is skipped', () => {
+      expect(next(race, evolve(race, lost, { type: 'skipped', step: 'pay' }))).toEqual(['compensate book']);
+    });
+  });
+
   it('is not tried again by the cancellation of a saga that took its workers down', () => {
     const lost = evolve(graph, stateOf('running', 'book=completed pay=running'), {
       ...{ type: 'taken-over', count: 1, losses: 6, bound: 5, now: 0 },

@@ -1,5 +1,5 @@
 import { itemKey, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
-import { isRace } from './decide.js';
+import { isDone, isRace } from './decide.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
 import { giveUpWaiting, withStep } from './step-changes.js';
@@ -79,4 +79,22 @@ function cut(state: SagaState, name: string): SagaState {
       ? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, cut: true }
       : { ...giveUpWaiting(step), cut: true };
   });
+}
+
+/** These are needed after all, and so is what they came after, as far as it was not undone. */
+export function uncut(graph: SagaGraph, state: SagaState, names: readonly string[]): SagaState {
+  let next = state;
+  for (const name of names) {
+    const { cut: isCut, wonBy } = stepState(next, name);
+    if (!isCut) continue;
+    const node = graph.steps.get(name)!;
+    next = withStep(next, name, (step) => ({ ...step, cut: false }));
+    const needed = node.after.filter((entry) => !isRace(node) || wonBy === undefined || wonBy === entry);
+    next = uncut(
+      graph,
+      next,
+      needed.filter((entry) => isDone(stepState(state, entry))),
+    );
+  }
+  return next;
 }
