@@ -183,7 +183,18 @@ describe('PlaceOrderSaga', () => {
 
 function controller({ extension, namesInjected }: Manner): string {
   const inject = namesInjected ? '@Inject(SagaService) ' : '';
-  return `import { Body, Controller, Get, ${namesInjected ? 'Inject, ' : ''}Param, Post, UseFilters } from '@nestjs/common';
+  const common = namesInjected
+    ? `{
+  Body,
+  Controller,
+  Get,
+  Inject,
+  Param,
+  Post,
+  UseFilters,
+}`
+    : '{ Body, Controller, Get, Param, Post, UseFilters }';
+  return `import ${common} from '@nestjs/common';
 import { SagaErrorFilter, SagaService } from 'nestjs-durable-saga';
 import { type PlaceOrder, PlaceOrderSaga } from './place-order.saga${extension}';
 
