@@ -52,6 +52,8 @@ export interface EngineOptions {
     readonly maxTakeovers: number;
     /** See WorkerOptions. */
     readonly maxHeldBytes?: number;
+    /** See WorkerOptions. */
+    readonly longestWait?: number;
   };
   /** Milliseconds. */
   readonly lease: number;

@@ -31,6 +31,8 @@ export interface WorkerOptions {
   readonly maxPayloadBytes: number;
   /** Bytes of large sagas held at once; a larger one runs alone. Default: 128 MB, or an eighth of the heap if that is less. */
   readonly maxHeldBytes?: number;
+  /** Timers are not set further ahead than this (ms); the poll covers the rest. Default: a minute. */
+  readonly longestWait?: number;
 }
 
 export interface WorkerPorts {
@@ -64,7 +66,7 @@ const REFILL_WAIT = 5;
 const SKIPPED_WAIT = 20;
 /** Of large sagas, at once: see WorkerOptions. A method that is called has its own copy of what it is given. */
 const HELD_BYTES = Math.min(128 * 2 ** 20, Math.floor(getHeapStatistics().heap_size_limit / 8));
-/** Timers are not set further ahead than this (ms); the poll covers the rest. */
+/** The default of WorkerOptions.longestWait. */
 const LONGEST_WAIT = 60_000;
 /** Nor closer than this (ms), so that many retries that are due one after the other share their claims. */
 const SHORTEST_WAIT = 5;
@@ -192,7 +194,8 @@ export class Worker {
     if (dueAt >= this.timerAt || this.state !== 'running') return;
     this.ports.clock.cancel(this.timer);
     this.timerAt = dueAt;
-    const wait = Math.min(LONGEST_WAIT, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
+    const { longestWait = LONGEST_WAIT } = this.options;
+    const wait = Math.min(longestWait, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
     this.timer = this.ports.clock.after(Math.ceil(wait), () => {
       this.timerAt = Infinity;
       this.claimSoon();

@@ -2,12 +2,13 @@ import type { Type } from '@nestjs/common';
 import { type Duration, toMilliseconds } from '../definition/duration.js';
 import type { OutboxMessage } from '../definition/outbox-message.js';
 import type { InputOf } from '../definition/saga-types.js';
-import { SagaStateError } from '../errors/saga-errors.js';
-import { isTerminal } from '../machine/saga-state.js';
 import { decodePayload } from '../engine/payload.js';
+import type { StoredSaga } from '../engine/saga-store.js';
 import { type SagaOutcome, type SagaSnapshot, toOutcome, type WaitingFor } from '../nest/saga-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/start-options.js';
+import { hasStopped, isQuiet } from './is-quiet.js';
+import { type OpenQuestion, openQuestions } from './open-questions.js';
 import type { TestCall } from './scripted-calls.js';
 import type { TestWorld } from './test-world.js';
 
@@ -93,13 +94,13 @@ export class SagaTestRun<S> {
     return this.snapshot.waitingFor;
   }
 
-  /** Lets time pass until the saga is over, needs a person, or waits for somebody. */
+  /** Lets time pass until the saga has ended, needs an operator, or waits for a signal or an approval. */
   async proceed(): Promise<void> {
     await this.world.proceedUntil(() => this.isAtRest(true));
     await this.look();
   }
 
-  /** Lets time pass until the saga is over, or nothing is going to happen to it any more. */
+  /** Lets time pass until the saga has ended, needs an operator, or nothing happens to it any more. */
   async finish(): Promise<void> {
     await this.world.proceedUntil(() => this.isAtRest(false));
     await this.look();
@@ -142,36 +143,43 @@ export class SagaTestRun<S> {
   }
 
   private async isAtRest(whereItWaits: boolean): Promise<boolean> {
-    const snapshot = await this.world.sagas.get(this.id);
-    if (isTerminal(snapshot.status)) return true;
-    const { waitingFor } = snapshot;
-    if (waitingFor?.kind === 'person' || waitingFor?.kind === 'paused') return true;
-    if (waitingFor?.kind !== 'signal' && waitingFor?.kind !== 'approval') return false;
-    if (await this.answer(waitingFor)) return false;
-    return whereItWaits || waitingFor.until === undefined;
+    const saga = await this.answered();
+    if (hasStopped(saga)) return true;
+    const isMoving = saga.lockedBy !== undefined || saga.dueAt! <= this.world.time.now;
+    if (whereItWaits && !isMoving && openQuestions(saga).length > 0) return true;
+    return isQuiet(saga, this.world);
   }
 
-  /** True: somebody gives what is waited for. */
-  private async answer(waitingFor: Extract<WaitingFor, { kind: 'signal' | 'approval' }>): Promise<boolean> {
-    const asked = waitingFor.kind === 'signal' ? waitingFor.signal : waitingFor.step;
-    const answer = this.answers.find(
-      ({ kind, name }) => name === asked && (kind === 'signal') === (waitingFor.kind === 'signal'),
-    );
-    if (!answer) return false;
-    const { sagas } = this.world;
-    try {
-      if (answer.kind === 'signal') await sagas.signal(this.id, answer.name, answer.payload);
-      else await sagas[answer.kind](this.id, answer.name, { by: answer.by });
-    } catch (error) {
-      // It has been given, and not been taken yet.
-      if (!(error instanceof SagaStateError)) throw error;
+  /** The saga after the script has answered everything that it waits for. */
+  private async answered(): Promise<StoredSaga> {
+    for (;;) {
+      const saga = (await this.world.store.load({ id: this.id }))!;
+      const answer = openQuestions(saga)
+        .map((question) => this.answers.find((one) => isAnswerTo(one, question)))
+        .find((one) => one !== undefined);
+      if (!answer) return saga;
+      await this.give(answer, saga);
+      await this.world.settle();
     }
-    await this.world.settle();
-    return true;
+  }
+
+  private async give(answer: SignalAnswer, { input }: StoredSaga): Promise<void> {
+    const { sagas } = this.world;
+    if (answer.kind !== 'signal') return sagas[answer.kind](this.id, answer.name, { by: answer.by });
+    const payload = isFunction(answer.payload) ? await answer.payload(decodePayload(input)) : answer.payload;
+    await sagas.signal(this.id, answer.name, payload);
   }
 
   private async look(): Promise<void> {
     this.snapshot = await this.world.sagas.get(this.id);
     this.outcome = toOutcome<S>((await this.world.store.load({ id: this.id }))!);
   }
+}
+
+function isAnswerTo(answer: SignalAnswer, { kind, name }: OpenQuestion): boolean {
+  return answer.name === name && (answer.kind === 'signal') === (kind === 'signal');
+}
+
+function isFunction(payload: unknown): payload is (input: unknown) => unknown {
+  return typeof payload === 'function';
 }

@@ -162,14 +162,17 @@ export class SagaTest<S> {
     return this.scripted({ answers: [...this.script.answers, { kind: 'reject', name: step, by }] });
   }
 
-  /** Runs a saga to its end, through all of its delays, or to where it needs a person, or waits for somebody without a timeout. */
+  /**
+   * Runs a saga through all of its delays, retries and timeouts, until it has ended, is paused, or needs an operator, or
+   * until it only waits for signals and approvals that have no timeout.
+   */
   async run(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
     const run = await this.begin(input, options);
     await run.finish();
     return run;
   }
 
-  /** The same, but as far only as to where it waits for somebody: the test goes on from there. */
+  /** Runs a saga to where it first waits for a signal or an approval that the test does not give. The test goes on from there. */
   async start(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
     const run = await this.begin(input, options);
     await run.proceed();

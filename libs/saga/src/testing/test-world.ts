@@ -51,6 +51,10 @@ export class TestWorld {
     this.begin();
   }
 
+  get registry(): SagaRegistry {
+    return this.given.registry;
+  }
+
   /** Whose crashes have not come. */
   get missedCrashes(): readonly CrashPoint[] {
     return this.crashes;
@@ -96,6 +100,8 @@ export class TestWorld {
       },
       {
         ...options,
+        // No poll in between: a year of waiting is one step.
+        worker: { ...options.worker!, longestWait: Infinity },
         // No jitter: a test may say how long a saga takes.
         ...{ workerId: `test-${this.crashed}`, lease: LEASE, clock: this.time.clockOf(this.process) },
         ...{ random: () => 0, newId },
