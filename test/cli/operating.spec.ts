@@ -182,6 +182,29 @@ describe('saga history', () => {
   });
 });
 
+describe('the timeline of a saga whose failed compensation was retried', () => {
+  test('keeps what happened before in its order', async () => {
+    const { sagas } = await shop(apps);
+    const id = await order(sagas, 'order-1', 'ship', 'release');
+    const before = await sagas.get(id);
+    await here('retry', id, '--input', '{"sku":"cup"}', '--reason', 'repaired');
+    await sagas.wait(id);
+    const { out } = await here('show', id);
+    const lines = out.slice(out.indexOf('Timeline')).split('\n');
+    const inOrder = [
+      'charge was',
+      'retried with another input by ann',
+      'reserve was',
+      'the saga compensated',
+    ];
+    const places = inOrder.map((text) => lines.findIndex((line) => line.includes(text)));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(places).not.toContain(-1);
+    const undone = (saga: typeof before) => saga.steps.find(({ name }) => name === 'charge')!.updatedAt;
+    expect(undone(await sagas.get(id))).toEqual(undone(before));
+  });
+});
+
 describe('what needs a second person', () => {
   test('is refused to the first one, and kept', async () => {
     const { sagas } = await shop(apps, { approvals: { abort: 2 } });

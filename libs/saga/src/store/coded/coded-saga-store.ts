@@ -139,8 +139,9 @@ export class CodedSagaStore implements SagaStore {
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
     const edited = await this.store.edit(target, (stored, now) => {
-      const edit = change(convertSaga(stored, this.reading), now);
-      return edit && convertEdit(edit, stored.id, this.editing);
+      const read = convertSaga(stored, this.reading);
+      const edit = change(read, now);
+      return edit && convertEdit(edit, { read, stored }, this.editing);
     });
     return edited && convertSaga(edited, this.reading);
   }

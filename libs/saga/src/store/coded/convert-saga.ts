@@ -3,6 +3,7 @@ import type { SagaFailure, SerializedError } from '../../definition/saga-failure
 import type { Operation } from '../../engine/operation.js';
 import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/saga-store.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
+import { differingSteps } from '../../machine/differing-steps.js';
 import type { Conversion } from './coder.js';
 import type { PayloadContext } from './payload-codec.js';
 
@@ -37,14 +38,23 @@ export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Check
   });
 }
 
-export function convertEdit(given: Edit, id: string, by: Conversion): Edit {
+/** A saga that is edited: as it was read, and as it is stored. */
+export interface EditedSaga {
+  readonly read: StoredSaga;
+  readonly stored: StoredSaga;
+}
+
+/** Steps that the edit does not change stay as they are stored: an encoding may give another text each time. */
+export function convertEdit(given: Edit, saga: EditedSaga, by: Conversion): Edit {
+  const { id } = saga.stored;
   const operation = given.operation && convertOperation(given.operation, id, by);
   const edit: Edit = changed(given, { operation });
   if ('requestPause' in edit || 'proposal' in edit) return edit;
   if ('requestCancel' in edit)
     return changed(edit, { requestCancel: convertReason(edit.requestCancel, id, by) });
   if ('signal' in edit) return changed(edit, { signal: convertSignal(edit.signal, by) });
-  const state = convertState(edit.state, id, [...edit.state.steps.keys()], by);
+  const changes = differingSteps(saga.read.state.steps, edit.state.steps);
+  const state = withStored(convertState(edit.state, id, changes, by), saga, changes);
   const input = json(edit.input, { kind: 'input', sagaId: id }, by);
   return changed(edit, { state, ...('input' in edit && { input }) });
 }
@@ -101,6 +111,15 @@ function convertState(state: SagaState, id: string, keys: readonly string[], by:
   if (failure === undefined && !rollbacks) return steps ? { ...state, steps } : state;
   const told = failure && { failure: convertFailure(failure, id, by) };
   return changed(state, { ...told, ...rollbacks, steps: steps ?? state.steps });
+}
+
+/** The other steps are the same, in their stored form. */
+function withStored(state: SagaState, { read, stored }: EditedSaga, changes: readonly string[]): SagaState {
+  if (read === stored) return state;
+  const isChanged = new Set(changes);
+  const steps = new Map(state.steps);
+  for (const key of steps.keys()) if (!isChanged.has(key)) steps.set(key, stored.state.steps.get(key)!);
+  return { ...state, steps };
 }
 
 /** Most sagas have none. */

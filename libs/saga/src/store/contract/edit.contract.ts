@@ -84,6 +84,38 @@ export function describeEdits(subject: () => StoreSubject): void {
       expect(edited?.state).toEqual(stateOf('running', { ...after, c: stepOf() }));
     });
 
+    test('records a change of only the steps that it changed', async () => {
+      const { store, advance } = subject();
+      const saga = await held(store);
+      const error = { name: 'Error', message: 'declined', attempt: 1, during: 'step', at: '' } as const;
+      const before = {
+        untouched: stepOf({ result: '{"a":1}', errors: [error] }),
+        copied: stepOf({
+          items: ['1', '2'],
+          wait: { signal: 'paid', heard: 1, payload: '{}' },
+          errors: [error],
+        }),
+        retried: stepOf({ status: 'failed', failures: 3, errors: [error] }),
+      };
+      await store.checkpoint([checkpointOf(saga, stateOf('stuck', before), { release: {} })]);
+      await advance(LEASE_MS);
+      const then = await loaded(store, saga.id);
+      const edited = await store.edit({ id: saga.id }, ({ state }) => {
+        const steps = new Map(state.steps);
+        steps.set('copied', structuredClone(steps.get('copied')!));
+        steps.set('retried', { ...steps.get('retried')!, status: 'pending', failures: 0 });
+        return { state: { ...state, status: 'running', steps }, due: true, step: 'retried' };
+      });
+      for (const kept of ['untouched', 'copied'])
+        expect(edited?.stepTimes.get(kept)).toEqual(then.stepTimes.get(kept));
+      expect(edited!.stepTimes.get('retried')!.updatedAt).toBeGreaterThan(
+        then.stepTimes.get('retried')!.updatedAt,
+      );
+      expect(edited?.state).toEqual(
+        stateOf('running', { ...before, retried: { ...before.retried, status: 'pending', failures: 0 } }),
+      );
+    });
+
     test('keeps the input, unless it gives another, which may be none', async () => {
       const { store } = subject();
       const { id } = await started(store, { input: '1' });

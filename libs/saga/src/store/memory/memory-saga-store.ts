@@ -27,6 +27,7 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/saga-store.js';
+import { differingSteps } from '../../machine/differing-steps.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
   isAtRest,
@@ -352,7 +353,8 @@ export class MemorySagaStore implements SagaStore {
       return;
     }
     if ('signal' in edit) return void this.send(row, edit.signal, now);
-    record(row, { ...edit, changed: [...edit.state.steps.keys()], advances: true }, now);
+    const changed = differingSteps(saga.state.steps, edit.state.steps);
+    record(row, { ...edit, changed, advances: true }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) saga.input = edit.input;
     if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });

@@ -5,6 +5,7 @@ import {
   type Edit,
   type StoredSaga,
 } from '../../engine/saga-store.js';
+import { differingSteps } from '../../machine/differing-steps.js';
 import { sendSignals } from './postgres-signals.js';
 import type { Statements } from './statements.js';
 
@@ -51,7 +52,7 @@ async function saveState(
     epoch: saga.epoch,
     number: saga.checkpoints + 1,
     state: edit.state,
-    changed: [...edit.state.steps.keys()],
+    changed: differingSteps(saga.state.steps, edit.state.steps),
     step: edit.step,
     advances: true,
     cancelSeen: true,
