@@ -91,6 +91,22 @@ test('fields of the input and of every result are not shown: in steps, items, no
   expect(plan.body.compensations.length).toBeGreaterThan(0);
 });
 
+test('fields of the input that a saga was started with are hidden beside those of another', async () => {
+  const { sagas, client } = await apps.start({ sagas: [Charge] });
+  const handle = await sagas.start(Charge, { card: CARD });
+  await handle.outcome();
+  await sagas.retry(handle.id, { input: { token: SECRET } });
+  await handle.outcome();
+  await expectHidden(client, handle.id);
+  expect((await client.get(`/api/sagas/${handle.id}`)).body).toMatchObject({
+    input: { token: '[redacted]' },
+    startedInput: { card: { number: '[redacted]', holder: 'Ada' } },
+  });
+  const other = await apps.start();
+  const { body } = await other.client.get(`/api/sagas/${handle.id}`);
+  expect(body).not.toHaveProperty('startedInput');
+});
+
 test('what a child or a handler hides is hidden in the saga that started it, too', async () => {
   const { sagas, client } = await apps.start({ sagas: [Order, Payment], providers: [Vault] });
   const order = await sagas.start(Order, {});

@@ -106,6 +106,10 @@ describe('saga retry', () => {
     expect([retried.code, retried.out]).toEqual([0, `Retried ${id}\n`]);
     expect((await sagas.wait(id)).status).toBe('compensated');
     expect((await sagas.history(id))[0]).toMatchObject({ action: 'retry', newInput: true });
+    const { out } = await here('show', id, '--payloads');
+    expect(out).toMatch(/ input +{"sku":"cup"}\n.* started with +{"sku":/);
+    expect((await here('show', id)).out).not.toContain('started with');
+    expect((await here('show', id, '--json')).out).not.toContain('startedInput');
   });
 
   test('leaves nothing out that the class says of the steps that follow', async () => {

@@ -1,6 +1,8 @@
+import type { EntityManager } from 'typeorm';
 import {
   type CompensationContext,
   Saga,
+  SagaConflictError,
   SagaNotFoundError,
   SagaStateError,
   SagaValidationError,
@@ -262,7 +264,7 @@ describe('a stuck saga', () => {
     await expect(sagas.cancel(order.id)).rejects.toThrow(/cancelled.*stuck/);
   });
 
-  test('goes on with another input when it is retried with one', async () => {
+  test('goes on with another input when it is retried with one, and keeps the one that it was started with', async () => {
     const inputs: unknown[] = [];
     @Saga({ name: 'order', retry: QUICK, compensationRetry: QUICK })
     class Order {
@@ -275,13 +277,27 @@ describe('a stuck saga', () => {
         throw new StepRejectedError('no');
       }
     }
-    const { sagas } = await apps.start({ sagas: [Order] });
-    const order = await sagas.start(Order, { to: 'nowhere' });
+    const app = await apps.start({ sagas: [Order] });
+    const { sagas } = app;
+    const { dataSource } = app;
+    const start = (to: string, manager?: EntityManager) =>
+      sagas.start(Order, { to }, { correlationId: 'order-1', manager });
+    const order = await start('nowhere');
     expect((await order.outcome()).status).toBe('stuck');
+    await sagas.retry(order.id, { input: undefined });
+    expect((await sagas.wait(order.id)).status).toBe('stuck');
+    expect(await sagas.get(order.id)).not.toHaveProperty('startedInput');
     await sagas.retry(order.id, { input: { to: 'home' } });
     expect((await sagas.wait(order.id)).status).toBe('compensated');
-    expect(inputs).toEqual([{ to: 'nowhere' }, { to: 'home' }]);
-    expect((await sagas.get(order.id)).input).toEqual({ to: 'home' });
+    expect(inputs).toEqual([{ to: 'nowhere' }, { to: 'nowhere' }, { to: 'home' }]);
+    expect(await sagas.get(order.id)).toMatchObject({
+      ...{ input: { to: 'home' }, startedInput: { to: 'nowhere' } },
+    });
+    // The client that started the saga knows nothing of the other input, and may repeat its start.
+    const again = [start('nowhere'), dataSource.transaction((manager) => start('nowhere', manager))];
+    for (const handle of await Promise.all(again))
+      expect(handle).toMatchObject({ id: order.id, created: false });
+    await expect(start('home')).rejects.toThrow(SagaConflictError);
   });
 });
 

@@ -33,6 +33,9 @@ export function redactedSnapshot(
   return {
     ...snapshot,
     input: graph ? redactedInput(snapshot.input, graph) : undefined,
+    ...('startedInput' in snapshot && {
+      startedInput: graph ? redactedInput(snapshot.startedInput, graph) : undefined,
+    }),
     steps: snapshot.steps.map((step) => redactedStep(step, graph, find)),
   };
 }

@@ -43,6 +43,7 @@ export function headOf(saga: SagaSnapshot, { paint, now, payloads }: PageOptions
     ['round', saga.round > 1 && String(saga.round)],
     ['tags', tagsText(tags)],
     ['input', payloads && payloadText(saga.input)],
+    ['started with', payloads && 'startedInput' in saga && payloadText(saga.startedInput)],
   ];
   const shown = fields.flatMap(([name, text]) => (text ? [[`  ${paint('dim', name)}`, text]] : []));
   return [
@@ -130,7 +131,7 @@ function payloadText(payload: unknown): string {
 }
 
 /** Without what it and its steps were given, and gave. */
-export function withoutPayloads({ input: _, steps, ...saga }: SagaSnapshot): object {
+export function withoutPayloads({ input: _, startedInput: __, steps, ...saga }: SagaSnapshot): object {
   return { ...saga, steps: steps.map(stepWithoutPayload) };
 }
 

@@ -61,6 +61,7 @@ export interface ExistingSaga {
   readonly id: string;
   readonly name: string;
   readonly correlationId?: string;
+  /** The input that it was started with. */
   readonly input?: string;
   /** The input cannot be read here. */
   readonly unreadable?: SagaCodecError;
@@ -81,6 +82,8 @@ export interface StoredSaga {
   readonly graphRevision?: number;
   readonly correlationId?: string;
   readonly input?: string;
+  /** The input that the saga was started with, if an operator has replaced it since. Only `load` and `edit` read it. */
+  readonly startedWith?: { readonly input?: string };
   readonly priority: number;
   readonly tags?: Readonly<Record<string, string>>;
   readonly state: SagaState;

@@ -9,7 +9,7 @@ import { gaveUp } from '../engine/operator-edits.js';
 import { isNearRetry } from '../engine/near-retry.js';
 import { awaitedBy } from '../engine/run-children.js';
 import { describeStep } from '../engine/describe-step.js';
-import { decodePayload } from '../engine/payload.js';
+import { decodePayload, samePayload } from '../engine/payload.js';
 import { decodeResults } from '../engine/decode-results.js';
 import type { StoredSaga, StoredSummary } from '../engine/saga-store.js';
 import type { SettledSaga } from '../engine/outcome-waiters.js';
@@ -178,6 +178,11 @@ export interface SagaSnapshot {
   readonly correlationId: string;
   /** In its stored form. */
   readonly input: unknown;
+  /**
+   * The input that it was started with, in its stored form, if `retry({ input })` has replaced it by another since. Repeated
+   * starts are compared with this one. Absent: it is `input`.
+   */
+  readonly startedInput?: unknown;
   /** 0 to 100, as it was started with. */
   readonly priority: number;
   /** As it was started with. */
@@ -263,6 +268,7 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     revision: saga.checkpoints,
     correlationId: saga.correlationId ?? saga.id,
     input: decodePayload(saga.input),
+    ...startedInputOf(saga),
     priority: saga.priority,
     tags: saga.tags ?? {},
     step: graph ? standsAt(saga, graph, now) : '',
@@ -280,6 +286,11 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     updatedAt: new Date(saga.updatedAt),
     finishedAt: toDate(saga.finishedAt),
   };
+}
+
+function startedInputOf({ input, startedWith }: StoredSaga): Pick<SagaSnapshot, 'startedInput'> {
+  if (!startedWith || samePayload(startedWith.input, input)) return {};
+  return { startedInput: decodePayload(startedWith.input) };
 }
 
 function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {

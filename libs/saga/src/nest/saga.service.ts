@@ -76,7 +76,11 @@ export interface OutcomeOptions {
 
 /** What `SagaService.retry()` takes beside who and why. */
 export interface RetryOptions {
-  /** Goes on with this input in place of the saga's, unchecked by its `@Saga({ input })`. Default: the one that it has. */
+  /**
+   * Goes on with this input in place of the saga's, unchecked by its `@Saga({ input })`. The one that the saga was started
+   * with is kept (`startedInput` of `get()`), and a repeated `start()` is compared with that. `undefined` keeps the input
+   * that the saga has. Default: the one that it has.
+   */
   input?: unknown;
   /** Only this one of several steps that gave up. Default: all of them. */
   step?: string;

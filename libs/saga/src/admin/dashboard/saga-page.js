@@ -170,6 +170,9 @@ function body(saga, drawing, history) {
       saga.payloads.shown &&
         saga.input !== undefined &&
         panel('Input', jsonView('input', 'input', saga.input)),
+      saga.payloads.shown &&
+        saga.startedInput !== undefined &&
+        panel('Input at the start', jsonView('startedInput', 'input', saga.startedInput)),
       panel('Operators', historyView(history)),
     ),
   );

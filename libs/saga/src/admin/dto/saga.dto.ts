@@ -87,6 +87,12 @@ export class AllowedActionDto {
 /** One saga, with all that is known of it. */
 export class SagaDto extends SagaSummaryDto {
   @ApiField({ required: false, type: 'object', description: 'Redacted.' }) input?: unknown;
+  @ApiField({
+    required: false,
+    type: 'object',
+    description: 'The input that the saga was started with, redacted, if a retry has replaced it since.',
+  })
+  startedInput?: unknown;
   @ApiField({ type: [StepDto], description: 'In the order of the graph.' }) steps!: readonly StepDto[];
   @ApiField({
     required: false,

@@ -11,9 +11,10 @@ import type { PayloadContext } from './payload-codec.js';
 
 /** A saga as it is stored, or as it was read: all that it was given and gave. */
 export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
-  const { id, input, state, cancelRequested, signals, operations } = saga;
+  const { id, input, startedWith, state, cancelRequested, signals, operations } = saga;
   return changed(saga, {
     input: json(input, { kind: 'input', sagaId: id }, by),
+    startedWith: startedWith && convertInput(startedWith, id, by),
     state: convertState(state, id, [...state.steps.keys()], by),
     cancelRequested: cancelRequested && convertReason(cancelRequested, id, by),
     signals: signals && each(signals, (signal) => convertSignal(signal, by)),
@@ -22,8 +23,11 @@ export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
 }
 
 export function convertNewSaga<S extends NewSaga>(saga: S, by: Conversion): S {
-  const input = json(saga.input, { kind: 'input', sagaId: saga.id }, by);
-  return changed(saga, { input } as Partial<S>);
+  return convertInput(saga, saga.id, by);
+}
+
+function convertInput<S extends { readonly input?: string }>(given: S, sagaId: string, by: Conversion): S {
+  return changed(given, { input: json(given.input, { kind: 'input', sagaId }, by) } as Partial<S>);
 }
 
 export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {

@@ -8,12 +8,14 @@ import {
   lastCheckpointOf,
   LEASE_MS,
   loaded,
+  newSaga,
   started,
   stateOf,
   stepOf,
   storeNow,
   type StoreSubject,
   TOLERANCE_MS,
+  WORKER,
 } from './store-subject.contract.js';
 
 export function describeEdits(subject: () => StoreSubject): void {
@@ -124,6 +126,34 @@ export function describeEdits(subject: () => StoreSubject): void {
       const removed = await store.edit({ id }, ({ state }) => ({ state, ...change, input: undefined }));
       expect([kept?.input, removed?.input]).toEqual(['1', undefined]);
     });
+
+    test.each([['an input'], [undefined]])(
+      'keeps the input that the saga was started with (%s) beside others, also for repeated starts',
+      async (given) => {
+        const { store } = subject();
+        const input = given && JSON.stringify(given);
+        const saga = await started(store, { input, correlationId: 'order-1' });
+        const change = { due: false, step: '' };
+        expect(saga.startedWith).toBeUndefined();
+        await store.edit({ id: saga.id }, ({ state }) => ({ state, ...change }));
+        expect((await loaded(store, saga.id)).startedWith).toBeUndefined();
+        for (const other of ['1', undefined, '2']) {
+          const edited = await store.edit({ id: saga.id }, ({ state }) => ({
+            ...{ state, ...change, input: other },
+          }));
+          expect(edited).toMatchObject({ input: other, startedWith: { input } });
+        }
+        expect(await loaded(store, saga.id)).toMatchObject({ input: '2', startedWith: { input } });
+        const again = newSaga({ name: saga.name, correlationId: 'order-1', input });
+        const [byCorrelation, byId] = await store.start(
+          [again, newSaga({ id: saga.id, name: saga.name, input })],
+          WORKER,
+        );
+        for (const result of [byCorrelation, byId])
+          expect(result).toMatchObject({ created: false, existing: { id: saga.id, input } });
+        expect((await claimed(store, saga.name)).sagas).toEqual([]);
+      },
+    );
 
     test('takes the lease away, clears a cancellation, and forgets how often workers were lost', async () => {
       const { store, advance } = subject();

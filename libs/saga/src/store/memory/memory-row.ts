@@ -170,8 +170,9 @@ export function toStoredSaga(row: MemoryRow): StoredSaga {
   return storedCopy({ ...saga, lock: held, ...(signals && { signals }) });
 }
 
-export function toExisting({ saga: { id, name, correlationId, input } }: MemoryRow): ExistingSaga {
-  return { id, name, correlationId, input };
+export function toExisting({ saga }: MemoryRow): ExistingSaga {
+  const { id, name, correlationId } = saga;
+  return { id, name, correlationId, input: (saga.startedWith ?? saga).input };
 }
 
 export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {

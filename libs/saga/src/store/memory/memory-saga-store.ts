@@ -356,7 +356,10 @@ export class MemorySagaStore implements SagaStore {
     const changed = differingSteps(saga.state.steps, edit.state.steps);
     record(row, { ...edit, changed, advances: true }, now);
     const held = saga.lockedBy !== undefined;
-    if ('input' in edit) saga.input = edit.input;
+    if ('input' in edit) {
+      saga.startedWith ??= { input: saga.input };
+      saga.input = edit.input;
+    }
     if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
     saga.checkpoints += 1;
     saga.epoch += 1;

@@ -25,6 +25,10 @@ export class SagaInstance {
   error!: string | null;
   /** JSON; SQL NULL: undefined. Encoded, if there is a codec. */
   input!: unknown;
+  /** The input that it was started with, if `inputReplaced`. JSON; SQL NULL: undefined. Encoded, if there is a codec. */
+  startedInput!: unknown;
+  /** An operator has replaced the input. */
+  inputReplaced!: boolean;
   /** As it was started with. */
   tags!: Record<string, string> | null;
   /** 0 to 100, as it was started with. */
@@ -168,6 +172,8 @@ export function sagaEntities(
         step: { type: 'text' },
         error: { type: 'text', nullable: true },
         input: { type: 'json', nullable: true },
+        startedInput: { name: 'started_input', type: 'json', nullable: true },
+        inputReplaced: { name: 'input_replaced', type: 'boolean' },
         tags: { type: 'jsonb', nullable: true },
         priority: { type: 'smallint' },
         failure: { type: 'json', nullable: true },

@@ -36,6 +36,8 @@ export interface StoredSagaRow {
   lock_holder?: string | null;
   slots_taken?: number | null;
   operations?: OperationJson[] | null;
+  input_replaced?: boolean;
+  started_input?: string | null;
   due_at: number | null;
   created_at: number;
   updated_at: number;
@@ -93,6 +95,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     graphRevision: row.graph_revision ?? undefined,
     correlationId: row.correlation_id ?? undefined,
     input: row.input ?? undefined,
+    startedWith: row.input_replaced ? { input: row.started_input ?? undefined } : undefined,
     priority: row.priority,
     tags: row.tags ?? undefined,
     state,

@@ -21,7 +21,7 @@ const mostBytes = (column: string): string =>
 
 /** All payloads that are read with a saga, by a measure of one value. Steps and signals by their primary keys. */
 const bytesOfSaga = (schema: string, of: (column: string) => string): string => `(
-    ${of('i.input')} + ${of('i.failure')} + ${of('i.progress')}
+    ${of('i.input')} + ${of('i.started_input')} + ${of('i.failure')} + ${of('i.progress')}
     + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
       SELECT coalesce(sum(${of('s.result')} + ${of('s.errors')} + ${of('s.progress')}), 0)
       FROM ${schema}.step s WHERE s.saga_id = i.id) END
