@@ -135,6 +135,21 @@ describe('a bug in the order saga is found:', () => {
     ]);
   });
 
+  test('a refund that is kept back from a customer who cancels', async () => {
+    @Saga({ name: 'place-order' })
+    class Planted extends PlaceOrderSaga {
+      override async refund(ctx: Parameters<PlaceOrderSaga['refund']>[0]) {
+        if (ctx.failure.kind !== 'cancelled') await super.refund(ctx);
+      }
+    }
+    const world = new World();
+    expect(await problemsOf(world, planted(world, Planted))).toEqual([
+      'cancelled while chargeCard runs',
+      'cancelled while ship runs',
+      'cancelled while confirmOrder runs',
+    ]);
+  });
+
   test('a compensation that swallows its failure', async () => {
     @Saga({ name: 'place-order' })
     class Planted extends PlaceOrderSaga {

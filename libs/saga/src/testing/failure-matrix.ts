@@ -10,7 +10,7 @@ export interface FailurePoint {
   /** In words: `chargeCard is rejected`. */
   readonly name: string;
   /** In which way. */
-  readonly kind: 'none' | 'rejected' | 'timed-out' | 'compensation-failed' | 'crash';
+  readonly kind: 'none' | 'rejected' | 'timed-out' | 'cancelled' | 'compensation-failed' | 'crash';
   /** The step, or the compensation. */
   readonly method?: string;
 }
@@ -30,6 +30,8 @@ export interface FailureReport {
   readonly points: readonly (FailurePoint & {
     readonly status: string;
     readonly trace: readonly string[];
+    /** Why cancel() was refused; absent: it was not, or was not called. */
+    readonly refusal?: string;
     /** What the check threw. */
     readonly problem?: string;
   })[];
@@ -75,7 +77,11 @@ export class FailureMatrix<S> {
       const { faults, crashes, undo, ...point } = planned;
       await beforeEach?.(point);
       const run = await this.run({ faults, crashes, undo });
-      const walkedPoint: (typeof points)[number] = { ...point, status: run.outcome.status, trace: run.trace };
+      const [refusal] = run.refusedCancellations;
+      const walkedPoint: (typeof points)[number] = {
+        ...{ ...point, status: run.outcome.status, trace: run.trace },
+        ...(refusal !== undefined && { refusal }),
+      };
       points.push(walkedPoint);
       try {
         await check(run, point);
@@ -85,8 +91,8 @@ export class FailureMatrix<S> {
       return run;
     };
     const calm = await walked(CALM);
-    for (const planned of [...this.rejections(calm), ...this.timeouts(calm), ...this.failedUndoings(calm)])
-      await walked(planned);
+    const single = [this.rejections(calm), this.timeouts(calm), this.cancellations(calm)].flat();
+    for (const planned of [...single, ...this.failedUndoings(calm)]) await walked(planned);
     for (const planned of crashesOf(calm, NOTHING, 'going forward')) await walked(planned);
     const back = this.turningBack(calm);
     if (back) {
@@ -114,6 +120,14 @@ export class FailureMatrix<S> {
     return this.stepsOf(calm).map((method) => ({
       ...{ name: `${method} times out after its side effect`, kind: 'timed-out', method, ...NOTHING },
       faults: [{ method, kind: 'timing-out', times: Infinity }],
+    }));
+  }
+
+  /** Where a pivot makes cancel() refuse, the saga goes forward. */
+  private cancellations(calm: SagaTestRun<S>): Planned[] {
+    return this.stepsOf(calm).map((method) => ({
+      ...{ name: `cancelled while ${method} runs`, kind: 'cancelled', method, ...NOTHING },
+      faults: [{ method, kind: 'cancelling', times: 1 }],
     }));
   }
 
@@ -180,10 +194,11 @@ function textOf(saga: string, points: FailureReport['points']): string {
     wrong.length === 0
       ? `${saga}: all of ${points.length} ways are as they should be`
       : `${saga}: ${wrong.length} of ${points.length} ways are not as they should be`;
-  const lines = points.map(({ name, status, trace, problem }) => {
+  const lines = points.map(({ name, status, trace, problem, refusal }) => {
     const sign = problem === undefined ? '✓' : '✗';
     const why = problem === undefined ? '' : `\n      ${problem.split('\n').join('\n      ')}`;
-    return `  ${sign} ${name}: ${status} (${trace.join(' → ') || 'nothing was called'})${why}`;
+    const refused = refusal === undefined ? '' : ', cancel() refused';
+    return `  ${sign} ${name}: ${status}${refused} (${trace.join(' → ') || 'nothing was called'})${why}`;
   });
   return [head, ...lines].join('\n');
 }

@@ -84,6 +84,11 @@ export class SagaTestRun<S> {
     return this.world.count.checkpoints;
   }
 
+  /** Why cancellations by `SagaTest.cancelling()` were refused, in order; empty: none was. */
+  get refusedCancellations(): readonly string[] {
+    return this.world.calls.refusedCancellations;
+  }
+
   /** Crashes of the script that never came: the saga has fewer checkpoints. */
   get missedCrashes(): number {
     return this.world.missedCrashes.length;

@@ -140,6 +140,14 @@ export class SagaTest<S> {
   }
 
   /**
+   * The saga is cancelled while this step's method runs for the first time. `run.refusedCancellations` says why, if the
+   * cancellation was refused: the step is a pivot, or comes after one.
+   */
+  cancelling(step: MethodOf<S>): SagaTest<S> {
+    return this.faulty({ method: step, kind: 'cancelling' }, { times: 1 });
+  }
+
+  /**
    * The process dies when the checkpoint that records this step (or its undoing) is about to be stored, or just was;
    * another takes over. A number: at the n-th checkpoint of all.
    */
@@ -181,8 +189,8 @@ export class SagaTest<S> {
 
   /**
    * Runs the saga once for each way in which it can fail, as far as its graph and a run without failures tell: each step
-   * rejected; each one timing out after its side effect; each compensation failing once; a crash before and after each
-   * checkpoint, forward and back. The check is called after each run.
+   * rejected; each one timing out after its side effect; the saga cancelled while each one runs; each compensation failing
+   * once; a crash before and after each checkpoint, forward and back. The check is called after each run.
    * @throws SagaFailureMatrixError when a check has thrown, or a crash point was not reached, naming each of them
    */
   async everyFailure(
@@ -215,7 +223,10 @@ export class SagaTest<S> {
     };
     const { faults, crashes, answers } = this.script;
     const { options: resolved, manager } = this.setting;
-    const world = new TestWorld({ registry, options: resolved, manager, faults, crashes, log: quiet });
+    const world = new TestWorld({
+      ...{ registry, saga: registry.ofType(this.saga).graph.name, options: resolved, manager },
+      ...{ faults, crashes, log: quiet },
+    });
     return SagaTestRun.begin(world, this.saga, {
       input,
       options,

@@ -27,8 +27,11 @@ export interface TestCall {
 /** What is to go wrong with a method. */
 export interface Fault {
   readonly method: string;
-  /** `failing`: it is not called, and fails. `timing-out`: it is called, and nobody hears what came of it. */
-  readonly kind: 'failing' | 'timing-out';
+  /**
+   * `failing`: it is not called, and fails. `timing-out`: it is called, and its result never arrives. `cancelling`: it is
+   * called, and its saga is cancelled before its result arrives.
+   */
+  readonly kind: 'failing' | 'timing-out' | 'cancelling';
   readonly error?: unknown;
   /** In how many of its calls. */
   readonly times: number;
@@ -40,16 +43,34 @@ interface CallContext {
   readonly index?: number;
   readonly attempt: number;
   readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
 }
+
+interface ScriptedCall {
+  readonly call: TestCall;
+  readonly node: StepNode | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Turns of the event loop that a worker has to abort an attempt of a saga that was cancelled. */
+const TURNS = 20;
 
 /** Calls the methods of sagas, or lets go wrong what is to, and keeps what was called. */
 export class ScriptedCalls {
   readonly calls: TestCall[] = [];
   /** Calls that have not come back, but those that never will. */
   underWay = 0;
+  /** Why cancellations were refused, in order. */
+  readonly refusedCancellations: string[] = [];
   private readonly left: Map<Fault, number>;
 
-  constructor(private readonly faults: readonly Fault[]) {
+  constructor(
+    /** The saga that is tested: a step of another one may have the same name. */
+    private readonly saga: string,
+    private readonly faults: readonly Fault[],
+    /** Gives the reason if the cancellation is refused. */
+    private readonly cancel: (id: string) => Promise<string | undefined>,
+  ) {
     this.left = new Map(faults.map((fault) => [fault, fault.times]));
   }
 
@@ -57,13 +78,14 @@ export class ScriptedCalls {
     return {
       ...saga,
       invoke: (method, context, payload) => {
-        const { sagaId: id, step, index, attempt, idempotencyKey } = context as CallContext;
+        const { sagaId: id, step, index, attempt, idempotencyKey, signal } = context as CallContext;
         const call: TestCall = {
           ...{ saga: saga.graph.name, id, step, method, attempt, idempotencyKey },
           ...(index !== undefined && { index }),
         };
         this.calls.push(call);
-        return this.carryOut(call, saga.graph.steps.get(step), () => saga.invoke(method, context, payload));
+        const node = saga.graph.steps.get(step);
+        return this.carryOut({ call, node, signal }, () => saga.invoke(method, context, payload));
       },
     };
   }
@@ -78,8 +100,9 @@ export class ScriptedCalls {
     }
   }
 
-  private async carryOut(call: TestCall, node: StepNode | undefined, invoke: () => unknown) {
-    const fault = this.faultOf(call.method);
+  private async carryOut({ call, node, signal }: ScriptedCall, invoke: () => unknown) {
+    const fault = this.faultOf(call);
+    if (fault?.kind === 'cancelling') return this.carryOutCancelled(call, signal, invoke);
     // What one did that does not come to its end in time is rolled back.
     const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
     this.underWay += 1;
@@ -102,9 +125,35 @@ export class ScriptedCalls {
     throw new UnknownOutcomeError(`${call.method} took effect, and its answer was lost`);
   }
 
-  private faultOf(method: string): Fault | undefined {
+  /** The saga is cancelled while the method runs; its result arrives once the worker knows of that. */
+  private async carryOutCancelled(call: TestCall, signal: AbortSignal, invoke: () => unknown) {
+    return this.during(async () => {
+      try {
+        const running = Promise.resolve(invoke());
+        // It may fail before the cancellation is through.
+        running.catch(() => undefined);
+        const refusal = await this.cancel(call.id);
+        if (refusal === undefined) await abortOf(signal);
+        else this.refusedCancellations.push(refusal);
+        const result = await running;
+        call.outcome = 'completed';
+        return result;
+      } catch (error) {
+        Object.assign(call, { outcome: 'failed', error });
+        throw error;
+      }
+    });
+  }
+
+  private faultOf({ saga, method }: TestCall): Fault | undefined {
+    if (saga !== this.saga) return undefined;
     const fault = this.faults.find((one) => one.method === method && this.left.get(one)! > 0);
     if (fault) this.left.set(fault, this.left.get(fault)! - 1);
     return fault;
   }
+}
+
+async function abortOf(signal: AbortSignal): Promise<void> {
+  for (let turn = 0; turn < TURNS && !signal.aborted; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
 }

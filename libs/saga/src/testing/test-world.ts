@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { newId } from '../engine/new-id.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
+import { SagaStateError } from '../errors/saga-errors.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/saga.registry.js';
@@ -20,6 +21,8 @@ const REAL_PATIENCE = 500;
 
 export interface TestWorldOptions {
   readonly registry: SagaRegistry;
+  /** The name of the saga that is tested. */
+  readonly saga: string;
   readonly options: ResolvedSagaOptions;
   readonly faults: readonly Fault[];
   readonly crashes: readonly CrashPoint[];
@@ -45,7 +48,7 @@ export class TestWorld {
   constructor(private readonly given: TestWorldOptions) {
     const manager = given.manager as EntityManager | undefined;
     this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
-    this.calls = new ScriptedCalls(given.faults);
+    this.calls = new ScriptedCalls(given.saga, given.faults, (id) => this.cancel(id));
     this.crashes = [...given.crashes];
     this.sagas = new SagaService({ ready: async () => this.running } as unknown as SagaRuntime);
     this.begin();
@@ -84,6 +87,17 @@ export class TestWorld {
     for (await this.settle(); this.time.next! <= until; await this.settle()) this.time.proceed();
     this.time.proceedTo(until);
     await this.settle();
+  }
+
+  /** Gives the reason if the cancellation is refused. */
+  private async cancel(id: string): Promise<string | undefined> {
+    try {
+      await this.sagas.cancel(id, { by: 'the test' });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof SagaStateError)) throw error;
+      return error.message;
+    }
   }
 
   private begin(): void {
