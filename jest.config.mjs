@@ -3,8 +3,6 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test', '<rootDir>/docs'],
   testMatch: ['**/*.spec.ts'],
-  // The world matrix runs alone, by `npm run world`: beside other specs on one server a row sometimes does not end.
-  testPathIgnorePatterns: ['/node_modules/', '/test/world/world\\.spec'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

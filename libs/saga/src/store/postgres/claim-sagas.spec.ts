@@ -3,7 +3,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { until } from '../../../../../test/support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/test-database.js';
-import type { NewSaga } from '../../engine/saga-store.js';
+import type { Checkpoint, NewSaga } from '../../engine/saga-store.js';
 import {
   checkpointOf,
   stateOf,
@@ -228,6 +228,43 @@ test('a saga that lines up while the lock is being handed on gets it', async () 
   });
   await client.query('COMMIT');
   expect((await claiming).sagas.map(({ id }) => id)).toEqual([second]);
+});
+
+test('a saga that ended at a raised isolation level is due no more once its lock is handed on, whoever claimed it meanwhile', async () => {
+  const name = uniqueName();
+  const [first, second] = (await due({ name, lockKey: 'k' }, { name, lockKey: 'k' })) as [string, string];
+  const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 1 };
+  const [held] = (await store.claim(request)).sagas;
+  expect((await store.claim(request)).sagas).toEqual([]);
+  // What the checkpoint of such a transaction leaves behind.
+  await client.query(
+    `UPDATE saga.instance SET status = 'completed', finished_at = now(), locked_by = NULL, due_at = now(), rank_at = now()
+     WHERE id = $1`,
+    [first],
+  );
+  // The process that committed it takes it out of its line after another's claim has taken it.
+  const query = dataSource.query.bind(dataSource) as Query;
+  const ending = new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES));
+  const claims = new SagaClaims(
+    async <R>(text: string, parameters: unknown[]) => {
+      const rows = await query<R>(text, parameters);
+      if (text === sql.claim) {
+        await ending.leaveLine({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
+        // As if the claim had waited for the row: it is read anew.
+        return rows.map((row) => ({ ...row, torn: true }));
+      }
+      return rows;
+    },
+    sql,
+    new SagaReader(query, sql, PAGE_BYTES),
+  );
+  expect((await claims.claim({ ...request, lease: OTHER_WORKER })).sagas).toEqual([]);
+  const { rows } = await client.query(
+    'SELECT locked_by, due_at, rank_at, lock_state FROM saga.instance WHERE id = $1',
+    [first],
+  );
+  expect(rows).toEqual([{ locked_by: null, due_at: null, rank_at: null, lock_state: null }]);
+  expect((await store.claim(request)).sagas.map(({ id }) => id)).toEqual([second]);
 });
 
 test.each(['fenced', 'cancelled'] as const)(

@@ -95,9 +95,18 @@ BEGIN
   END IF;
 END $function$`;
 
+const hasEnded = (i: string): string => `${i}.status IN ('completed', 'compensated', 'aborted')`;
+
+/** With the lock goes all that an ended saga was due for, and the lease of whoever claimed it for that. */
+const nothingDueIfEnded = (i: string): string =>
+  Object.entries({ locked_by: 'NULL', due_at: 'NULL', rank_at: 'NULL', takeovers: '0' })
+    .map(([column, value]) => `${column} = CASE WHEN ${hasEnded(i)} THEN ${value} ELSE ${i}.${column} END`)
+    .join(', ');
+
 /**
- * leave_line_1: takes those out that are through, or that will never begin, and hands over what they held.
- * Called with their lines locked.
+ * leave_line_1: takes sagas out of their lines that have ended, or that will never begin, and hands over what they
+ * held. Called with their lines locked. One that has ended is not due afterwards, whichever claim holds it: no later
+ * claim would see a lock, and take it out of its line again.
  */
 const leaveLine = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.leave_line_1(uuid[]) RETURNS void LANGUAGE plpgsql
@@ -107,9 +116,9 @@ DECLARE
 BEGIN
   FOR gone IN
     -- Not IS NOT NULL: a plan made while nobody stood in line would read instance_lock_line from end to end.
-    UPDATE ${schema}.instance i SET lock_state = NULL
+    UPDATE ${schema}.instance i SET lock_state = NULL, ${nothingDueIfEnded('i')}
     WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
-      AND (i.status IN ('completed', 'compensated', 'aborted')
+      AND (${hasEnded('i')}
         OR (i.lock_state <> 'held' AND NOT ${isUndone('i')}
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
     RETURNING i.name, i.lock_key
@@ -139,10 +148,7 @@ BEGIN
     JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
     ORDER BY i.lock_place
   LOOP
-    IF given.status IN ('completed', 'compensated', 'aborted') THEN
-      UPDATE ${schema}.instance i SET locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0 WHERE i.id = given.id;
-      CONTINUE;
-    END IF;
+    CONTINUE WHEN ${hasEnded('given')};
     IF given.lock_state IN ('arriving', 'waiting') THEN
       IF EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
