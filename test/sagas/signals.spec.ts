@@ -246,11 +246,38 @@ describe('signal() answers clearly', () => {
 
   test('when no step of the saga waits for such a signal', async () => {
     const { sagas } = await apps.start({ sagas: [PaymentSaga] });
-    await sagas.start(PaymentSaga, ORDER, { correlationId: 'a' });
-    const target = { saga: PaymentSaga, correlationId: 'a' };
-    await expect(sagas.signal(target, 'payment-repl')).rejects.toThrow(
-      "No step of payment waits for the signal 'payment-repl'; did you mean 'payment-reply'? It waits for: payment-reply.",
-    );
+    const { id } = await sagas.start(PaymentSaga, ORDER, { correlationId: 'a' });
+    const end = async () => expect((await sagas.wait(id)).status).toBe('completed');
+    for (const target of [{ saga: PaymentSaga, correlationId: 'a' }, id]) {
+      const sent = sagas.signal(target, 'payment-repl');
+      await expect(sent).rejects.toThrow(SagaValidationError);
+      await expect(sent).rejects.toThrow(
+        "No step of payment waits for the signal 'payment-repl'; did you mean 'payment-reply'? It waits for: payment-reply.",
+      );
+    }
+    expect(await apps.sql('SELECT FROM saga.signal')).toEqual([]);
+    await sagas.signal(id, 'payment-reply', ACCEPTED);
+    await end();
+    await expect(sagas.signal(id, 'payment-repl')).rejects.toThrow(SagaValidationError);
+  });
+
+  test('and leaves it to the saga when this process does not have it, or not in this version', async () => {
+    const { sagas } = await apps.start({ sagas: [PaymentSaga], options: { worker: false } });
+    @Saga({ name: 'payment', version: 2 })
+    class Newer {
+      @WaitFor({ signal: 'payment-settled' }) settle() {}
+    }
+    @Saga({ name: 'parcel' })
+    class Parcel {
+      @WaitFor({ signal: 'delivered' }) deliver() {}
+    }
+    const other = await apps.start({ sagas: [Newer, Parcel] });
+    const newer = await other.sagas.start(Newer, {});
+    await sagas.signal(newer.id, 'payment-settled');
+    expect((await newer.outcome()).status).toBe('completed');
+    const parcel = await other.sagas.start(Parcel, {});
+    await sagas.signal(parcel.id, 'delivered');
+    expect((await parcel.outcome()).status).toBe('completed');
   });
 
   test.each<[string, unknown, unknown, string]>([

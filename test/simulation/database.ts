@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type {
+  AwaitedSignals,
   Checkpoint,
   CheckpointResult,
   Claim,
@@ -117,8 +118,11 @@ export class Database {
     return saga;
   }
 
-  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
-    const results = await this.memory.signal(signals);
+  async signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]> {
+    const results = await this.memory.signal(signals, awaited);
     for (const [n, result] of results.entries()) {
       if (result.outcome !== 'kept') continue;
       const kept = await this.memory.unheard(result.saga.id);

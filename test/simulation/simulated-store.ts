@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type {
+  AwaitedSignals,
   Checkpoint,
   CheckpointResult,
   ClaimRequest,
@@ -114,8 +115,8 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.memory.history(id, limit));
   }
 
-  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]) {
-    return this.send(() => this.world.database.signal(signals), { mayBeLate: true });
+  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[], awaited?: AwaitedSignals) {
+    return this.send(() => this.world.database.signal(signals, awaited), { mayBeLate: true });
   }
 
   unheard(id: string) {

@@ -1,8 +1,11 @@
 import type { Type } from '@nestjs/common';
 import type { SagaGraph } from '../definition/saga-graph.js';
+import type { AwaitedSignals } from './saga-store.js';
 
 /** The sagas that this process knows, whether it runs them or not. */
 export interface SagaDefinitions {
+  /** The signals that their steps wait for: others are refused. Default: none are. */
+  readonly awaitedSignals?: AwaitedSignals;
   /** The graph on which new sagas of this class start: that of the highest version of its name. */
   latest(type: Type): SagaGraph;
   /**

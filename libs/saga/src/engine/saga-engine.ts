@@ -164,7 +164,7 @@ export class SagaEngine {
     this.signals = new GroupWriter({
       ...shared,
       sizeOf: sizeOfSignal,
-      write: (batch: Addressed[]) => this.reached(store.signal(batch)),
+      write: (batch: Addressed[]) => this.reached(store.signal(batch, definitions.awaitedSignals)),
       patience: CALL_PATIENCE,
     });
     this.waiters = new OutcomeWaiters({

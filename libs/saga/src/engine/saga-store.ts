@@ -170,9 +170,18 @@ export interface StoreStats {
 export type HistoryRecord =
   StoredOperation | { readonly action: 'signal'; readonly signal: string; readonly at: number };
 
-/** `known`: one with its message id came before. `ended`: nothing happens to the saga any more. */
+/**
+ * The signals that steps of sagas wait for, by saga and version as in `payment@1`: of those that a process knows. What is
+ * sent to others is not checked.
+ */
+export type AwaitedSignals = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * `known`: one with its message id came before. `refused`: no step of the saga waits for a signal of this name. `ended`:
+ * the saga has ended.
+ */
 export type SignalResult =
-  | { readonly outcome: 'kept' | 'known' | 'ended'; readonly saga: SignalledSaga }
+  | { readonly outcome: 'kept' | 'known' | 'refused' | 'ended'; readonly saga: SignalledSaga }
   | { readonly outcome: 'unknown' };
 
 export interface SignalledSaga {
@@ -425,8 +434,12 @@ export interface SagaStore {
   /**
    * Tells sagas something; results in the order of the arguments. A saga that waits for it is due with the same
    * commit, whoever holds one is told to look, and others are told once they wait for it.
+   * @param awaited signals of other names are refused for these sagas; default: none are
    */
-  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]>;
+  signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]>;
   /** Marks sagas of these names that have become overdue, and tells which: each once. */
   markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]>;
   stats(): Promise<StoreStats>;

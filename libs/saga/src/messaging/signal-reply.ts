@@ -8,6 +8,11 @@ import type { IncomingMessage } from './incoming-message.js';
 
 /** Answers that will be the same next time: the reply came too late, or to nobody. */
 const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
+/** Mistakes of the application: the reply would be refused for ever. */
+const REFUSED: Readonly<Record<string, string>> = {
+  SAGA_PAYLOAD: 'has a result that cannot be stored',
+  SAGA_VALIDATION: 'is a signal that the saga does not wait for',
+};
 
 /** The part of SagaService that is used. */
 export interface Signals {
@@ -36,8 +41,9 @@ export async function signalReply(
     await signalsOf(moduleRef).signal(saga, signal, payload, { messageId: id });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: string };
-    if (code === 'SAGA_PAYLOAD') {
-      log.error(`Reply ${id} to saga ${saga} has a result that cannot be stored, and is dropped: ${message}`);
+    const refused = typeof code === 'string' && Object.hasOwn(REFUSED, code) && REFUSED[code];
+    if (refused) {
+      log.error(`Reply ${id} to saga ${saga} ${refused}, and is dropped: ${message}`);
       return;
     }
     if (!FINAL.includes(code as string)) throw error;

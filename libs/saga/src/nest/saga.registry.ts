@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
 import { shown } from '../definition/shown-value.js';
 import { nearestName } from '../definition/nearest-name.js';
 import { SagaMetadata } from '../definition/saga-metadata.js';
@@ -8,6 +8,7 @@ import { concurrencyLimits } from '../engine/concurrency-limits.js';
 import { checkInput } from './check-input.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import type { SagaDefinitions } from '../engine/saga-definitions.js';
+import type { AwaitedSignals } from '../engine/saga-store.js';
 
 export interface RegisteredSaga extends RunnableSaga {
   readonly type: Type;
@@ -28,6 +29,7 @@ export class SagaRegistry implements SagaDefinitions {
   private readonly limits: ReadonlyMap<string, number>;
   /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
   readonly retentions: ReadonlyMap<string, number>;
+  readonly awaitedSignals: AwaitedSignals;
 
   /** All that this application can run. */
   readonly all: readonly RunnableSaga[];
@@ -42,6 +44,9 @@ export class SagaRegistry implements SagaDefinitions {
     this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
     this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
     this.retentions = retentionsOf(sagas, retention);
+    this.awaitedSignals = Object.fromEntries(
+      this.all.map(({ graph }) => [sagaLabel(graph), this.signalsOf(graph.name)!]),
+    );
   }
 
   /** What a worker runs for which these classes are given: those that are sagas, and the step handlers that they have. */
@@ -68,18 +73,22 @@ export class SagaRegistry implements SagaDefinitions {
    * @throws SagaValidationError
    */
   checkSignal(name: string, signal: string): void {
-    const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
-    const known = graphs.flatMap(({ steps }) =>
-      [...steps.values()].flatMap(({ kind, wait }) => (kind === 'signal' ? [wait!.signal] : [])),
-    );
-    if (graphs.length === 0 || known.includes(signal)) return;
+    const known = this.signalsOf(name);
+    if (!known || known.includes(signal)) return;
     const like = nearestName(signal, known);
-    const signals =
-      known.length > 0 ? `It waits for: ${[...new Set(known)].join(', ')}` : 'It waits for none';
+    const signals = known.length > 0 ? `It waits for: ${known.join(', ')}` : 'It waits for none';
     throw new SagaValidationError(
       `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
         `${signals}. Declare one with @WaitFor({ signal }).`,
     );
+  }
+
+  /** What the steps of all versions of a saga wait for; undefined: this application does not have the saga. */
+  private signalsOf(name: string): string[] | undefined {
+    const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
+    const waits = graphs.flatMap(({ steps }) => [...steps.values()]);
+    const signals = waits.flatMap(({ kind, wait }) => (kind === 'signal' ? [wait!.signal] : []));
+    return graphs.length === 0 ? undefined : [...new Set(signals)];
   }
 
   latest(type: Type): SagaGraph {

@@ -270,6 +270,7 @@ export class SagaService {
     const result = await engine.signal(to, { name, messageId, payload: text });
     if (result.outcome === 'unknown') throw notFound(target);
     const { saga } = result;
+    if (result.outcome === 'refused') registry.checkSignal(saga.name, name);
     if (result.outcome === 'ended') {
       throw new SagaStateError(
         `Saga ${saga.id} (${saga.name}) cannot be sent the signal '${name}': it is ${saga.status}.`,

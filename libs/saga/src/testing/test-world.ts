@@ -109,6 +109,7 @@ export class TestWorld {
       this.hub.wakeup(),
       sagas,
       {
+        awaitedSignals: registry.awaitedSignals,
         latest: (type) => registry.latest(type),
         checked: (graph, input) => this.calls.during(() => registry.checked(graph, input)),
       },

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/saga-options.js';
 import type { StoredOperation } from '../../engine/operation.js';
 import type {
+  AwaitedSignals,
   Checkpoint,
   CheckpointResult,
   Claim,
@@ -146,8 +147,12 @@ export class CodedSagaStore implements SagaStore {
     return edited && convertSaga(edited, this.reading);
   }
 
-  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
-    return this.store.signal(signals.map((signal) => convertSignal(signal, this.coder.encoding)));
+  async signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]> {
+    const encoded = signals.map((signal) => convertSignal(signal, this.coder.encoding));
+    return this.store.signal(encoded, awaited);
   }
 
   async unheard(id: string): Promise<readonly StoredSignal[]> {

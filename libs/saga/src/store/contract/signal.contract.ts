@@ -153,6 +153,23 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await store.unheard(saga.id)).toEqual([{ ...signal, number: 1 }]);
     });
 
+    test('is refused when no step of the saga waits for it; only of sagas that are known', async () => {
+      const { store } = subject();
+      const [saga, other] = [await held(store), await started(store, { version: 2 })];
+      const awaited = { [`${saga.name}@1`]: ['reply', 'other'], [`${other.name}@1`]: [] };
+      const told = async (to: StoredSaga, signal: SentSignal) =>
+        (await store.signal([{ ...signal, target: { id: to.id } }], awaited))[0]!.outcome;
+      const kept = sent('reply');
+      expect(await told(saga, sent('repl'))).toBe('refused');
+      expect(await told(saga, kept)).toBe('kept');
+      expect(await told(saga, { ...kept, name: 'repl' })).toBe('known');
+      expect(await told(other, sent('repl'))).toBe('kept');
+      expect(await store.unheard(saga.id)).toHaveLength(1);
+      await store.checkpoint([lastCheckpointOf(saga)]);
+      expect(await told(saga, sent('repl'))).toBe('refused');
+      expect(await told(saga, sent('reply'))).toBe('ended');
+    });
+
     test('by a message id that another saga knows is its own', async () => {
       const { store } = subject();
       const signal = sent('reply');

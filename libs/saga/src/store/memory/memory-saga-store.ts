@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { GraphStore } from '../../engine/graph-store.js';
 import { RECENT_OPERATIONS } from '../../engine/operation.js';
 import {
+  type AwaitedSignals,
   type Checkpoint,
   type CheckpointResult,
   type Claim,
@@ -261,12 +262,15 @@ export class MemorySagaStore implements SagaStore {
     this.wakeup.announceDue();
   }
 
-  async signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
+  async signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]> {
     requireStorable(signals, 'signals');
     const now = this.now();
     return signals.map(({ target, ...signal }) => {
       const row = this.rowOf(target);
-      return row ? this.send(row, signal, now) : { outcome: 'unknown' };
+      return row ? this.send(row, signal, now, awaited) : { outcome: 'unknown' };
     });
   }
 
@@ -373,8 +377,8 @@ export class MemorySagaStore implements SagaStore {
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });
   }
 
-  private send(row: MemoryRow, signal: SentSignal, now: number): SignalResult {
-    const result = keepSignal(row, signal, now);
+  private send(row: MemoryRow, signal: SentSignal, now: number, awaited?: AwaitedSignals): SignalResult {
+    const result = keepSignal(row, signal, now, awaited);
     if (result.outcome !== 'kept') return result;
     if (waitsFor(row, signal.name)) {
       row.saga.dueAt = now;

@@ -1,4 +1,5 @@
-import type { SentSignal, SignalResult, StoredSignal } from '../../engine/saga-store.js';
+import { sagaLabel } from '../../definition/saga-graph.js';
+import type { AwaitedSignals, SentSignal, SignalResult, StoredSignal } from '../../engine/saga-store.js';
 import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 
@@ -7,10 +8,12 @@ export function keepSignal(
   row: MemoryRow,
   { name, messageId, payload }: SentSignal,
   now: number,
+  awaited: AwaitedSignals = {},
 ): SignalResult {
   const { id, name: saga, version, state } = row.saga;
   const told = { id, name: saga, version, status: state.status };
   if (row.signals.some((kept) => kept.messageId === messageId)) return { outcome: 'known', saga: told };
+  if (awaited[sagaLabel(row.saga)]?.includes(name) === false) return { outcome: 'refused', saga: told };
   if (isTerminal(state.status)) return { outcome: 'ended', saga: told };
   row.signals.push({ name, messageId, payload, number: row.signals.length + 1 });
   row.sentAt.push(now);

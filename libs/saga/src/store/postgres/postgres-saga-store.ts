@@ -1,6 +1,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/saga-options.js';
 import {
+  type AwaitedSignals,
   type Checkpoint,
   type CheckpointResult,
   type Claim,
@@ -242,8 +243,11 @@ export class PostgresSagaStore implements SagaStore {
     return rows.map(({ entry }) => toHistoryRecord(entry));
   }
 
-  signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[]): Promise<SignalResult[]> {
-    return sendSignals(this.queryOn(this.dataSource), this.sql, signals);
+  signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]> {
+    return sendSignals(this.queryOn(this.dataSource), this.sql, signals, awaited);
   }
 
   unheard(id: string): Promise<readonly StoredSignal[]> {

@@ -1,4 +1,10 @@
-import type { SentSignal, SignalledSaga, SignalResult, StoreTarget } from '../../engine/saga-store.js';
+import type {
+  AwaitedSignals,
+  SentSignal,
+  SignalledSaga,
+  SignalResult,
+  StoreTarget,
+} from '../../engine/saga-store.js';
 import type { Statements } from './statements.js';
 import { isUuid } from './uuid.js';
 
@@ -16,6 +22,7 @@ export async function sendSignals(
   query: Query,
   sql: Statements,
   signals: readonly Addressed[],
+  awaited?: AwaitedSignals,
 ): Promise<SignalResult[]> {
   const targets = signals.map(({ target }) => columnsOf(target));
   const rows = await query<SignalRow>(sql.signal, [
@@ -25,6 +32,7 @@ export async function sendSignals(
     signals.map(({ name }) => name),
     signals.map(({ messageId }) => messageId),
     signals.map(({ payload }) => payload ?? null),
+    awaited ? JSON.stringify(awaited) : null,
   ]);
   return rows.map(({ outcome, id, name, version, status }) =>
     outcome === 'unknown' ? { outcome } : { outcome, saga: { id, name, version, status } },

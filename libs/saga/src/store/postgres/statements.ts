@@ -76,7 +76,7 @@ const plainStatements = (s: string) => ({
   lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
-  signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 6)} ORDER BY place`,
+  signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),
   stands: standsSql(s),

@@ -14,10 +14,11 @@ import { PINNED } from './pinned-plan.js';
  * the order of their ids, as everything locks them. Of a million that wait each costs its row and nothing else: they are
  * in no index of what is due, unless they wait with a timeout.
  * $1 ids, $2 names and $3 correlation ids of sagas ($2 null: by id; otherwise the id is the correlation id, if it can
- * be one), $4 names, $5 message ids, $6 payloads of signals.
+ * be one), $4 names, $5 message ids, $6 payloads of signals, $7 by saga and version the names that its steps wait for
+ * (others are refused; null, and sagas that are not in it: none are).
  */
 export const signalFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.signal_1(uuid[], text[], text[], text[], text[], json[])
+CREATE OR REPLACE FUNCTION ${schema}.signal_1(uuid[], text[], text[], text[], text[], json[], jsonb)
 RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text) LANGUAGE plpgsql
 ${PINNED} AS $function$
 #variable_conflict use_column
@@ -47,6 +48,8 @@ BEGIN
     status := saga.status;
     IF EXISTS (SELECT FROM ${schema}.signal g WHERE g.saga_id = given.id AND g.message_id = given.message_id) THEN
       outcome := 'known';
+    ELSIF NOT coalesce(($7 -> (saga.name || '@' || saga.version)) ? given.signal, true) THEN
+      outcome := 'refused';
     ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
       outcome := 'ended';
     ELSE
