@@ -91,6 +91,20 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'let a sub-saga wait for the lock of its ancestor (in memory)',
+    file: 'store/memory/memory-lock-lines.ts',
+    find: '.some((other) => hasLock(other) && isSameLock(other, row))',
+    replace: '.some((other) => hasLock(other) && isSameLock(other, row) && other === row)',
+    killers,
+  },
+  {
+    name: 'hand a lock on while sub-sagas run under it (in memory)',
+    file: 'store/memory/memory-lock-lines.ts',
+    find: `const inside = line.find(({ lock }) => lock!.state === 'inside');`,
+    replace: `const inside = line.find(({ lock }) => lock!.state === 'inside' && lock!.place < 0);`,
+    killers,
+  },
+  {
     name: 'do not count leases for a concurrency (in memory)',
     file: 'store/memory/memory-slots.ts',
     find: 'slots.holders = [...slots.holders, row];',

@@ -145,6 +145,27 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
       { ...checkpoint, epoch: 0, parent, lock, state: { ...state, status: 'completed' }, release: {} },
     ]);
   },
+  'sub-sagas with the lock of their parent, which ends first, and then is undone': async (on) => {
+    const name = `family-${randomUUID()}`;
+    const claim = () => on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 10 });
+    const saga = await started(on, { name, lockKey: 'k', leased: false });
+    const { epoch } = (await claim()).sagas[0]!;
+    const children = newSagas({ name, lockKey: 'k' }, 2).map((child) => ({
+      ...child,
+      parent: { id: saga.id, step: 'reserve' },
+    }));
+    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
+    await on.store.checkpoint([{ ...checkpoint, state, epoch, starts: children }]);
+    expect((await claim()).sagas).toHaveLength(2);
+    const to = (status: 'completed' | 'compensating', due: boolean): Edit => ({
+      ...{ state: { ...state, status, failure: { kind: 'undone' } }, step: '', due },
+    });
+    await on.store.edit(saga, () => to('completed', false));
+    await on.store.edit(saga, () => to('compensating', true));
+    expect((await claim()).sagas).toEqual([]);
+    for (const child of children) await on.store.edit(child, () => to('completed', false));
+    expect((await on.store.load(saga))!.lock).toMatchObject({ held: true });
+  },
   'a publishing end of a saga with a lock': async (on) => {
     const saga = await started(on, { lockKey: 'k' });
     const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);

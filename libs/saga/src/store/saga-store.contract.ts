@@ -4,6 +4,7 @@ import { describeClaims } from './contract/claim.contract.js';
 import { describeConcurrency } from './contract/concurrency.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
 import { describeFamilies } from './contract/family.contract.js';
+import { describeFamilyLocks } from './contract/family-lock.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
 import { describeGraphs } from './contract/graph.contract.js';
@@ -48,6 +49,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeLocks(current);
     describeRateLimits(current);
     describeFamilies(current);
+    describeFamilyLocks(current);
     describeConcurrency(current);
     describeSignals(current);
     describeReports(current);

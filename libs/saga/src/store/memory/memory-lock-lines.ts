@@ -1,10 +1,16 @@
 import { isTerminal } from '../../machine/saga-state.js';
-import type { MemoryRow } from './memory-row.js';
+import type { MemoryFamilies } from './memory-families.js';
+import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';
 
-/** The semantic locks: of the rows of one name with one key one is active, the others stand in line as they came. */
+/**
+ * The semantic locks: of the rows of one name with one key one holds the lock, and those that it has started, directly
+ * or not, run under its hold. The others stand in line as they came.
+ */
 export class MemoryLockLines {
   private readonly lines = new Map<string, MemoryRow[]>();
   private places = 0;
+
+  constructor(private readonly families: MemoryFamilies) {}
 
   /** A new row takes its place. */
   arrive(row: MemoryRow): void {
@@ -27,9 +33,13 @@ export class MemoryLockLines {
 
   /** Is it the turn of a row that is due? If not, it waits with nothing due. */
   lineUp(row: MemoryRow, now: number): boolean {
-    if (!row.lock || row.lock.state === 'held') return true;
+    if (!row.lock || hasLock(row)) return true;
+    if (this.families.ancestors(row).some((other) => hasLock(other) && isSameLock(other, row))) {
+      grant(row, 'inside', now);
+      return true;
+    }
     if (this.first(row, now) === row) {
-      grant(row, now);
+      this.hold(row, now);
       return true;
     }
     row.lock.state = 'waiting';
@@ -44,39 +54,66 @@ export class MemoryLockLines {
     const { status } = saga.state;
     const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
     const begins = status === 'running' || status === 'paused' || isUndone;
-    if (!isTerminal(status) && (lock.state === 'held' || begins)) return false;
+    if (!isTerminal(status) && (hasLock(row) || begins)) return false;
     const line = this.lines.get(keyOf(row))!.filter((other) => other !== row);
     if (line.length > 0) this.lines.set(keyOf(row), line);
     else this.lines.delete(keyOf(row));
-    const next = this.first(row, now);
     row.left = lock;
     row.lock = undefined;
+    return this.handOver(row, line, now);
+  }
+
+  /** What a row has held is held on for those that ran under its hold; only then it is the next one's. */
+  private handOver({ saga: { name }, left }: MemoryRow, line: readonly MemoryRow[], now: number): boolean {
+    if (line.some(({ lock }) => lock!.state === 'held')) return false;
+    const inside = line.find(({ lock }) => lock!.state === 'inside');
+    if (inside) {
+      inside.lock!.state = 'held';
+      return false;
+    }
+    const next = this.firstOf(name, left!.key, now);
     if (next?.lock?.state !== 'waiting') return false;
-    grant(next, now);
+    this.hold(next, now);
     if (next.saga.state.status !== 'paused') next.saga.dueAt = now;
     return true;
   }
 
+  private hold(row: MemoryRow, now: number): void {
+    grant(row, 'held', now);
+    // Before one that is undone, those that it started may have been undone: they do not wait for it.
+    if (row.saga.state.status === 'running') return;
+    for (const { lock, saga } of this.families.descendants(row))
+      if (lock?.state === 'waiting' && saga.state.status !== 'paused') saga.dueAt = now;
+  }
+
   /** The id of the row that holds a row's lock, or is next to; undefined: itself, or there is no lock. */
   holderFor(row: MemoryRow, now: number): string | undefined {
-    if (!row.lock) return undefined;
+    if (!row.lock || hasLock(row)) return undefined;
     const first = this.first(row, now);
     return first === row ? undefined : first?.saga.id;
   }
 
   /** One that is to begin later holds up nobody. */
-  private first(row: MemoryRow, now: number): MemoryRow | undefined {
-    const line = this.lines.get(keyOf(row)) ?? [];
+  private first({ saga, lock }: MemoryRow, now: number): MemoryRow | undefined {
+    return this.firstOf(saga.name, lock!.key, now);
+  }
+
+  private firstOf(name: string, key: string, now: number): MemoryRow | undefined {
+    const line = this.lines.get(lineOf(name, key)) ?? [];
     const hasCome = ({ lock, saga }: MemoryRow) => lock!.state !== 'arriving' || saga.dueAt! <= now;
     return line.find(({ lock }) => lock!.state === 'held') ?? line.find(hasCome);
   }
 }
 
-function grant({ lock, saga }: MemoryRow, now: number): void {
-  lock!.state = 'held';
+function grant({ lock, saga }: MemoryRow, state: 'held' | 'inside', now: number): void {
+  lock!.state = state;
   if (lock!.timeout !== undefined) saga.state = { ...saga.state, deadline: now + lock!.timeout };
 }
 
 function keyOf({ saga, lock }: MemoryRow): string {
-  return JSON.stringify([saga.name, lock!.key]);
+  return lineOf(saga.name, lock!.key);
+}
+
+function lineOf(name: string, key: string): string {
+  return JSON.stringify([name, key]);
 }

@@ -52,12 +52,21 @@ export interface MemoryRow {
 
 export interface RowLock {
   readonly key: string;
-  /** Stored and not looked at yet, in line, or active. */
-  state: 'arriving' | 'waiting' | 'held';
+  /** Stored and not looked at yet, in line, active, or active under the hold of an ancestor. */
+  state: 'arriving' | 'waiting' | 'held' | 'inside';
   /** The smaller, the sooner. */
   place: number;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   readonly timeout?: number;
+}
+
+/** It holds its semantic lock, or runs under the hold of an ancestor. */
+export function hasLock({ lock }: MemoryRow): boolean {
+  return lock?.state === 'held' || lock?.state === 'inside';
+}
+
+export function isSameLock(a: MemoryRow, b: MemoryRow): boolean {
+  return a.saga.name === b.saga.name && a.lock?.key === b.lock?.key;
 }
 
 /** One with a semantic lock may have to wait for it, so its start takes no lease. */
@@ -166,7 +175,7 @@ export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
 export function toStoredSaga(row: MemoryRow): StoredSaga {
   const { saga, lock } = row;
   const signals = unheardBy(row);
-  const held = lock && { key: lock.key, held: lock.state === 'held' };
+  const held = lock && { key: lock.key, held: hasLock(row) };
   return storedCopy({ ...saga, lock: held, ...(signals && { signals }) });
 }
 

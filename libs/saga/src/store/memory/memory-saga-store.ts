@@ -44,6 +44,7 @@ import {
 } from './memory-row.js';
 import { historyOf, statsOf, toOverdue } from './memory-reports.js';
 import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
+import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
 import { ClaimRoom } from './claim-room.js';
@@ -80,7 +81,7 @@ export class MemorySagaStore implements SagaStore {
   private readonly correlations = new Map<string, MemoryRow>();
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
-  private readonly lines = new MemoryLockLines();
+  private readonly lines = new MemoryLockLines(new MemoryFamilies(this.rows));
   private readonly slots = new MemorySlots();
   private readonly now: () => number;
   private readonly wakeup: MemoryWakeup;

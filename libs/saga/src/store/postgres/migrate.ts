@@ -43,7 +43,8 @@ export const SAGA_NEEDS: Needs = {
   ],
   functions: [
     ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
-    ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'reserve_1', 'claim_limited_1'],
+    ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'family_locks_1', 'look_again_1'],
+    ...['reserve_1', 'claim_limited_1'],
     'checkpoint_family_1',
     'checkpoint_publish_1',
     'signal_1',

@@ -74,8 +74,8 @@ export class SagaInstance {
   watched!: boolean;
   /** The key of its semantic lock; null: it has none. */
   lockKey!: string | null;
-  /** Stored and not looked at yet, in line, or active; null: it has left the line, or has no lock. */
-  lockState!: 'arriving' | 'waiting' | 'held' | null;
+  /** Stored and not looked at yet, in line, active, or active under the lock of an ancestor; null: it has left the line, or has no lock. */
+  lockState!: 'arriving' | 'waiting' | 'held' | 'inside' | null;
   /** Its place in the line of its key: the smaller, the sooner. */
   lockPlace!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */

@@ -29,7 +29,7 @@ export interface StoredSagaRow {
   sla_at: number | null;
   overdue: boolean;
   lock_key: string | null;
-  lock_state: 'arriving' | 'waiting' | 'held' | null;
+  lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
   parent_id: string | null;
   parent_step: string | null;
   /** Of a saga that is loaded by itself. */
@@ -130,7 +130,7 @@ export function toStoredSignal({ payload, ...signal }: SignalJson): StoredSignal
 function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): StoredSaga['lock'] {
   if (lock_state === null) return undefined;
   const holder = lock_holder === null || lock_holder === id ? undefined : lock_holder;
-  return { key: lock_key!, held: lock_state === 'held', holder };
+  return { key: lock_key!, held: lock_state === 'held' || lock_state === 'inside', holder };
 }
 
 function toStepState(step: StepJson): StepState {

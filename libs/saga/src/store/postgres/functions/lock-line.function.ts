@@ -7,7 +7,8 @@ import { PINNED } from './pinned-plan.js';
  * The semantic lock: of the sagas of one name with one key one is active, the others stand in line.
  *
  * A row's `lock_state`: 'arriving', stored and due like any other, until a claim lines it up; then 'held', or
- * 'waiting' with nothing due; null once it has left. Starts take no lock at all, so that a caller's transaction
+ * 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts); null once it
+ * has left. Starts take no lock at all, so that a caller's transaction
  * that starts a saga holds up nobody. Everything that looks at a line and acts on it does so under the line's
  * advisory lock (lock_line_1), taken before any row's, in one order; each statement that follows sees all that
  * was done under it before. So no wake-up is lost: whoever waits saw someone ahead, in line or arriving, and each
@@ -19,7 +20,7 @@ import { PINNED } from './pinned-plan.js';
  * transaction of its own; if that process is lost, whoever claims the saga does. To line up one that has ended is to
  * take it out of its line (line_up_1).
  *
- * Plan: index scans of instance_lock_line and instance_lock_held, which hold such sagas only; pinned by the
+ * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only; pinned by the
  * functions' settings, as in checkpoint.function.ts.
  */
 export const lockLineFunctions = (schema: string, channel: string): string[] => [
@@ -71,7 +72,10 @@ BEGIN
      ORDER BY l.lock_place LIMIT 1));
 END $function$`;
 
-/** hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. */
+/**
+ * hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. What others are
+ * inside of is not free: the first of them holds it on.
+ */
 const handOver = (schema: string, channel: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -80,7 +84,11 @@ DECLARE
 BEGIN
   PERFORM FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held';
   IF FOUND THEN RETURN; END IF;
-  SELECT l.id, l.lock_state INTO next FROM ${schema}.instance l
+  UPDATE ${schema}.instance i SET lock_state = 'held'
+  WHERE i.id = (SELECT n.id FROM ${schema}.instance n WHERE n.name = $1 AND n.lock_key = $2 AND n.lock_state = 'inside'
+    ORDER BY n.lock_place LIMIT 1);
+  IF FOUND THEN RETURN; END IF;
+  SELECT l.id, l.lock_state, l.status <> 'running' AS undone INTO next FROM ${schema}.instance l
   WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
   ORDER BY l.lock_place LIMIT 1;
   IF next.lock_state = 'waiting' THEN
@@ -92,6 +100,7 @@ BEGIN
       deadline_at = now() + i.lock_timeout * interval '1 millisecond'
     WHERE i.id = next.id;
     PERFORM pg_notify('${channel}', 'due');
+    IF next.undone THEN PERFORM ${schema}.look_again_1(next.id); END IF;
   END IF;
 END $function$`;
 
@@ -119,7 +128,7 @@ BEGIN
     UPDATE ${schema}.instance i SET lock_state = NULL, ${nothingDueIfEnded('i')}
     WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
       AND (${hasEnded('i')}
-        OR (i.lock_state <> 'held' AND NOT ${isUndone('i')}
+        OR (i.lock_state NOT IN ('held', 'inside') AND NOT ${isUndone('i')}
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
     RETURNING i.name, i.lock_key
   LOOP
@@ -139,18 +148,25 @@ RETURNS TABLE (ready uuid, deadline float8, held boolean, cancelled boolean, rea
 ${PINNED} AS $function$
 DECLARE
   given record;
+  is_inside boolean;
 BEGIN
   PERFORM ${schema}.lock_line_1($3, $4);
   -- One that is to be cancelled does not wait for a turn.
   PERFORM ${schema}.leave_line_1($1);
   FOR given IN
-    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state, i.status FROM unnest($1, $2) AS w(id, epoch)
+    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state, i.status, i.parent_id,
+      i.status <> 'running' AS undone
+    FROM unnest($1, $2) AS w(id, epoch)
     JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
     ORDER BY i.lock_place
   LOOP
     CONTINUE WHEN ${hasEnded('given')};
     IF given.lock_state IN ('arriving', 'waiting') THEN
-      IF EXISTS (SELECT FROM ${schema}.instance h
+      is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks_1(given.parent_id) f
+        WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
+      IF is_inside THEN
+        NULL;
+      ELSIF EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM ${schema}.instance l
           WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE})
@@ -161,8 +177,10 @@ BEGIN
         CONTINUE;
       END IF;
       UPDATE ${schema}.instance i SET
-        lock_state = 'held', takeovers = 0, deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+        lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
+        deadline_at = now() + i.lock_timeout * interval '1 millisecond'
       WHERE i.id = given.id;
+      IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again_1(given.id); END IF;
     END IF;
     RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL,
       i.cancel_requested_at IS NOT NULL, i.cancel_reason

@@ -9,6 +9,7 @@ import { dueFunctions } from '../functions/due.function.js';
 import { reserveFunction } from '../functions/reserve.function.js';
 import { startOneFunction, startFunction } from '../functions/start.function.js';
 import { familyFunctions } from '../functions/family.function.js';
+import { familyLockFunctions } from '../functions/family-locks.function.js';
 import { signalFunction } from '../functions/signal.function.js';
 import { lockLineFunctions } from '../functions/lock-line.function.js';
 import { wakeupChannel } from '../wakeup-channel.js';
@@ -23,6 +24,8 @@ const FUNCTIONS = [
     'hand_over_1',
     'lock_line_1',
     'lock_holder_1',
+    'family_locks_1',
+    'look_again_1',
     'reserve_1',
     'claim_limited_1',
     'due_1',
@@ -186,6 +189,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`
       CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON ${schema}.instance (name, lock_key)
         WHERE lock_state = 'held'`);
+    await queryRunner.query(`
+      CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_place)
+        WHERE lock_state = 'inside'`);
     await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_place`);
     // Sagas with an sla only: those that will be overdue, by when, and those that are.
     await queryRunner.query(`
@@ -214,6 +220,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
     for (const functions of [
       bytesFunctions,
+      familyLockFunctions,
       lockLineFunctions,
       familyFunctions,
       dueFunctions,
