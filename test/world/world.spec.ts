@@ -13,20 +13,23 @@ import { SAGAS } from './sagas.js';
 import { WORLD, type WorldRow } from './settings.js';
 
 /** Two processes' worth of an application over this database; both begin at once, so both migrate. */
-async function play(url: string, { poolSize = 10 }: WorldRow): Promise<void> {
+async function play(url: string, { poolSize = 10, callerPoolSize }: WorldRow): Promise<void> {
   const broker = new MemoryBroker();
   const options = { logger: process.env.SAGA_LOG ? undefined : (false as const), abortOnError: false };
-  const moduleOf = () => ({
+  const worker = { lease: '6s', pollInterval: '200ms' } as const;
+  const moduleOf = (connections = poolSize, caller = false) => ({
     module: class WorldModule {},
     imports: [
-      TypeOrmModule.forRoot({ type: 'postgres', url, poolSize, retryAttempts: 0 }),
-      SagaModule.forRoot({ worker: { lease: '6s', pollInterval: '200ms' } }),
+      TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: connections, retryAttempts: 0 }),
+      SagaModule.forRoot({ worker: caller ? false : worker }),
       SagaMessagingModule.forRoot({ transport: broker, relay: { pollInterval: '200ms' } }),
     ],
     providers: SAGAS,
   });
   const begun = await Promise.allSettled(
-    [moduleOf(), moduleOf()].map((module) => NestFactory.createApplicationContext(module, options)),
+    [moduleOf(callerPoolSize, callerPoolSize !== undefined), moduleOf()].map((module) =>
+      NestFactory.createApplicationContext(module, options),
+    ),
   );
   const applications = begun.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
   try {

@@ -19,6 +19,7 @@ import { PostgresPartitions } from '../store/postgres/postgres-partitions.js';
 import { PostgresRates } from '../store/postgres/postgres-rates.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
+import { requireConnections } from '../store/postgres/require-connections.js';
 import { createSagaDataSource, poolOf, sagaParts } from '../store/postgres/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { SagaUnavailableError } from '../errors/saga-errors.js';
@@ -145,6 +146,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
     const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaModule');
+    if (options.worker) requireConnections(application);
     const dataSource = await createSagaDataSource(application, options.schema, sagaParts(options));
     const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
     await (options.migrate ? migrate : checkMigrated)(dataSource, options.schema, needs);

@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { IS_RAISED, isolationOf } from './isolation.js';
+import { checkSettings } from './check-settings.js';
 import type { Needs } from './migrate.js';
 import { poolOf } from './saga-data-source.js';
 
@@ -46,13 +47,14 @@ const ASK = `
 /**
  * Whether sagas can be kept on this server, by this role.
  * @throws SagaConfigurationError when the server is too old or only to be read from, or when the role may not use tables
- * that are there
+ * that are there, or when its settings change values
  */
 export async function checkServer(dataSource: DataSource, schema: string, needs: Needs): Promise<void> {
   const [server] = await dataSource.query<[ServerRow]>(ASK, [schema, needs.tables, RIGHTS]);
   isolationOf(poolOf(dataSource)).isRaised ||= server.raised;
   const problem = tooOld(server, needs) ?? onlyToBeRead(server, needs) ?? forbidden(server, schema, needs);
   if (problem !== undefined) throw new SagaConfigurationError(problem);
+  await checkSettings(dataSource, needs.module);
 }
 
 function tooOld({ version, release, database, address }: ServerRow, { module }: Needs): string | undefined {
