@@ -246,7 +246,7 @@ describe('every failure', () => {
       expect.arrayContaining([
         'nothing fails',
         'chargeCard is rejected',
-        'reserveStock times out after its side effect',
+        'chargeCard times out after its side effect',
         'refund fails once',
         'the process crashes before checkpoint 1, going forward',
         'the process crashes after checkpoint 3, when ship is rejected',
@@ -284,7 +284,7 @@ describe('every failure', () => {
       drain() {
         undone.push('drain');
       }
-      @Step({ pivot: true }) ignite() {}
+      @Step({ pivot: true, timeout: '1s' }) ignite() {}
       @Step() announce() {}
     }
     const report = await SagaTest.of(Launch).everyFailure({}, () => undefined);

@@ -53,6 +53,19 @@ describe('a subscription', () => {
     correlationId: `${subscription}/${period}`,
   });
 
+  test('plans each period once, whatever fails, also without a database', async () => {
+    const subscription = SagaTest.of(RenewalSaga)
+      .providers(Billing)
+      .manager({ query: async () => [] });
+    const first = { subscription: 's-1', period: 1, due: '2026-01-15T00:00:00.000Z' };
+    const report = await subscription.everyFailure(first, async ({ outcome, sagas, id }) => {
+      const { items } = await sagas.find({ saga: RenewalSaga });
+      const planned = items.filter((one) => one.id !== id).map(({ correlationId }) => correlationId);
+      if (outcome.status === 'completed') expect(planned).toEqual(['s-1/2']);
+    });
+    expect(report.points.length).toBeGreaterThan(8);
+  });
+
   test('is charged when a period is due, and plans the next one a month later', async () => {
     const { sagas, nest } = await open();
     await nest.get(Subscriptions).begin('s-1', new Date('2026-01-15T00:00:00Z'));

@@ -115,7 +115,8 @@ export class SagaRegistry implements SagaDefinitions {
     throw new SagaDefinitionError(
       `${name} is not a saga of this application. ` +
         (decorated
-          ? `No module provides it: add it to the providers of one that the application imports.`
+          ? `No module provides it: add it to the providers of one that the application imports. In a test, give it to ` +
+            `SagaTest.of(…, ${name}).`
           : `Decorate it with @Saga() and add it to the providers of a module.`),
     );
   }

@@ -116,8 +116,10 @@ export class FailureMatrix<S> {
     return this.stepsOf(calm).map((method) => rejected(method));
   }
 
+  /** A step without a timeout cannot time out. */
   private timeouts(calm: SagaTestRun<S>): Planned[] {
-    return this.stepsOf(calm).map((method) => ({
+    const called = this.stepsOf(calm).filter((name) => this.graph.steps.get(name)!.timeout !== undefined);
+    return called.map((method) => ({
       ...{ name: `${method} times out after its side effect`, kind: 'timed-out', method, ...NOTHING },
       faults: [{ method, kind: 'timing-out', times: Infinity }],
     }));

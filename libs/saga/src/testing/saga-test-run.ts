@@ -148,6 +148,7 @@ export class SagaTestRun<S> {
   }
 
   private async isAtRest(whereItWaits: boolean): Promise<boolean> {
+    if (this.world.misuse) return true;
     const saga = await this.answered();
     if (hasStopped(saga)) return true;
     const isMoving = saga.lockedBy !== undefined || saga.dueAt! <= this.world.time.now;
@@ -175,7 +176,9 @@ export class SagaTestRun<S> {
     await sagas.signal(this.id, answer.name, payload);
   }
 
+  /** @throws SagaConfigurationError when the test lacks what a method of the saga has used */
   private async look(): Promise<void> {
+    if (this.world.misuse) throw this.world.misuse;
     this.snapshot = await this.world.sagas.get(this.id);
     this.outcome = toOutcome<S>((await this.world.store.load({ id: this.id }))!);
   }

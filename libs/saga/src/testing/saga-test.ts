@@ -1,5 +1,6 @@
 import {
   type DynamicModule,
+  Global,
   type InjectionToken,
   Logger,
   Module,
@@ -15,8 +16,10 @@ import { SagaConfigurationError, SagaValidationError } from '../errors/saga-erro
 import { readOptions } from '../nest/call-options.js';
 import { SagaExplorer } from '../nest/saga.explorer.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '../nest/saga.options.js';
+import { SagaService } from '../nest/saga.service.js';
 import type { SagaRegistry } from '../nest/saga.registry.js';
 import type { StartOptions } from '../nest/start-options.js';
+import { injectedSagaService } from './current-call.js';
 import {
   type EveryFailureOptions,
   type FailureCheck,
@@ -43,6 +46,14 @@ interface Script {
 @Module({})
 class SagaTestModule {}
 
+/** Reaches imported modules, too, as SagaModule does. */
+@Global()
+@Module({
+  providers: [{ provide: SagaService, useFactory: injectedSagaService }],
+  exports: [SagaService],
+})
+class SagaServiceModule {}
+
 /** What the Nest application of a test is made of; shared by all tests that were made from one. */
 class TestSetting {
   private opened: Promise<SagaRegistry> | undefined;
@@ -66,7 +77,7 @@ class TestSetting {
   private async open(): Promise<SagaRegistry> {
     const module: DynamicModule = {
       module: SagaTestModule,
-      imports: [DiscoveryModule, ...this.imports],
+      imports: [DiscoveryModule, SagaServiceModule, ...this.imports],
       providers: [SagaExplorer, ...withSubSagas(this.sagas), ...this.providers],
     };
     const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
@@ -96,7 +107,10 @@ export class SagaTest<S> {
     return new SagaTest(saga, new TestSetting([saga, ...others]), { faults: [], crashes: [], answers: [] });
   }
 
-  /** What the saga is given for a class or token that it injects. */
+  /**
+   * What the saga is given for a class or token that it injects. SagaService needs no fake: what is injected acts on the
+   * run's own sagas.
+   */
   provide(token: InjectionToken, value: unknown): SagaTest<S> {
     return this.with({ providers: [...this.setting.providers, { provide: token, useValue: value }] });
   }
@@ -111,7 +125,10 @@ export class SagaTest<S> {
     return this.with({ imports: [...this.setting.imports, ...imports] });
   }
 
-  /** What transactional steps are given as `ctx.manager`: a fake, since there is no database. What it does is not rolled back. */
+  /**
+   * What transactional steps and compensations are given as `ctx.manager`: a fake, since there is no database. What it does
+   * is not rolled back. Without it a run rejects with SagaConfigurationError as soon as one of them uses `ctx.manager`.
+   */
   manager(manager: object): SagaTest<S> {
     return this.with({ manager });
   }

@@ -1,6 +1,8 @@
 import type { StepNode } from '../definition/saga-graph.js';
 import type { RunnableSaga } from '../engine/invoker.js';
 import { UnknownOutcomeError } from '../errors/saga-errors.js';
+import { withinCall } from './current-call.js';
+import type { TestWorld } from './test-world.js';
 
 /** A method of a saga that was called. */
 export interface TestCall {
@@ -74,7 +76,7 @@ export class ScriptedCalls {
     this.left = new Map(faults.map((fault) => [fault, fault.times]));
   }
 
-  around(saga: RunnableSaga): RunnableSaga {
+  around(saga: RunnableSaga, world: TestWorld): RunnableSaga {
     return {
       ...saga,
       invoke: (method, context, payload) => {
@@ -85,7 +87,9 @@ export class ScriptedCalls {
         };
         this.calls.push(call);
         const node = saga.graph.steps.get(step);
-        return this.carryOut({ call, node, signal }, () => saga.invoke(method, context, payload));
+        return this.carryOut({ call, node, signal }, () =>
+          withinCall({ world, call }, () => saga.invoke(method, context, payload)),
+        );
       },
     };
   }

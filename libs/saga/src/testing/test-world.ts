@@ -3,13 +3,15 @@ import type { EntityManager } from 'typeorm';
 import { newId } from '../engine/new-id.js';
 import { SagaBindings } from '../engine/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
-import { SagaStateError } from '../errors/saga-errors.js';
+import { SagaConfigurationError, SagaStateError } from '../errors/saga-errors.js';
+import type { SagaCleanup } from '../nest/saga.cleanup.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/saga.registry.js';
 import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
+import { missingManager } from './missing-manager.js';
 import { type Fault, ScriptedCalls } from './scripted-calls.js';
 import { type CrashPoint, TestProcess } from './test-process.js';
 import { VirtualTime } from './virtual-time.js';
@@ -18,6 +20,16 @@ import { VirtualTime } from './virtual-time.js';
 const LEASE = 100 * 365 * 86_400_000;
 /** How long (ms of real time) a method may do something real before virtual time goes on without it. */
 const REAL_PATIENCE = 500;
+
+/** Deletes nothing: what the store in memory cannot do is refused. */
+const NO_CLEANUP = {
+  cleanup: async () => {
+    throw new SagaConfigurationError(
+      `cleanup() does nothing in a SagaTest: its store is in memory, and empty at the beginning of each run. Test what is ` +
+        `deleted, and when, on a database.`,
+    );
+  },
+} as unknown as SagaCleanup;
 
 export interface TestWorldOptions {
   readonly registry: SagaRegistry;
@@ -40,18 +52,24 @@ export class TestWorld {
   /** Checkpoints so far. */
   readonly count = { checkpoints: 0 };
   crashed = 0;
+  /** What the test has to be told, whatever the saga makes of it. */
+  misuse: SagaConfigurationError | undefined;
   private readonly crashes: CrashPoint[];
   private process!: TestProcess;
   private running!: Running;
   private started: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: TestWorldOptions) {
-    const manager = given.manager as EntityManager | undefined;
+    const manager = (given.manager ?? missingManager((error) => (this.misuse ??= error))) as EntityManager;
     this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
     this.calls = new ScriptedCalls(given.saga, given.faults, (id) => this.cancel(id));
     this.crashes = [...given.crashes];
-    this.sagas = new SagaService({ ready: async () => this.running } as unknown as SagaRuntime);
+    this.sagas = new SagaService({ ready: () => this.ready() } as SagaRuntime);
     this.begin();
+  }
+
+  async ready(): Promise<Running> {
+    return this.running;
   }
 
   get registry(): SagaRegistry {
@@ -103,7 +121,7 @@ export class TestWorld {
   private begin(): void {
     const { registry, options, log } = this.given;
     this.process = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
-    const sagas = registry.all.map((saga) => this.calls.around(saga));
+    const sagas = registry.all.map((saga) => this.calls.around(saga, this));
     const engine = new SagaEngine(
       this.process.store,
       this.hub.wakeup(),
@@ -124,8 +142,14 @@ export class TestWorld {
       log,
       new SagaBindings(sagas, (versions) => this.store.graphs.stored(versions)),
     );
-    // Nobody upgrades anything here.
-    this.running = { engine, registry, options, graphs: this.store.graphs } as unknown as Running;
+    // No call of SagaService needs the others.
+    this.running = {
+      engine,
+      registry,
+      options,
+      graphs: this.store.graphs,
+      cleanup: NO_CLEANUP,
+    } as Partial<Running> as Running;
     this.started = engine.start();
   }
 

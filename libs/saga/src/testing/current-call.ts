@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaService } from '../nest/saga.service.js';
+import type { SagaRuntime } from '../nest/saga.runtime.js';
+import type { TestCall } from './scripted-calls.js';
+import type { TestWorld } from './test-world.js';
+
+/** A method of a saga that is called, and the world in which. Tests that run side by side share their providers. */
+interface CurrentCall {
+  readonly world: TestWorld;
+  readonly call: TestCall;
+}
+
+const current = new AsyncLocalStorage<CurrentCall>();
+
+export const currentCall = (): CurrentCall | undefined => current.getStore();
+
+/** Calls a method of a saga; what it injects finds the world by this. */
+export function withinCall<T>(call: CurrentCall, method: () => T): T {
+  return current.run(call, method);
+}
+
+/** What sagas and their providers inject: every call goes to the world of the method that makes it. */
+export function injectedSagaService(): SagaService {
+  const ready: SagaRuntime['ready'] = async () => {
+    const call = currentCall();
+    if (call) return call.world.ready();
+    throw new SagaConfigurationError(
+      `SagaService was called outside of a saga's method. In a SagaTest each run has a world of its own: provider hooks ` +
+        `and the test itself have none. In the test call run.sagas instead.`,
+    );
+  };
+  return new SagaService({ ready } as SagaRuntime);
+}

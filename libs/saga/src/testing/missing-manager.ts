@@ -1,0 +1,30 @@
+import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { currentCall } from './current-call.js';
+
+/**
+ * What transactional methods are given as `ctx.manager` in a test without one: whatever they use of it is an error.
+ * @param onUse is told of the error, too, since a step may swallow it
+ */
+export function missingManager(onUse: (error: SagaConfigurationError) => void): object {
+  return new Proxy(
+    {},
+    {
+      get: (_target, property) => {
+        // Asked by `await` and by whoever prints it.
+        if (typeof property === 'symbol' || property === 'then' || property === 'toJSON') return undefined;
+        const error = new SagaConfigurationError(textOf(property));
+        onUse(error);
+        throw error;
+      },
+    },
+  );
+}
+
+function textOf(property: string): string {
+  const call = currentCall()?.call;
+  const who = call ? `'${call.method}' of ${call.saga}` : 'A method';
+  return (
+    `${who} uses ctx.manager.${property}, and this SagaTest has no manager. Call .manager(fake) on the builder, with a fake ` +
+    `of what the transactional steps and compensations use: SagaTest.of(…).manager({ ${property}: async () => undefined }).`
+  );
+}
