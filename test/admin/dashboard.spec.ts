@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
 import { SAGA_STATUSES } from '../../libs/saga/src/machine/saga-state.js';
-import { until } from '../support/gate.js';
+import { Gate, until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
 import { DESKTOP, inBrowser, PHONE, TestBrowser } from './support/browser.js';
 import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './support/shop.js';
@@ -21,6 +21,42 @@ afterEach(() => DOWN.clear());
 inBrowser('an operator who has only the dashboard', () => {
   const apps = AdminApps.onOwnDatabase();
   const browser = TestBrowser.open();
+
+  test('sees which step runs, and when an attempt was lost with its worker', async () => {
+    const [begun, again, answered] = [new Gate(), new Gate(), new Gate()];
+    @Saga({ name: 'order' })
+    class Order {
+      @Step() async charge({ attempt }: StepContext) {
+        (attempt === 1 ? begun : again).open();
+        await answered.opened;
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Order] });
+    const { id } = await sagas.start(Order, {});
+    await begun.opened;
+    const { lockedBy } = await sagas.get(id);
+    await apps.sql(`UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1`, [id]);
+    const other = await apps.start({ sagas: [Order], options: { worker: { pollInterval: '20ms' } } });
+    await again.opened;
+    const { body } = await other.client.get(`/api/sagas/${id}`);
+    expect(body.steps).toMatchObject([
+      {
+        ...{ status: 'running', attempts: 2, runningSince: expect.any(String) },
+        lost: [{ attempt: 1, during: 'step', worker: lockedBy, lostAt: expect.any(String) }],
+      },
+    ]);
+    const { page, wrongs } = await browser.visit(`${other.url}/sagas#/saga/${id}`);
+    const timeline = page.locator('.timeline');
+    for (const text of [
+      `attempt 1 began on worker ${lockedBy}`,
+      `attempt 1 was lost: the lease of worker ${lockedBy} ran out`,
+      'attempt 1: another worker took over',
+      'running at attempt 2',
+    ])
+      await timeline.getByText(text).waitFor();
+    answered.open();
+    expect(wrongs).toEqual([]);
+  });
 
   test('finds a stuck saga at the top, sees why, and frees it', async () => {
     const { sagas, url } = await apps.start(SHOP);

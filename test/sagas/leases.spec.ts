@@ -245,16 +245,17 @@ describe('an at-most-once step', () => {
     const order = await first.sagas.start(Order, {});
     await started.opened;
     const before = (await first.sagas.get(order.id)).steps;
-    await first.sagas.get(order.id);
+    const recorded = await apps.sql<{ name: string }>('SELECT name FROM saga.step ORDER BY name');
     const second = await apps.start({ sagas: [Order], options: worker({}) });
     await lapse(order.id);
     const { status } = await second.sagas.wait(order.id);
     never.open();
-    return { ran, status, before };
+    return { ran, status, before, recorded: recorded.map(({ name }) => name) };
   };
 
   test('is recorded before it runs, and never run again: it is undone without a result', async () => {
-    const { ran, status, before } = await killedInCharge(false);
+    const { ran, status, before, recorded } = await killedInCharge(false);
+    expect(recorded).toEqual(['charge', 'reserve']);
     expect(before).toMatchObject([
       { status: 'completed' },
       { name: 'charge', status: 'running', attempts: 1 },
@@ -264,8 +265,12 @@ describe('an at-most-once step', () => {
   });
 
   test('is the exception: any other is run again', async () => {
-    const { ran, status, before } = await killedInCharge(true);
-    expect(before).toMatchObject([{ status: 'completed' }, { name: 'charge', status: 'pending' }]);
+    const { ran, status, before, recorded } = await killedInCharge(true);
+    expect(recorded).toEqual(['reserve']);
+    expect(before).toMatchObject([
+      { status: 'completed' },
+      { name: 'charge', status: 'running', attempts: 1 },
+    ]);
     expect(ran).toEqual(['charge 1', 'charge 2']);
     expect(status).toBe('completed');
   });

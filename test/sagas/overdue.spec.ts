@@ -44,6 +44,20 @@ test('a saga that has not finished by its sla is told of once, whoever runs it',
   expect(told).toHaveLength(1);
 });
 
+test('a saga is shown as overdue from the moment that its sla is over, before any worker has noticed', async () => {
+  const { Order, goOn } = scene();
+  const { sagas } = await apps.start({ sagas: [Order], options: { worker: false } });
+  const { id } = await sagas.start(Order, {});
+  expect((await sagas.get(id)).overdue).toBe(false);
+  await apps.sql(`UPDATE saga.instance SET sla_at = now() - interval '1 minute'`);
+  expect((await sagas.get(id)).overdue).toBe(true);
+  goOn.open();
+  await apps.sql(`UPDATE saga.instance SET status = 'completed', finished_at = sla_at + interval '1 second'`);
+  expect((await sagas.get(id)).overdue).toBe(true);
+  await apps.sql(`UPDATE saga.instance SET finished_at = sla_at - interval '1 second'`);
+  expect((await sagas.get(id)).overdue).toBe(false);
+});
+
 test('one that is done in time never is', async () => {
   const { Order, Alarm, told, goOn } = scene();
   goOn.open();

@@ -55,7 +55,7 @@ export type { AttemptError, SagaFailure, SerializedError } from './definition/sa
 export type { InputOf, ResultsOf, SubSagaInput } from './definition/saga-types.js';
 export type { Serialized } from './definition/serialized.js';
 export * from './errors/saga-errors.js';
-export type { SagaStatus, StepStatus } from './machine/saga-state.js';
+export type { LostLease, SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
@@ -82,6 +82,7 @@ export type {
   SagaOutcome,
   SagaSnapshot,
   SagaSummary,
+  LostAttemptSnapshot,
   StepSnapshot,
   WaitingFor,
 } from './nest/saga-snapshot.js';

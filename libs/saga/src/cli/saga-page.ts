@@ -1,4 +1,4 @@
-import type { SagaSnapshot, StepSnapshot } from '../nest/saga-snapshot.js';
+import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../nest/saga-snapshot.js';
 import { columns } from './columns.js';
 import { lookOf, type Paint, SIGNS } from './style.js';
 import { type Happening, timelineOf } from './timeline.js';
@@ -81,10 +81,11 @@ function rowsOf(step: StepSnapshot, indent: string, options: PageOptions): StepR
 }
 
 function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: PageOptions): string[] {
-  const { errors, child, retryAt, result, unknown, round } = step;
+  const { errors, lost = [], child, retryAt, result, unknown, round } = step;
   const last = errors.at(-1);
   const notes: (string | false | undefined)[] = [
     last && paint('red', `${last.name}: ${oneLine(last.message)}`),
+    lost.length > 0 && paint('yellow', lostText(lost)),
     unknown && paint('yellow', 'nobody knows whether it took effect'),
     round > 1 && `round ${round}`,
     retryAt && retryAt.getTime() > now && `not before ${retryAt.toISOString()} (${fromNow(retryAt, now)})`,
@@ -100,11 +101,17 @@ function attemptsText({ attempts, compensationAttempts, status }: StepSnapshot):
   return `${counted(attempts, 'attempt')}${undoing}`;
 }
 
+function lostText(lost: readonly LostAttemptSnapshot[]): string {
+  const { attempt, during, worker, lostAt } = lost.at(-1)!;
+  const what = during === 'compensation' ? 'attempt of undoing' : 'attempt';
+  return `${what} ${attempt} was lost at ${lostAt.toISOString()}${worker === undefined ? '' : ` with worker ${worker}`}`;
+}
+
 /** How long it took, or takes until now. */
 function tookText({ startedAt, updatedAt, status }: StepSnapshot, now: number): string {
-  if (!startedAt || !updatedAt || status === 'pending' || status === 'skipped') return '';
+  if (!startedAt || status === 'pending' || status === 'skipped') return '';
   const goesOn = status === 'running' || status === 'waiting' || status === 'compensating';
-  return took(startedAt, goesOn ? new Date(now) : updatedAt);
+  return took(startedAt, goesOn ? new Date(now) : (updatedAt ?? startedAt));
 }
 
 function timelineLines(saga: SagaSnapshot, byPeople: readonly Happening[], { paint }: PageOptions): string[] {

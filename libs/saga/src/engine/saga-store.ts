@@ -3,7 +3,7 @@ import type { Durability } from '../definition/saga-options.js';
 import type { SagaCodecError } from '../errors/saga-errors.js';
 import type { Operation, StoredOperation } from './operation.js';
 import type { OutgoingMessage } from './outgoing-message.js';
-import { isTerminal, type SagaState, type SagaStatus } from '../machine/saga-state.js';
+import { isTerminal, type LostLease, type SagaState, type SagaStatus } from '../machine/saga-state.js';
 
 /** A saga to be stored for the first time. */
 export interface NewSaga {
@@ -92,6 +92,10 @@ export interface StoredSaga {
   /** The number of the last checkpoint. */
   readonly checkpoints: number;
   readonly lockedBy?: string;
+  /** When a claim gave the lease to its holder; undefined: nobody holds it, or its holder has it since the start. */
+  readonly leasedAt?: number;
+  /** The last leases that were lost since anything was recorded, oldest first: those that `takeovers` counts. */
+  readonly lostLeases?: readonly LostLease[];
   /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: at rest. */
   readonly dueAt?: number;
   /** How often it was taken over from a lost worker since anything was recorded. */

@@ -18,6 +18,7 @@ import { UnreadableChild } from './run-children.js';
 import { SagaRun } from './saga-run.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
+import { lostLeasesOf } from './live-state.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
 import { SlotMap } from './slot-map.js';
@@ -368,8 +369,9 @@ export class Worker {
     );
     if (saga.takeovers > 0 || interrupted) {
       const { takeovers: count, losses } = saga;
+      const leases = lostLeasesOf(saga);
       const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
-      events.push({ type: 'taken-over', count, losses, bound, now });
+      events.push({ type: 'taken-over', count, losses, bound, leases, now });
     }
     if (saga.cancelRequested) {
       const { reason } = saga.cancelRequested;

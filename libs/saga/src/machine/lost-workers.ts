@@ -2,6 +2,7 @@ import type { SerializedError } from '../definition/saga-failure.js';
 import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/saga-graph.js';
 import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
+import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
 import { type SagaState, stepState, type StepStatus } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
@@ -14,15 +15,17 @@ import { withError, withStep } from './step-changes.js';
 export function takenOver(
   graph: SagaGraph,
   state: SagaState,
-  { count, losses = count, bound, now }: Extract<SagaEvent, { type: 'taken-over' }>,
+  { count, losses = count, bound, leases = [], now }: Extract<SagaEvent, { type: 'taken-over' }>,
 ): SagaState {
   if (state.status !== 'running' && state.status !== 'compensating') return state;
   let next = state;
   let suspects: string[] = [];
   // None counted: the lease was taken from a worker, and nobody waited for what it was at.
-  for (let lost = 0; lost < Math.max(count, 1); lost += 1) {
+  const losts = Math.max(count, 1);
+  for (let lost = 0; lost < losts; lost += 1) {
     suspects = suspectsOf(graph, next, now);
-    for (const key of suspects) next = attemptLost(graph, next, key, now);
+    const lease = leases[leases.length - losts + lost];
+    for (const key of suspects) next = withLoss(next, attemptLost(graph, next, key, now), key, lease);
   }
   if (losses <= bound) return next;
   const error = {
@@ -44,7 +47,8 @@ export function takenOver(
 /** The worker lets go of what is under way. */
 export function interrupted(graph: SagaGraph, state: SagaState, now: number): SagaState {
   return keysOf(graph, state).reduce(
-    (next, key) => (stepState(state, key).active ? attemptLost(graph, next, key, now) : next),
+    (next, key) =>
+      stepState(state, key).active ? withLoss(next, attemptLost(graph, next, key, now), key, now) : next,
     state,
   );
 }

@@ -1,5 +1,5 @@
 import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
-import type { SagaStatus } from './saga-state.js';
+import type { LostLease, SagaStatus } from './saga-state.js';
 import type { UnmetNeed } from './unmet-needs.js';
 
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
@@ -85,6 +85,8 @@ export type SagaEvent =
       /** Workers that were lost since anything of it came to an end; default: the same. */
       readonly losses?: number;
       readonly bound: number;
+      /** The last of those `count`, oldest first, as far as they are known. */
+      readonly leases?: readonly LostLease[];
       readonly now: number;
     }
   /** `accepted`: before a pivot's completion, which this state knows of, was recorded; the pivot overtakes it. */

@@ -53,6 +53,31 @@ export interface WaitState {
   readonly payload?: string;
 }
 
+/** A lease that ran out while a worker held it. Times are milliseconds since the epoch, by the database's clock. */
+export interface LostLease {
+  readonly worker: string;
+  /** When the worker took the lease. */
+  readonly from: number;
+  /** When the lease ran out. */
+  readonly until: number;
+  /** When another worker took the saga over. */
+  readonly takenOver: number;
+}
+
+/** An attempt that ended without an outcome, since its worker was lost or let go of it. Times as in `LostLease`. */
+export interface LostAttempt {
+  readonly attempt: number;
+  readonly during: 'step' | 'compensation';
+  /** The worker that was lost; undefined: it is not known, or the worker let go of the attempt when it was shut down. */
+  readonly worker?: string;
+  /** When the attempt began, as far as is recorded: not before this. */
+  readonly startedAt?: number;
+  /** When the lease ran out, or the worker let go of the attempt. */
+  readonly lostAt: number;
+  /** When another worker took the saga over. */
+  readonly takenOverAt?: number;
+}
+
 /** All that has happened to one step. Everything but `active` is stored. */
 export interface StepState {
   readonly status: StepStatus;
@@ -88,6 +113,8 @@ export interface StepState {
   readonly child?: ChildState;
   /** Of a step that waits for a signal or a person, from when it does until it is done. */
   readonly wait?: WaitState;
+  /** The last few attempts that were lost, oldest first; undefined: none. */
+  readonly lost?: readonly LostAttempt[];
 }
 
 /** A rollback that was called for while the outcome of a pivot was not known. */

@@ -63,10 +63,11 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
   const region = descendantsOf(graph, savepoint);
   const steps = new Map(state.steps);
   for (const name of region) if (!steps.has(name)) steps.set(name, PENDING);
-  for (const [key, { errors, wonBy }] of steps) {
+  for (const [key, { errors, wonBy, lost }] of steps) {
     // A race that was won from outside stays so, unless its winner is being undone in its turn.
     const won = wonBy !== undefined && !region.has(wonBy) && stands(state, wonBy) ? wonBy : undefined;
-    if (region.has(stepOfKey(key))) steps.set(key, { ...PENDING, errors, round, wonBy: won });
+    if (region.has(stepOfKey(key)))
+      steps.set(key, { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) });
   }
   // Outside, a step may have given up meanwhile, behind a pivot: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {

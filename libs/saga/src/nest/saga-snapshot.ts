@@ -6,6 +6,7 @@ import { decide } from '../machine/decide.js';
 import { undecidedPivot } from '../machine/pivots.js';
 import { mapSteps } from '../machine/step-changes.js';
 import { gaveUp } from '../engine/operator-edits.js';
+import { liveState, runningSince } from '../engine/live-state.js';
 import { isNearRetry } from '../engine/near-retry.js';
 import { awaitedBy } from '../engine/run-children.js';
 import { describeStep } from '../engine/describe-step.js';
@@ -16,8 +17,10 @@ import type { SettledSaga } from '../engine/outcome-waiters.js';
 import {
   awaitsSignal,
   isTerminal,
+  type LostAttempt,
   PENDING,
   resultOf,
+  type SagaState,
   type SagaStatus,
   type StepState,
   type StepStatus,
@@ -55,6 +58,10 @@ export interface StepSnapshot {
   readonly items?: readonly StepSnapshot[];
   /** The last few failed attempts, oldest first. */
   readonly errors: readonly AttemptError[];
+  /** The last few attempts that were lost with their worker, oldest first; absent: none. */
+  readonly lost?: readonly LostAttemptSnapshot[];
+  /** Of a step that runs, or is compensated, right now: when that attempt began, at the earliest. */
+  readonly runningSince?: Date;
   /** Of a sub-saga step: the saga that it started. */
   readonly child?: string;
   /** When it is tried again, or its delay is over. */
@@ -63,6 +70,22 @@ export interface StepSnapshot {
   readonly startedAt?: Date;
   /** When something about it was last recorded. */
   readonly updatedAt?: Date;
+}
+
+/** An attempt without an outcome: its worker died, or lost the lease, or was shut down. It may have taken effect. */
+export interface LostAttemptSnapshot {
+  /** 1, 2, … */
+  readonly attempt: number;
+  /** Whether it was an attempt of the step, or of its compensation. */
+  readonly during: 'step' | 'compensation';
+  /** The worker that was lost; absent: it let go of the attempt when it was shut down. */
+  readonly worker?: string;
+  /** When the attempt began, at the earliest. */
+  readonly startedAt?: Date;
+  /** When the lease ran out, or the worker let go of the attempt. */
+  readonly lostAt: Date;
+  /** When another worker took the saga over. */
+  readonly takenOverAt?: Date;
 }
 
 /** Why a saga does not move right now. */
@@ -257,7 +280,8 @@ export interface Surroundings {
 
 export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot {
   const { graph, now } = around;
-  const recorded = [...saga.state.steps.keys()].filter((key) => indexOfKey(key) === undefined);
+  const live = graph ? liveState(saga, graph, now) : saga.state;
+  const recorded = [...live.steps.keys()].filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
   return {
     id: saga.id,
@@ -273,14 +297,14 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     tags: saga.tags ?? {},
     step: graph ? standsAt(saga, graph, now) : '',
     round: saga.state.round,
-    steps: [...names].map((name) => toStepSnapshot(saga, name)),
+    steps: [...names].map((name) => toStepSnapshot(saga, live, name)),
     failure: saga.state.failure,
     ...pendingOf(saga, graph),
     ...(saga.state.overtaken && { overtaken: saga.state.overtaken }),
     ...(saga.parent && { parent: saga.parent }),
     waitingFor: waitingFor(saga, around),
     slaAt: toDate(saga.slaAt),
-    overdue: saga.overdue ?? false,
+    overdue: saga.slaAt !== undefined && saga.slaAt <= (saga.finishedAt ?? now),
     lockedBy: saga.lockedBy,
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
@@ -313,8 +337,9 @@ function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number
   return describeStep(live, decide(graph, going, now));
 }
 
-function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
-  const step: StepState = saga.state.steps.get(name) ?? PENDING;
+function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string): StepSnapshot {
+  const step: StepState = live.steps.get(name) ?? PENDING;
+  const since = step.active ? runningSince(saga, name) : undefined;
   const times = saga.stepTimes.get(name);
   return {
     name,
@@ -323,13 +348,26 @@ function toStepSnapshot(saga: StoredSaga, name: string): StepSnapshot {
     compensationAttempts: step.compensationAttempts,
     unknown: step.unknown,
     round: step.round,
-    result: decodePayload(resultOf(saga.state, name)),
+    result: decodePayload(resultOf(live, name)),
     errors: step.errors,
-    ...(step.items && { items: step.items.map((_, index) => toStepSnapshot(saga, itemKey(name, index))) }),
+    ...(step.items && {
+      items: step.items.map((_, index) => toStepSnapshot(saga, live, itemKey(name, index))),
+    }),
+    ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
+    ...(since !== undefined && { runningSince: new Date(since) }),
     ...(step.child && { child: step.child.id }),
     retryAt: toDate(step.retryAt),
-    startedAt: toDate(times?.startedAt),
+    startedAt: toDate(times?.startedAt ?? since),
     updatedAt: toDate(times?.updatedAt),
+  };
+}
+
+function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt): LostAttemptSnapshot {
+  return {
+    ...lost,
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),
+    lostAt: new Date(lostAt),
+    ...(takenOverAt !== undefined && { takenOverAt: new Date(takenOverAt) }),
   };
 }
 

@@ -30,8 +30,9 @@ function eventsOf(step) {
     status: error.during === 'step' ? 'failed' : 'compensation_failed',
     text: `${error.during === 'step' ? 'attempt' : 'undoing, attempt'} ${error.attempt} failed`,
   }));
+  events.push(...(step.lost ?? []).flatMap((attempt) => lostEvents(name, attempt)));
   if (!startedAt) return events;
-  const took = duration(new Date(updatedAt) - new Date(startedAt));
+  const took = updatedAt && duration(new Date(updatedAt) - new Date(startedAt));
   const tries = attempts > 1 ? ` at attempt ${attempts}` : '';
   if (status === 'completed') events.push({ at: updatedAt, step: name, status, text: `done${tries}`, took });
   // When one that was undone since was done is not kept; when it began is.
@@ -47,8 +48,25 @@ function eventsOf(step) {
     });
   if (status === 'failed') events.push({ at: updatedAt, step: name, status, text: 'gave up' });
   if (status === 'running' || status === 'waiting')
-    events.push({ at: startedAt, step: name, status, text: words(status) });
+    events.push({ at: step.runningSince ?? startedAt, step: name, status, text: `${words(status)}${tries}` });
   return events;
+}
+
+/** An attempt without an outcome: when it began, was lost, and another worker took over. */
+function lostEvents(step, { attempt, during, worker, startedAt, lostAt, takenOverAt }) {
+  const which = `${during === 'step' ? 'attempt' : 'undoing, attempt'} ${attempt}`;
+  const why = worker ? `the lease of worker ${worker} ran out` : 'its worker was shut down';
+  const told = [{ at: lostAt, step, status: 'failed', text: `${which} was lost: ${why}` }];
+  if (startedAt)
+    told.unshift({
+      at: startedAt,
+      step,
+      status: 'running',
+      text: `${which} began${worker ? ` on worker ${worker}` : ''}`,
+    });
+  if (takenOverAt)
+    told.push({ at: takenOverAt, step, status: 'running', text: `${which}: another worker took over` });
+  return told;
 }
 
 export function timeline(saga, history) {

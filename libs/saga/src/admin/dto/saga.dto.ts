@@ -56,6 +56,17 @@ export class AttemptErrorDto {
   @ApiField({ required: false }) stack?: string;
 }
 
+export class LostAttemptDto {
+  @ApiField({ type: 'integer' }) attempt!: number;
+  @ApiField({ enum: ['step', 'compensation'] }) during!: string;
+  @ApiField({ required: false, description: 'The worker that was lost.' }) worker?: string;
+  @ApiField({ required: false, format: 'date-time', description: 'When it began, at the earliest.' })
+  startedAt?: Date;
+  @ApiField({ format: 'date-time', description: 'When the lease ran out.' }) lostAt!: Date;
+  @ApiField({ required: false, format: 'date-time', description: 'When another worker took over.' })
+  takenOverAt?: Date;
+}
+
 export class StepDto {
   @ApiField({}) name!: string;
   @ApiField({ enum: STEP_STATUSES }) status!: string;
@@ -67,6 +78,14 @@ export class StepDto {
   @ApiField({ required: false, type: 'object', description: 'What it returned, redacted.' }) result?: unknown;
   @ApiField({ type: [AttemptErrorDto], description: 'The last few failed attempts, oldest first.' })
   errors!: readonly AttemptErrorDto[];
+  @ApiField({
+    required: false,
+    type: [LostAttemptDto],
+    description: 'The last few attempts that were lost with their worker, oldest first.',
+  })
+  lost?: readonly LostAttemptDto[];
+  @ApiField({ required: false, format: 'date-time', description: 'When the attempt in progress began.' })
+  runningSince?: Date;
   @ApiField({ required: false, format: 'uuid', description: 'The saga that it started.' }) child?: string;
   @ApiField({ required: false, format: 'date-time' }) retryAt?: Date;
   @ApiField({ required: false, format: 'date-time' }) startedAt?: Date;

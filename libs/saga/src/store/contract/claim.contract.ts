@@ -1,4 +1,5 @@
 import { PRIORITY_POINT_MS, type SagaStore } from '../../engine/saga-store.js';
+import type { LostLease } from '../../machine/saga-state.js';
 import {
   checkpointOf,
   claimed,
@@ -207,6 +208,27 @@ export function describeClaims(subject: () => StoreSubject): void {
         seen.push(saga?.takeovers, saga?.epoch);
       }
       expect(seen).toEqual([1, 2, 2, 3, 3, 4]);
+    });
+
+    test('names the worker that was lost, since when it held the lease, and when that ran out', async () => {
+      const { store, advance } = subject();
+      const saga = await held(store);
+      await advance(LEASE_MS);
+      const [first] = (await claimed(store, saga.name, 1, OTHER_WORKER)).sagas;
+      expect(first!.lostLeases).toMatchObject([{ worker: WORKER.worker, takenOver: first!.leasedAt }]);
+      const [{ from, until, takenOver }] = first!.lostLeases! as [LostLease];
+      expect(until - from).toBeCloseTo(LEASE_MS, 0);
+      expect(takenOver).toBeGreaterThanOrEqual(until);
+      await advance(LEASE_MS);
+      const [second] = (await claimed(store, saga.name)).sagas;
+      const workers = second!.lostLeases!.map(({ worker }) => worker);
+      expect(workers).toEqual([WORKER.worker, OTHER_WORKER.worker]);
+      expect((await loaded(store, saga.id)).lostLeases).toEqual(second!.lostLeases);
+      await store.checkpoint([checkpointOf(second!, stateOf('running', { a: stepOf() }))]);
+      expect((await loaded(store, saga.id)).lostLeases).toBeUndefined();
+      await advance(LEASE_MS);
+      const [third] = (await claimed(store, saga.name)).sagas;
+      expect(third!.lostLeases).toHaveLength(1);
     });
 
     test('counts from nought again once something was recorded', async () => {

@@ -176,7 +176,9 @@ export function toStoredSaga(row: MemoryRow): StoredSaga {
   const { saga, lock } = row;
   const signals = unheardBy(row);
   const held = lock && { key: lock.key, held: hasLock(row) };
-  return storedCopy({ ...saga, lock: held, ...(signals && { signals }) });
+  const leasedAt = saga.lockedBy === undefined ? undefined : saga.leasedAt;
+  const lostLeases = saga.takeovers > 0 ? saga.lostLeases : undefined;
+  return storedCopy({ ...saga, leasedAt, lostLeases, lock: held, ...(signals && { signals }) });
 }
 
 export function toExisting({ saga }: MemoryRow): ExistingSaga {

@@ -47,6 +47,7 @@ import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
+import { withLostLease } from './lost-lease.js';
 import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
@@ -148,9 +149,11 @@ export class MemorySagaStore implements SagaStore {
       const { saga } = row;
       row.woken = false;
       if (saga.lockedBy !== undefined) {
+        saga.lostLeases = withLostLease(saga, now);
         saga.takeovers += 1;
         saga.losses += 1;
       }
+      saga.leasedAt = now;
       saga.lockedBy = lease.worker;
       saga.epoch += 1;
       saga.dueAt = now + lease.duration;

@@ -97,12 +97,13 @@ function sagaProgress(state: SagaState): string | undefined {
   });
 }
 
-/** What only steps of forks, fan-outs and savepoints, those with a rate limit, and sub-sagas have. */
+/** What only steps of forks, fan-outs and savepoints, those with a rate limit or lost attempts, and sub-sagas have. */
 function stepProgress(step: StepState): string | undefined {
-  const { round, returns, items, wonBy, permit, cut, child, wait } = step;
+  const { round, returns, items, wonBy, permit, cut, child, wait, lost } = step;
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !cut;
-  if (isPlain && permit === undefined && child === undefined && wait === undefined) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child, wait });
+  const isAlone = child === undefined && wait === undefined && lost === undefined;
+  if (isPlain && permit === undefined && isAlone) return undefined;
+  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child, wait, lost });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

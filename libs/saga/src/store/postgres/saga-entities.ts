@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import type { GraphRecord } from '../../definition/graph-record.js';
 import type { AttemptError, SagaFailure } from '../../definition/saga-failure.js';
-import type { SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
+import type { LostLease, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
 export const DEFAULT_SCHEMA = 'saga';
 
@@ -58,6 +58,10 @@ export class SagaInstance {
   checkpoints!: number;
   /** The worker that holds the lease. */
   lockedBy!: string | null;
+  /** When a claim took the lease last. Null: no claim has, the lease is from the start. */
+  leasedAt!: Date | null;
+  /** The leases that ran out since anything was recorded, if `takeovers` is not 0. */
+  lostLeases!: LostLease[] | null;
   /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
   dueAt!: Date | null;
   /** `dueAt` brought forward by priority; what claims are ordered by. */
@@ -183,6 +187,8 @@ export function sagaEntities(
         epoch: { type: 'int' },
         checkpoints: { type: 'int' },
         lockedBy: { name: 'locked_by', type: 'text', nullable: true },
+        leasedAt: { ...time, name: 'leased_at', nullable: true },
+        lostLeases: { name: 'lost_leases', type: 'jsonb', nullable: true },
         dueAt: { ...time, name: 'due_at', nullable: true },
         rankAt: { ...time, name: 'rank_at', nullable: true },
         takeovers: { type: 'smallint' },

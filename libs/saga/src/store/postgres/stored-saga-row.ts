@@ -1,7 +1,7 @@
 import type { SagaFailure } from '../../definition/saga-failure.js';
 import type { StoredSaga, StoredSignal } from '../../engine/saga-store.js';
 import { type OperationJson, toStoredOperation } from './stored-operation.js';
-import type { SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
+import type { LostLease, SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
 /** What the columns of stored-saga.sql.ts give. */
 export interface StoredSagaRow {
@@ -21,6 +21,8 @@ export interface StoredSagaRow {
   epoch: number;
   checkpoints: number;
   locked_by: string | null;
+  leased_at: number | null;
+  lost_leases: LostLease[] | null;
   takeovers: number;
   losses: number;
   cancel_requested: boolean;
@@ -68,7 +70,7 @@ export interface StepJson {
   errors: StepState['errors'] | null;
   progress: Pick<
     StepState,
-    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'
+    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait' | 'lost'
   > | null;
   startedAt: number;
   updatedAt: number;
@@ -102,6 +104,8 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     epoch: row.epoch,
     checkpoints: row.checkpoints,
     lockedBy: row.locked_by ?? undefined,
+    leasedAt: row.locked_by === null ? undefined : (row.leased_at ?? undefined),
+    lostLeases: row.takeovers > 0 ? (row.lost_leases ?? undefined) : undefined,
     dueAt: row.due_at ?? undefined,
     takeovers: row.takeovers,
     losses: row.losses,
@@ -153,5 +157,6 @@ function toStepState(step: StepJson): StepState {
     cut: step.progress?.cut ?? false,
     child: step.progress?.child,
     wait: step.progress?.wait,
+    ...(step.progress?.lost && { lost: step.progress.lost }),
   };
 }

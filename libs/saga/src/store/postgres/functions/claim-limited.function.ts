@@ -1,3 +1,4 @@
+import { leaseColumns } from './lost-lease.js';
 import { LOOK_AHEAD } from '../sql/claim.sql.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -129,6 +130,7 @@ BEGIN
         takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
         losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
         locked_by = $7,
+        ${leaseColumns('moment')},
         woken = false,
         due_at = moment + $8 * interval '1 millisecond',
         rank_at = moment + $8 * interval '1 millisecond'

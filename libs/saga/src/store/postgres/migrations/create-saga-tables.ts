@@ -72,6 +72,8 @@ export abstract class CreateSagaTables implements MigrationInterface {
         epoch int NOT NULL,
         checkpoints int NOT NULL DEFAULT 0,
         locked_by text,
+        leased_at timestamptz,
+        lost_leases jsonb,
         due_at timestamptz,
         rank_at timestamptz,
         takeovers smallint NOT NULL DEFAULT 0,

@@ -1,3 +1,4 @@
+import { leaseColumns } from '../functions/lost-lease.js';
 import { storedSagaColumns } from './stored-saga.sql.js';
 
 /** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
@@ -27,6 +28,7 @@ WITH due AS MATERIALIZED (
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $4::text,
+    ${leaseColumns('now()')},
     woken = false,
     due_at = now() + $5::float8 * interval '1 millisecond',
     rank_at = now() + $5::float8 * interval '1 millisecond'
