@@ -1,13 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
-import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
+import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/finished-index.js';
+import {
+  checkMigrated,
+  MESSAGING_NEEDS,
+  migrate,
+  type Needs,
+  SAGA_NEEDS,
+} from '../../libs/saga/src/store/postgres/migrate.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
+import { playProgram } from '../world/program.js';
+import { SAGAS } from '../world/sagas.js';
 
 const apps = TestApps.onOwnDatabase();
 
@@ -60,24 +71,98 @@ describe('a role', () => {
     await apps.sql('DROP SCHEMA saga');
   });
 
-  test('that may not use some tables is told which, with the statements that allow it', async () => {
-    const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
-    await migrate(await createSagaDataSource(application, 'saga'), 'saga');
-    await application.destroy();
+  test('that may not use some of the schema is told what, with the statements that allow it', async () => {
+    await migrated();
     await apps.sql('GRANT USAGE ON SCHEMA saga TO shop_clerk');
     await apps.sql('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA saga TO shop_clerk');
     await apps.sql('REVOKE UPDATE, DELETE ON saga.instance FROM shop_clerk');
     await apps.sql('REVOKE INSERT ON saga.step FROM shop_clerk');
+    await apps.sql('REVOKE EXECUTE ON FUNCTION saga.wake_1 FROM PUBLIC');
     for (const migrates of [true, false]) {
       const message = await refusal(clerk(), migrates);
-      expect(message).toContain('instance: UPDATE, DELETE; step: INSERT');
+      expect(message).toContain(
+        'table instance: UPDATE, DELETE; table step: INSERT; sequence lock_place: USAGE',
+      );
+      expect(message).toContain('function wake_1: EXECUTE');
       for (const statement of message.match(/GRANT [^;]*/g)!) expect(statement).toMatch(/"shop_clerk"$/);
     }
-    const message = await refusal(clerk());
-    for (const statement of message.match(/GRANT [^;]*/g)!) await apps.sql(statement);
-    const { sagas } = await apps.start({ sagas: [Order], dataSource: clerk() });
-    expect((await (await sagas.start(Order, {})).outcome()).status).toBe('completed');
   });
+
+  test('that has what these statements allow, and owns nothing, can run everything', async () => {
+    await migrated();
+    await apps.sql('GRANT USAGE, CREATE ON SCHEMA public TO shop_clerk');
+    await apps.sql('REVOKE ALL ON SCHEMA saga FROM shop_clerk');
+    await apps.sql('REVOKE ALL ON ALL TABLES IN SCHEMA saga FROM shop_clerk');
+    await apps.sql('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA saga FROM PUBLIC');
+    const { message } = await check(SAGA_NEEDS).then(expectNone, (thrown: Error) => thrown);
+    const grants = message.match(/GRANT [^;]*/g)!;
+    expect(grants).toHaveLength(4);
+    for (const left of grants) {
+      for (const grant of grants) if (grant !== left) await apps.sql(grant);
+      await expect(check(SAGA_NEEDS)).rejects.toThrow(SagaConfigurationError);
+      await apps.sql(left);
+      await check(SAGA_NEEDS);
+      await check(MESSAGING_NEEDS);
+      for (const grant of grants) await apps.sql(revoked(grant));
+    }
+    for (const grant of grants) await apps.sql(grant);
+    // The owner's alone: see "Deleting sagas needs an index" below.
+    await apps.sql(finishedIndexSql('saga', ''));
+
+    const broker = new MemoryBroker();
+    const app = await apps.start({
+      sagas: SAGAS,
+      options: { worker: { lease: '6s', pollInterval: '200ms' } },
+      imports: [SagaMessagingModule.forRoot({ transport: broker, relay: { pollInterval: '200ms' } })],
+      dataSource: clerk(),
+    });
+    const process = {
+      ...{ sagas: app.sagas, dataSource: app.dataSource },
+      ...{ outbox: app.nest.get(Outbox), inbox: app.nest.get(Inbox) },
+    };
+    await playProgram({ processes: [process], sent: broker.taken });
+    await app.sagas.cleanup({ olderThan: '1d' });
+  });
+
+  test('that lacks one right is told which: each table, sequence and function that there is', async () => {
+    await migrated();
+    const owned = await apps.sql<{ what: string; name: string }>(
+      `SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS what, relname AS name FROM pg_class
+         WHERE relnamespace = 'saga'::regnamespace AND relkind IN ('r', 'S') AND relname !~ '^(migration|outbox_seq)'
+       UNION ALL SELECT 'FUNCTION', proname FROM pg_proc WHERE pronamespace = 'saga'::regnamespace`,
+    );
+    expect(owned.length).toBeGreaterThan(40);
+    for (const { what, name } of owned) {
+      const right = { SEQUENCE: 'USAGE', TABLE: 'DELETE', FUNCTION: 'EXECUTE' }[what]!;
+      await apps.sql(`REVOKE ${right} ON ${what} saga.${name} FROM shop_clerk`);
+      const told = `lacks ${what.toLowerCase()} ${name}: ${right}. As`;
+      expect((await check(SAGA_NEEDS).then(expectNone, (thrown: Error) => thrown)).message).toContain(told);
+      await apps.sql(`GRANT ${right} ON ${what} saga.${name} TO shop_clerk`);
+    }
+    await check(SAGA_NEEDS);
+  });
+
+  async function migrated(): Promise<void> {
+    const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
+    await migrate(await createSagaDataSource(application, 'saga'), 'saga');
+    await application.destroy();
+  }
+
+  /** What the start of the clerk's application looks at. */
+  async function check(needs: Needs): Promise<void> {
+    const application = await new DataSource({
+      type: 'postgres',
+      ...clerk(),
+    } as DataSourceOptions).initialize();
+    try {
+      await checkMigrated(await createSagaDataSource(application, 'saga'), 'saga', needs);
+    } finally {
+      await application.destroy();
+    }
+  }
+
+  const revoked = (grant: string) => grant.replace('GRANT', 'REVOKE').replace(' TO ', ' FROM ');
+  const expectNone = (): Error => new Error('It may use everything');
 });
 
 describe('a server', () => {

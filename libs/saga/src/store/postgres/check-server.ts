@@ -21,7 +21,7 @@ interface ServerRow {
   readonly role: string;
   readonly database: string;
   readonly address: string;
-  /** `instance: INSERT, UPDATE`, of the tables that are there. */
+  /** `table instance: INSERT, UPDATE`, of what is there. */
   readonly denied: string[];
 }
 
@@ -36,21 +36,39 @@ const ASK = `
     current_user::text AS role, current_database()::text AS database,
     coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'a local socket') AS address,
     ARRAY(
-      SELECT c.relname || ': ' || string_agg(r.name, ', ' ORDER BY r.place)
-      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
-        unnest($3::text[]) WITH ORDINALITY AS r (name, place)
-      WHERE n.nspname = $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p')
-        AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, r.name))
-      GROUP BY c.relname ORDER BY c.relname
+      SELECT d.what || ' ' || d.name || ': ' || string_agg(d.lacks, ', ' ORDER BY d.place)
+      FROM (
+        SELECT 0 AS kind, 'schema' AS what, n.nspname::text AS name, 'USAGE' AS lacks, 1 AS place
+        FROM pg_namespace n WHERE n.nspname = $1 AND NOT has_schema_privilege(n.oid, 'USAGE')
+          AND EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = ANY($2::text[]))
+        UNION ALL
+        SELECT 1, 'table', c.relname, r.name, r.place
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+          unnest($3::text[]) WITH ORDINALITY AS r (name, place)
+        WHERE n.nspname = $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p')
+          AND NOT has_table_privilege(c.oid, r.name)
+        UNION ALL
+        SELECT 2, 'sequence', c.relname, 'USAGE', 1
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relname = ANY($4::text[]) AND c.relkind = 'S'
+          AND NOT has_sequence_privilege(c.oid, 'USAGE')
+        UNION ALL
+        SELECT 3, 'function', p.proname, 'EXECUTE', 1
+        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname = $1 AND p.proname = ANY($5::text[]) AND NOT has_function_privilege(p.oid, 'EXECUTE')) d
+      GROUP BY d.kind, d.what, d.name ORDER BY d.kind, d.name
     ) AS denied`;
 
 /**
  * Whether sagas can be kept on this server, by this role.
- * @throws SagaConfigurationError when the server is too old or only to be read from, or when the role may not use tables
- * that are there, or when its settings change values
+ * @throws SagaConfigurationError when the server is too old or only to be read from, when its settings change values, or
+ * when the role may not use the schema, or tables, sequences or functions that are there in it
  */
 export async function checkServer(dataSource: DataSource, schema: string, needs: Needs): Promise<void> {
-  const [server] = await dataSource.query<[ServerRow]>(ASK, [schema, needs.tables, RIGHTS]);
+  const [server] = await dataSource.query<[ServerRow]>(ASK, [
+    ...[schema, needs.tables, RIGHTS],
+    ...[needs.sequences, needs.functions],
+  ]);
   isolationOf(poolOf(dataSource)).isRaised ||= server.raised;
   const problem = tooOld(server, needs) ?? onlyToBeRead(server, needs) ?? forbidden(server, schema, needs);
   if (problem !== undefined) throw new SagaConfigurationError(problem);
@@ -83,9 +101,14 @@ function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined 
 
 function forbidden({ denied, role }: ServerRow, schema: string, { module }: Needs): string | undefined {
   if (denied.length === 0) return undefined;
+  const grants = [
+    `USAGE ON SCHEMA "${schema}"`,
+    `${RIGHTS.join(', ')} ON ALL TABLES IN SCHEMA "${schema}"`,
+    `USAGE ON ALL SEQUENCES IN SCHEMA "${schema}"`,
+    `EXECUTE ON ALL FUNCTIONS IN SCHEMA "${schema}"`,
+  ].map((grant) => `GRANT ${grant} TO "${role}";`);
   return (
-    `${module} may not use the tables of schema '${schema}': role '${role}' lacks ${denied.join('; ')}. As their owner: ` +
-    `GRANT USAGE ON SCHEMA "${schema}" TO "${role}"; GRANT ${RIGHTS.join(', ')} ON ALL TABLES IN SCHEMA "${schema}" ` +
-    `TO "${role}";`
+    `${module} may not use all of schema '${schema}': role '${role}' lacks ${denied.join('; ')}. As their owner: ` +
+    grants.join(' ')
   );
 }

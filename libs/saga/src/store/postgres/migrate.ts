@@ -1,6 +1,8 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { PARTITION_FUNCTIONS } from './functions/partition.function.js';
+import { MESSAGING_FUNCTIONS } from './migrations/create-messaging-tables.js';
+import { SAGA_FUNCTIONS } from './migrations/create-saga-tables.js';
 import type { Partitions } from './migrations/partition-saga-tables.js';
 import { checkServer } from './check-server.js';
 
@@ -15,6 +17,7 @@ export interface Needs {
   /** What it is called with beside the schema. */
   readonly options?: string;
   readonly tables: readonly string[];
+  readonly sequences: readonly string[];
   readonly functions: readonly string[];
 }
 
@@ -22,10 +25,8 @@ export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
   migrations: 'messagingMigrations',
   tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
-  functions: [
-    ...['publish_1', 'inbox_forget_1'],
-    ...['outbox_let_go_1', 'outbox_take_1', 'outbox_settle_1', 'outbox_requeue_1', 'outbox_discard_1'],
-  ],
+  sequences: [],
+  functions: MESSAGING_FUNCTIONS,
 };
 
 export const SAGA_NEEDS: Needs = {
@@ -41,17 +42,8 @@ export const SAGA_NEEDS: Needs = {
     'concurrency',
     ...MESSAGING_NEEDS.tables,
   ],
-  functions: [
-    ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
-    ...['checkpoint_locked_1', 'line_up_1', 'leave_line_1', 'family_locks_1', 'look_again_1'],
-    ...['reserve_1', 'claim_limited_1'],
-    'checkpoint_family_1',
-    'checkpoint_publish_1',
-    'signal_1',
-    ...['cleanup_1', 'due_1', 'upcoming_1', 'fence_lost_1'],
-    ...['page_1', 'bytes_1', 'bytes_at_most_1', 'step_part_1', 'signal_part_1'],
-    ...MESSAGING_NEEDS.functions,
-  ],
+  sequences: ['lock_place'],
+  functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
 };
 
 /** Of a module whose tables are partitioned. */
@@ -138,13 +130,14 @@ export async function missingParts(
   const looked = dataSource.query(
     `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
      SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
-    [`"${schema}".`, needs.tables, needs.functions],
+    [`"${schema}".`, [...needs.tables, ...needs.sequences], needs.functions],
   );
   const missing = (await looked.catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
     throw new SagaConfigurationError(
       `${needs.module} may not look into schema '${schema}': ${(error as Error).message}. ` +
-        `Grant the application's role USAGE on it, and SELECT, INSERT, UPDATE and DELETE on its tables.`,
+        `Grant the application's role USAGE on it and on its sequences, SELECT, INSERT, UPDATE and DELETE on its tables, and ` +
+        `EXECUTE on its functions.`,
       { cause: error },
     );
   })) as { name: string }[];

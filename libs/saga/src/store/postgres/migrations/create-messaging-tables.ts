@@ -6,7 +6,8 @@ import { ORDER_COLUMNS } from '../functions/relay-order.js';
 import { LANES } from '../outbox-lanes.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
-const FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
+/** All functions of the outbox and the inbox. */
+export const MESSAGING_FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
 const TABLES = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**
@@ -84,7 +85,7 @@ ${ORDER_COLUMNS.slice(1)}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    for (const name of MESSAGING_FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
     for (const name of TABLES) await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".${name}`);
   }
 }

@@ -14,7 +14,8 @@ import { signalFunction } from '../functions/signal.function.js';
 import { lockLineFunctions } from '../functions/lock-line.function.js';
 import { wakeupChannel } from '../wakeup-channel.js';
 
-const FUNCTIONS = [
+/** All functions of sagas, those that only others call included: a role has to be allowed each. */
+export const SAGA_FUNCTIONS = [
   ...['checkpoint_publish_1', 'checkpoint_family_1', 'wake_1', 'signal_1'],
   ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
   ...[
@@ -232,7 +233,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    for (const name of SAGA_FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
