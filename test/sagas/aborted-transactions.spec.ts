@@ -96,6 +96,35 @@ describe('a transactional step that swallowed a database error', () => {
     });
   });
 
+  test.each(['SET TRANSACTION READ ONLY', `SELECT set_config('transaction_read_only', 'on', true)`])(
+    'has failed, by an error that says so, when it made its transaction read-only: %s',
+    async (statement) => {
+      let calls = 0;
+      @Saga({ name: 'order', retry: { attempts: 2, delay: 1 } })
+      class Order {
+        @Step({ transactional: true })
+        async book({ manager }: TransactionalStepContext) {
+          calls += 1;
+          await manager.query(statement);
+        }
+      }
+      const { sagas } = await apps.start({ sagas: [Order] });
+      const { outcome } = await sagas.start(Order, {});
+      expect(await outcome({ timeout: '20s' })).toMatchObject({
+        status: 'compensated',
+        failure: {
+          error: {
+            code: 'SAGA_TRANSACTION',
+            message: expect.stringMatching(
+              /made its transaction read-only.*Leave out SET TRANSACTION READ ONLY/,
+            ),
+          },
+        },
+      });
+      expect(calls).toBe(2);
+    },
+  );
+
   test('fails as its compensation does, which is made again', async () => {
     @Saga({ name: 'order', retry: { attempts: 1 }, compensationRetry: { attempts: 2, delay: 1 } })
     class Order {

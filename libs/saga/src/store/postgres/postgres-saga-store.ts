@@ -44,6 +44,7 @@ import { PAGE_BYTES, type ReadBounds, SagaReader } from './saga-reader.js';
 import { SagaStarts } from './start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
 import { toStoredSaga } from './stored-saga-row.js';
+import { readOnlyFailure } from './read-only-transaction.js';
 import { TransactionPlaces } from './transaction-places.js';
 import { committed, sendWithin, TransactionWatch } from './transaction-watch.js';
 import { isTransientError } from './transient-errors.js';
@@ -294,7 +295,7 @@ export class PostgresSagaStore implements SagaStore {
       return result;
     } catch (error) {
       await answered(runner.rollbackTransaction()).catch(() => undefined);
-      throw error;
+      throw await readOnlyFailure(error, (text) => answered(new ApplicationSql(runner.manager).query(text)));
     } finally {
       await runner.release();
       // If this fails, whoever claims the saga does it.
