@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
 import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
 import { finishedIndexSql } from '../../libs/saga/src/store/postgres/finished-index.js';
@@ -153,7 +153,7 @@ describe('a role', () => {
     const application = await new DataSource({
       type: 'postgres',
       ...clerk(),
-    } as DataSourceOptions).initialize();
+    }).initialize();
     try {
       await checkMigrated(await createSagaDataSource(application, 'saga'), 'saga', needs);
     } finally {
