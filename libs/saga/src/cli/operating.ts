@@ -155,7 +155,7 @@ async function engineOn(
     registry,
     options,
     graphs,
-    upgrades: new SagaUpgrades([], graphs, engine, log),
+    upgrades: new SagaUpgrades([], graphs, engine, log, options.pollInterval),
     rates: new PostgresRates(dataSource, schema),
     cleanup: new SagaCleanup(
       new PostgresCleanup(dataSource, schema),

@@ -46,6 +46,12 @@ export interface UnfinishedPage {
   readonly next?: string;
 }
 
+/** A turn at moving instances to a version. */
+export interface UpgradeTurn {
+  /** What the turn before left; undefined: there was none. */
+  readonly progress?: string;
+}
+
 /** The graphs that are stored beside the sagas. Every implementation passes `graph.contract.ts`. */
 export interface GraphStore extends Pick<GraphReader, 'stored'> {
   /** Looks, and changes nothing. */
@@ -58,4 +64,17 @@ export interface GraphStore extends Pick<GraphReader, 'stored'> {
    * @param after `next` of the page before
    */
   unfinished(saga: SagaVersion, limit: number, after?: string): Promise<UnfinishedPage>;
+  /**
+   * Takes the turn at moving instances to a version, of which all processes together have one; `dueIn`: milliseconds until
+   * it may be taken.
+   * @param lease milliseconds after which it may be taken again, if it is not ended
+   * @param atOnce takes it before the end of a pause, but not from another process
+   */
+  takeTurn(
+    to: SagaVersion,
+    lease: number,
+    atOnce: boolean,
+  ): Promise<UpgradeTurn | { readonly dueIn: number }>;
+  /** @param progress what the next turn is given. @param dueIn milliseconds from now at which that may be taken */
+  endTurn(to: SagaVersion, progress: string, dueIn: number): Promise<void>;
 }

@@ -99,10 +99,10 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
     const { engine, options, upgrades, cleanup, partitions } = await this.ready();
     this.early.stop();
     await engine.start();
-    upgrades.tick();
+    void upgrades.tick();
     this.poller.start(options.pollInterval, () => {
       engine.tick();
-      upgrades.tick();
+      void upgrades.tick();
     });
     if (!options.worker) return;
     cleanup.start();
@@ -179,7 +179,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
     return {
       ...{ engine, registry, options, graphs, partitions },
-      upgrades: new SagaUpgrades(runs, graphs, engine, this.log),
+      upgrades: new SagaUpgrades(runs, graphs, engine, this.log, options.pollInterval),
       rates: new PostgresRates(dataSource, options.schema),
       cleanup: new SagaCleanup(
         new PostgresCleanup(dataSource, options.schema),

@@ -173,6 +173,40 @@ export function describeGraphs(subject: () => StoreSubject): void {
     });
   });
 
+  describe('the turn at moving instances to a version', () => {
+    const LEASE = 30_000;
+    const taken = async () => {
+      const to = saga();
+      await put({ ...to, revision: 1, graph: GRAPH });
+      await put({ ...to, revision: 2, graph: OTHER });
+      expect(await subject().graphs.takeTurn(to, LEASE, false)).toEqual({});
+      return to;
+    };
+
+    test.each([true, false])(
+      'is one process’s until it ends or its lease runs out (at once: %s)',
+      async (atOnce) => {
+        const { graphs, advance } = subject();
+        const to = await taken();
+        const { dueIn } = (await graphs.takeTurn(to, LEASE, atOnce)) as { dueIn: number };
+        expect(Math.abs(dueIn - LEASE)).toBeLessThan(20_000);
+        await advance(LEASE);
+        expect(await graphs.takeTurn(to, LEASE, atOnce)).toEqual({});
+      },
+    );
+
+    test('goes on with what the last one left, when that is due, or at once', async () => {
+      const { graphs, advance } = subject();
+      const to = await taken();
+      await graphs.endTurn(to, '{"next":"a"}', 60_000);
+      expect(await graphs.takeTurn(to, LEASE, false)).toEqual({ dueIn: expect.any(Number) });
+      expect(await graphs.takeTurn(to, LEASE, true)).toEqual({ progress: '{"next":"a"}' });
+      await graphs.endTurn(to, '{"next":"b"}', 60_000);
+      await advance(60_000);
+      expect(await graphs.takeTurn(to, LEASE, false)).toEqual({ progress: '{"next":"b"}' });
+    });
+  });
+
   describe('a move to another version', () => {
     test('takes the saga to the newest graph there, and leaves what happened to it', async () => {
       const { graphs, store } = subject();

@@ -7,7 +7,9 @@ import type {
   StoredGraph,
   UnfinishedPage,
   UnfinishedSaga,
+  UpgradeTurn,
 } from '../../engine/graph-store.js';
+import { sagaLabel } from '../../definition/saga-graph.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
@@ -18,7 +20,16 @@ export class MemoryGraphStore implements GraphStore {
   /** The end of the last one's turn. */
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly rows: ReadonlyMap<string, MemoryRow>) {}
+  /** The turns at moving instances, by version. */
+  private readonly turns = new Map<
+    string,
+    UpgradeTurn & { readonly dueAt: number; readonly taken: boolean }
+  >();
+
+  constructor(
+    private readonly rows: ReadonlyMap<string, MemoryRow>,
+    private readonly now: () => number,
+  ) {}
 
   async stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
     const isOne = (graph: StoredGraph) =>
@@ -51,6 +62,22 @@ export class MemoryGraphStore implements GraphStore {
       .sort((a, b) => (a.saga.id < b.saga.id ? -1 : 1));
     const sagas = rest.slice(0, limit).map(toUnfinished);
     return { sagas, next: rest.length > limit ? sagas.at(-1)!.id : undefined };
+  }
+
+  async takeTurn(
+    to: SagaVersion,
+    lease: number,
+    atOnce: boolean,
+  ): Promise<UpgradeTurn | { readonly dueIn: number }> {
+    const [now, last] = [this.now(), this.turns.get(sagaLabel(to))];
+    if (last && last.dueAt > now && (last.taken || !atOnce)) return { dueIn: last.dueAt - now };
+    const turn: UpgradeTurn = last?.progress === undefined ? {} : { progress: last.progress };
+    this.turns.set(sagaLabel(to), { ...turn, dueAt: now + lease, taken: true });
+    return turn;
+  }
+
+  async endTurn(to: SagaVersion, progress: string, dueIn: number): Promise<void> {
+    this.turns.set(sagaLabel(to), { progress, dueAt: this.now() + dueIn, taken: false });
   }
 
   private reader(): GraphReader {

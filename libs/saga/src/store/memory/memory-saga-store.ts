@@ -76,7 +76,7 @@ export interface MemorySagaStoreOptions {
  */
 export class MemorySagaStore implements SagaStore {
   private readonly rows = new Map<string, MemoryRow>();
-  readonly graphs: GraphStore = new MemoryGraphStore(this.rows);
+  readonly graphs: GraphStore = new MemoryGraphStore(this.rows, () => this.now());
   /** Messages that checkpoints have published, in order; nobody sends them. */
   readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();

@@ -9,10 +9,18 @@ import type {
   StoredGraph,
   UnfinishedPage,
   UnfinishedSaga,
+  UpgradeTurn,
 } from '../../engine/graph-store.js';
 import { waitAsLongAsItTakes } from './migrate.js';
 import { SagaGraphRevision } from './saga-entities.js';
-import { atRestPageSql, duePageSql, eachUnfinishedSql, keepRevisionSql } from './sql/unfinished.sql.js';
+import {
+  atRestPageSql,
+  duePageSql,
+  eachUnfinishedSql,
+  endTurnSql,
+  keepRevisionSql,
+  takeTurnSql,
+} from './sql/unfinished.sql.js';
 import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
 import { committed } from './transaction-watch.js';
 
@@ -23,9 +31,16 @@ const BATCH = 500;
 const FIRST_PLACE = '-infinity';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
+interface TurnRow {
+  readonly taken: boolean;
+  readonly progress: string | null;
+  /** Null: the graph is not stored. */
+  readonly due_in: number | null;
+}
+
 /** Graphs in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresGraphStore implements GraphStore {
-  private readonly sql: Record<'each' | 'due' | 'atRest' | 'keep', string>;
+  private readonly sql: Record<'each' | 'due' | 'atRest' | 'keep' | 'takeTurn' | 'endTurn', string>;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -37,6 +52,8 @@ export class PostgresGraphStore implements GraphStore {
       due: duePageSql(quoted),
       atRest: atRestPageSql(quoted),
       keep: keepRevisionSql(quoted),
+      takeTurn: takeTurnSql(quoted),
+      endTurn: endTurnSql(quoted),
     };
   }
 
@@ -82,6 +99,20 @@ export class PostgresGraphStore implements GraphStore {
     const last = rows.at(-1);
     const next = rows.length < limit ? `rest - ${FIRST_ID}` : `due ${last!.place} ${last!.id}`;
     return { sagas: rows.map(toUnfinished), next };
+  }
+
+  async takeTurn(
+    { name, version }: SagaVersion,
+    lease: number,
+    atOnce: boolean,
+  ): Promise<UpgradeTurn | { readonly dueIn: number }> {
+    const [row] = await this.dataSource.query<[TurnRow]>(this.sql.takeTurn, [name, version, lease, atOnce]);
+    if (!row.taken) return { dueIn: row.due_in ?? lease };
+    return row.progress === null ? {} : { progress: row.progress };
+  }
+
+  async endTurn({ name, version }: SagaVersion, progress: string, dueIn: number): Promise<void> {
+    await this.dataSource.query(this.sql.endTurn, [name, version, progress, dueIn]);
   }
 
   private async atRest(saga: SagaVersion, limit: number, after: string): Promise<UnfinishedPage> {

@@ -69,6 +69,7 @@ export async function postgresSubject(
       await shift('step', STEP_TIMES, ms);
       await shift('operation', ['at'], ms);
       await shift('signal', ['sent_at'], ms);
+      await shift('graph', ['upgrade_at'], ms);
       await application.query(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n)`,
       );

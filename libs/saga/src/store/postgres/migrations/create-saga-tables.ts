@@ -147,7 +147,8 @@ export abstract class CreateSagaTables implements MigrationInterface {
         at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, number)
       )`);
-    // A row for each graph that was deployed. Null as an instance's graph_revision is the newest of its version.
+    // A row for each graph that was deployed; the first revision's also has how far its instances have been upgraded, and by
+    // when somebody goes on with that. Null as an instance's graph_revision is the newest of its version.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.graph (
         name text NOT NULL,
@@ -155,6 +156,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
         revision smallint NOT NULL,
         graph json NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now(),
+        upgrade text,
+        upgrade_at timestamptz,
+        upgrading boolean NOT NULL DEFAULT false,
         PRIMARY KEY (name, version, revision)
       )`);
     // A row for each step with a rate limit: the times that were last given out.
@@ -233,7 +237,8 @@ export abstract class CreateSagaTables implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of SAGA_FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    for (const name of SAGA_FUNCTIONS)
+      await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);

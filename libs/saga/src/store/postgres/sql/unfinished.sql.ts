@@ -37,6 +37,25 @@ SELECT ${standingColumns(schema)} FROM ${schema}.instance i
 WHERE ${IS_AT_REST} AND i.id > $3::uuid
 ORDER BY i.id LIMIT $4`;
 
+/** The row of a version ($1, $2) that has the turns of those who move instances to it. Plan: by primary key. */
+const turnRow = (schema: string): string => `g.name = $1 AND g.version = $2 AND g.revision =
+  (SELECT min(f.revision) FROM ${schema}.graph f WHERE f.name = $1 AND f.version = $2)`;
+
+/** Takes a turn for $3 ms if it is due, or ($4) if nobody has it; otherwise in how many ms it is due. */
+export const takeTurnSql = (schema: string): string => `
+WITH taken AS (
+  UPDATE ${schema}.graph g SET upgrade_at = now() + $3::float8 * interval '1 millisecond', upgrading = true
+  WHERE ${turnRow(schema)} AND (coalesce(g.upgrade_at <= now(), true) OR ($4::boolean AND NOT g.upgrading))
+  RETURNING g.upgrade)
+SELECT EXISTS (SELECT FROM taken) AS taken, (SELECT upgrade FROM taken) AS progress,
+  (SELECT greatest(0, extract(epoch FROM g.upgrade_at - now()) * 1000)::float8 FROM ${schema}.graph g
+   WHERE ${turnRow(schema)}) AS due_in`;
+
+/** Ends a turn. $3: what the next one is given, $4: in how many ms it is due. */
+export const endTurnSql = (schema: string): string => `
+UPDATE ${schema}.graph g SET upgrade = $3, upgrade_at = now() + $4::float8 * interval '1 millisecond', upgrading = false
+WHERE ${turnRow(schema)}`;
+
 /**
  * Those that have not ended and go by the newest revision keep $3. Rows are locked in the order of their ids, as
  * checkpoints lock them, so that the two never deadlock.
