@@ -85,7 +85,8 @@ ${ORDER_COLUMNS.slice(1)}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of MESSAGING_FUNCTIONS) await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
+    for (const name of MESSAGING_FUNCTIONS)
+      await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
     for (const name of TABLES) await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".${name}`);
   }
 }
