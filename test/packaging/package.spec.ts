@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules/.bin');
 
 /**
- * Bytes. On 2026-11-22 it was 467 kB packed and 1,586 kB unpacked, in 746 files. More than this has a reason, which the
+ * Bytes. On 2026-11-22 it was 615 kB packed and 2,057 kB unpacked, in 910 files. More than this has a reason, which the
  * commit that raises the figure gives.
  */
 const BUDGET = { packed: 620_000, unpacked: 2_100_000 };
