@@ -12,7 +12,7 @@ export function overview(commands: readonly Command[]): string {
     ...columns(rows),
     '',
     'saga <command> --help tells more of one. A <target> is the id of a saga, or <saga>/<correlation id>.',
-    'The database is --url, or the variable DATABASE_URL; the schema of its sagas is --schema (default: saga).',
+    'The database is --url, or the variable DATABASE_URL, or the default that saga init wrote here; the schema of its sagas is --schema (default: saga).',
     `Ends with 0 when it is done; 1 when the saga's state refuses it, there is none, or it came to no good end; 2 when`,
     'the command was not understood, or nobody can tell.',
   ].join('\n');

@@ -35,6 +35,7 @@ import { schemaFlaw } from '../store/postgres/schema-name.js';
 import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
 import { CODEC_OPTION, readCodec } from './codec-option.js';
 import { DATABASE_OPTIONS, type ValuesOf } from './command.js';
+import { databaseUrl } from './database-url.js';
 import type { Terminal } from './terminal.js';
 import { CannotTell, UsageError } from './usage-error.js';
 
@@ -101,12 +102,10 @@ export async function operating<T>(
 /** @param work is given the saga tables' DataSource, and the one whose connections it uses */
 export async function onDatabase<T>(
   { url, schema = DEFAULT_SCHEMA, partitions }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
-  { environment }: Terminal,
+  terminal: Terminal,
   work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
 ): Promise<T> {
-  const database = url ?? environment.DATABASE_URL;
-  if (!database)
-    throw new UsageError('Give the database as --url postgres://…, or in the variable DATABASE_URL');
+  const database = databaseUrl(url, terminal);
   if (schemaFlaw(schema) !== undefined) throw new UsageError(`--schema '${schema}' is no schema of sagas`);
   const connection = { type: 'postgres', url: database, applicationName: 'saga' } as const;
   const application = await new DataSource({ ...connection, connectTimeoutMS: PATIENCE }).initialize();

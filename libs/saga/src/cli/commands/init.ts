@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, EXIT, option } from '../command.js';
 import { columns } from '../columns.js';
+import { installPackages } from '../init/install-packages.js';
 import { installCommands, neededPackages } from '../init/needed-packages.js';
 import { type NestApp, readNestApp } from '../init/nest-app.js';
 import { type FileChange, folderOf, planInit } from '../init/plan-init.js';
-import type { Terminal } from '../terminal.js';
-import { CannotTell, UsageError } from '../usage-error.js';
+import { UsageError } from '../usage-error.js';
 
 export const init = command({
   words: 'init',
@@ -36,7 +35,7 @@ export const init = command({
     if (!dryRun) plan.forEach((change) => apply(app.root, change));
     terminal.out(report(plan, dryRun).join('\n'));
     const commands = installCommands(app.packageManager, neededPackages(app, postgres));
-    if (install && !dryRun) for (const words of commands) await installed(words, app, terminal);
+    if (install && !dryRun) for (const words of commands) await installPackages(words, app, terminal);
     terminal.out(next(app, install && !dryRun ? [] : commands, postgres).join('\n'));
     return EXIT.done;
   },
@@ -97,27 +96,4 @@ function next(app: NestApp, commands: readonly string[][], postgres: boolean): s
     'Kill the application in the middle (kill -9) and start it again: within 30 s, once the lease of the dead process has',
     'run out, the order goes on where it was. npx saga list shows it.',
   ];
-}
-
-/** @throws CannotTell when the package manager ends with an error */
-function installed([manager, ...args]: readonly string[], app: NestApp, terminal: Terminal): Promise<void> {
-  const line = [manager, ...args].join(' ');
-  terminal.out(`\n$ ${line}`);
-  return new Promise((resolve, reject) => {
-    const failed = (reason: string) =>
-      reject(
-        new CannotTell(
-          `${line} did not succeed: ${reason}. The files are in place; install them by hand`,
-          'INSTALL_FAILED',
-        ),
-      );
-    // On Windows package managers are scripts, which only a shell runs.
-    const child = spawn(manager!, args, {
-      cwd: app.root,
-      stdio: 'inherit',
-      shell: process.platform === 'win32',
-    });
-    child.once('error', (error) => failed(error.message));
-    child.once('exit', (code) => (code === 0 ? resolve() : failed(`it ended with ${code}`)));
-  });
 }

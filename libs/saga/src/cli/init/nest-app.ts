@@ -164,6 +164,22 @@ function packageOf(root: string, name: string): { folder: string; json: Installe
   return file === undefined ? undefined : { folder: dirname(file), json: readJson<InstalledPackage>(file) };
 }
 
+/** Its package.json names the package, and it is in node_modules. */
+export function isInstalledIn(root: string, name: string): boolean {
+  const { dependencies, devDependencies } = readJson<PackageJson>(join(root, 'package.json'));
+  return name in { ...devDependencies, ...dependencies } && packageOf(root, name) !== undefined;
+}
+
+/** The folders of the sources of its applications, or of the one that it is. */
+export function sourceFoldersOf(root: string): string[] {
+  const file = join(root, 'nest-cli.json');
+  const { projects = {}, sourceRoot = 'src' } = existsSync(file) ? readJson<NestCli>(file) : {};
+  const roots = Object.values(projects).map((project) => project.sourceRoot ?? 'src');
+  return [...new Set([sourceRoot, ...roots])]
+    .map((folder) => join(root, folder))
+    .filter((folder) => existsSync(folder));
+}
+
 function readJson<T>(file: string): T {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;

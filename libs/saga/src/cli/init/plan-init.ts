@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { Refusal, UsageError } from '../usage-error.js';
+import { Refusal } from '../usage-error.js';
 import { readEntryFile, withShutdownHooks } from './edit-main.js';
 import { type ModuleImport, withModuleImports } from './edit-module.js';
 import { firstSaga } from './first-saga.js';
@@ -15,6 +15,7 @@ import {
   withPostgresScript,
 } from './json-edits.js';
 import { type Ts, typeScriptOf } from './source-edit.js';
+import { sourcesOf } from './sources.js';
 
 /** What is done to a file, its path seen from the application's root. */
 export type FileChange =
@@ -185,15 +186,6 @@ function missingImports(app: NestApp, { module, folder, extension }: Target): Mo
 function relative(from: string, to: string): string {
   const path = posix.relative(from, to);
   return path.startsWith('.') ? path : `./${path}`;
-}
-
-function sourcesOf(folder: string): string[] {
-  if (!existsSync(folder))
-    throw new UsageError(`There is no folder ${folder}; nest-cli.json names it as sourceRoot`);
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
-    .filter((entry) => !/[\\/]node_modules([\\/]|$)/.test(entry.parentPath.slice(folder.length)))
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
 }
 
 function mainChange(app: NestApp, ts: Ts | undefined, path: string): FileChange {
