@@ -17,6 +17,7 @@ export async function describeFailure(seed: number, without: readonly string[]):
     ...calls.map(({ name, kind, saga, at }) => `${name}: ${kind} of saga-${saga} at ${at}`),
     ...used.flatMap(({ graph }) => [`${graph.name}:`, ...describeGraph(graph).map((line) => `  ${line}`)]),
     ...run.log,
+    ...run.waiting.map((why) => `Never ends: ${why}`),
   ].join('\n');
 }
 

@@ -89,13 +89,14 @@ async function playAll(began: number): Promise<Played> {
   return all;
 }
 
-function textOf({ seeds, sagas, time, failed }: Played, began: number): string {
+function textOf({ seeds, sagas, time, failed, waiting }: Played, began: number): string {
   const seconds = (performance.now() - began) / 1_000;
   const rate = Math.round(sagas / seconds).toLocaleString('en');
   const days = (time / 86_400_000).toFixed(1);
   return (
     `${seeds.toLocaleString('en')} scenarios, ${sagas.toLocaleString('en')} sagas, ${days} days of virtual time, ` +
-    `${seconds.toFixed(0)} s, ${rate} simulated sagas a second, ${failed.length} failed`
+    `${seconds.toFixed(0)} s, ${rate} simulated sagas a second, ${failed.length} failed, ` +
+    `${waiting.toLocaleString('en')} with sagas that wait for an operator`
   );
 }
 

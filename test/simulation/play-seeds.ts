@@ -12,6 +12,8 @@ export interface Played {
   /** Virtual milliseconds. */
   readonly time: number;
   readonly failed: readonly number[];
+  /** Scenarios in which some saga never ends, since another needs an operator. */
+  readonly waiting: number;
 }
 
 /** Plays one scenario after the other. `onProgress` is told now and then what has been played since. */
@@ -22,8 +24,9 @@ export async function playSeeds(
   let all: Played = NOTHING;
   let since: Played = NOTHING;
   for (let seed = from; seed < from + count; seed += 1) {
-    const { violations, sagas, took } = await simulate(scenarioOf(seed));
-    since = sum(since, { seeds: 1, sagas, time: took, failed: violations.length > 0 ? [seed] : [] });
+    const { violations, sagas, took, waiting } = await simulate(scenarioOf(seed));
+    const failed = violations.length > 0 ? [seed] : [];
+    since = sum(since, { seeds: 1, sagas, time: took, failed, waiting: waiting.length > 0 ? 1 : 0 });
     if (since.seeds < 100 && seed < from + count - 1) continue;
     onProgress(since);
     all = sum(all, since);
@@ -32,7 +35,7 @@ export async function playSeeds(
   return all;
 }
 
-export const NOTHING: Played = { seeds: 0, sagas: 0, time: 0, failed: [] };
+export const NOTHING: Played = { seeds: 0, sagas: 0, time: 0, failed: [], waiting: 0 };
 
 export function sum(a: Played, b: Played): Played {
   return {
@@ -40,5 +43,6 @@ export function sum(a: Played, b: Played): Played {
     sagas: a.sagas + b.sagas,
     time: a.time + b.time,
     failed: [...a.failed, ...b.failed],
+    waiting: a.waiting + b.waiting,
   };
 }

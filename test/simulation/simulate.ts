@@ -2,7 +2,6 @@ import type { EntityManager } from 'typeorm';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { StartResult } from '../../libs/saga/src/engine/saga-store.js';
 import { newSagaOf } from '../../libs/saga/src/engine/new-saga.js';
-import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import { Database } from './database.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/saga-graph.js';
 import { MessageWorld } from './message-world.js';
@@ -18,6 +17,7 @@ import {
   type Sending,
   type Start,
 } from './scenario.js';
+import { rests, waitingIn, whyItWaits } from './rest.js';
 import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
@@ -25,7 +25,7 @@ import { type Life, Timeline } from './timeline.js';
 import { verdictOn } from './verdict.js';
 import { Witness } from './witness.js';
 
-/** Virtual milliseconds after everything is well again in which every saga has to come to rest. */
+/** Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its reason. */
 const QUIET = 900_000;
 /** A look at whether it has, so often (ms). */
 const LOOK = 1_000;
@@ -35,6 +35,8 @@ const PATIENCE = 10;
 export interface Run {
   readonly violations: readonly Violation[];
   readonly sagas: number;
+  /** Sagas that have not ended, each with the reason, which is an operator who has to act. */
+  readonly waiting: readonly string[];
   /** What happened, one line each, if it was asked for. */
   readonly log: readonly string[];
   /** Virtual milliseconds. */
@@ -134,8 +136,10 @@ class Simulation {
     timeline.after(scenario.calm, () => this.calmDown());
     this.look();
     await timeline.run(() => this.isQuiet);
-    const violations = [...this.witness.violations, ...verdictOn({ ...this.parts(), started: this.started })];
-    return { violations, sagas: this.witness.books.size, log: this.witness.log, took: timeline.now };
+    const remains = { ...this.parts(), started: this.started, isQuiet: this.restful > PATIENCE };
+    const violations = [...this.witness.violations, ...verdictOn(remains)];
+    const { books, log } = this.witness;
+    return { violations, sagas: books.size, waiting: waitingIn(books), log, took: timeline.now };
   }
 
   private start(start: Start): void {
@@ -304,9 +308,8 @@ class Simulation {
 
   private allRest(): boolean {
     const { books } = this.witness;
-    for (const { state } of books.values()) {
-      if (!isTerminal(state.status) && state.status !== 'stuck' && state.status !== 'suspended') return false;
-    }
+    for (const book of books.values())
+      if (!rests(book) && whyItWaits(book, books) === undefined) return false;
     return true;
   }
 

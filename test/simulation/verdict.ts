@@ -1,9 +1,10 @@
-import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Database } from './database.js';
 import { effectKey, partsOfKey } from './effect-key.js';
 import type { Effect, Participants } from './participants.js';
 import type { MessageWorld } from './message-world.js';
 import type { Promised, Violation } from './promises.js';
+import { rests, whyItWaits } from './rest.js';
 import type { SagaBook } from './saga-book.js';
 import type { Started } from './simulate.js';
 import type { Witness } from './witness.js';
@@ -14,15 +15,18 @@ export interface Remains {
   readonly database: Database;
   readonly started: readonly Started[];
   readonly messages: MessageWorld | undefined;
+  /** False: the time was over before everything had come to rest. */
+  readonly isQuiet: boolean;
 }
 
 type Finding = [Promised, string];
 
 /** What is wrong with what is left in the end, when everything has come to rest. */
-export function verdictOn({ witness, participants, started, messages }: Remains): Violation[] {
+export function verdictOn({ witness, participants, started, messages, isQuiet }: Remains): Violation[] {
   const books = [...witness.books.values()];
   const effectsOf = bySaga(participants.effects.values());
   const findings = [
+    ...(isQuiet ? [] : unrest(witness, participants)),
     ...started.flatMap((one) => wrongWithStart(one, witness)),
     ...books.flatMap((book) => [
       ...wrongWithRest(book, witness),
@@ -33,6 +37,17 @@ export function verdictOn({ witness, participants, started, messages }: Remains)
     ...(messages ? wrongWithDeliveries(messages, witness) : []),
   ];
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
+}
+
+/** What was still in progress when the time was over. Sagas that never end, and messages, are found one by one. */
+function unrest({ books }: Witness, { effects }: Participants): Finding[] {
+  const calls = [...effects.values()].filter(({ underWay }) => underWay > 0).map(({ key }) => key);
+  const sagas = [...books.values()].filter((book) => !rests(book)).map(({ id }) => id);
+  const what = [
+    calls.length > 0 && `calls ${calls.join(', ')}`,
+    sagas.length > 0 && `sagas ${sagas.join(', ')}`,
+  ];
+  return [['I19', `the scenario was not at rest in time: ${what.filter(Boolean).join('; ') || 'messages'}`]];
 }
 
 function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
@@ -83,15 +98,12 @@ function wrongWithStart({ start, id, result, outcome, waits }: Started, { books 
   return findings;
 }
 
-function rests({ state: { status } }: SagaBook): boolean {
-  return isTerminal(status) || status === 'stuck' || status === 'suspended';
-}
-
 function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
   const { id, state } = book;
   const { status } = state;
   const findings: Finding[] = [];
-  if (!rests(book) && !waitsForPerson(book, books)) findings.push(['I19', `${id} is ${status} for ever`]);
+  if (!rests(book) && whyItWaits(book, books) === undefined)
+    findings.push(['I19', `${id} is ${status} for ever, and nothing that it waits for needs an operator`]);
   if (status === 'completed' && book.cancelAccepted && book.operated === 1 && book.pivots.size === 0)
     findings.push(['I17', `${id} completed; its cancellation was accepted`]);
   const passed = [...book.pivots].find((name) => !stepState(state, name).cut);
@@ -103,18 +115,6 @@ function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
   if ((status === 'stuck' || status === 'suspended') && !gaveUp && !book.wasTakenOver)
     findings.push(['I19', `${id} is ${status}, and nothing of it gave up`]);
   return findings;
-}
-
-/** Behind a lock that a saga holds which needs a person, or for one that it started and that does. */
-function waitsForPerson(book: SagaBook, books: ReadonlyMap<string, SagaBook>): boolean {
-  const needsPerson = ({ state: { status } }: SagaBook) => status === 'stuck' || status === 'suspended';
-  const children = [...book.state.steps.values()].flatMap(({ child }) => books.get(child?.id ?? '') ?? []);
-  if (children.some((child) => needsPerson(child) || waitsForPerson(child, books))) return true;
-  if (book.lockKey === undefined) return false;
-  const line = [...books.values()].filter(
-    (other) => other !== book && other.graph.name === book.graph.name && other.lockKey === book.lockKey,
-  );
-  return line.some((other) => needsPerson(other) || (other.lockHeld && waitsForPerson(other, books)));
 }
 
 /** Each effect stands, because it is wanted, or is undone. */
