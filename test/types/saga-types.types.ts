@@ -5,7 +5,10 @@ import {
   type ResultsOf,
   Saga,
   type SagaHandle,
+  type SagaOutcome,
   type SagaService,
+  type SagaSnapshot,
+  type StepSnapshot,
   Step,
   type StepContext,
 } from 'nestjs-durable-saga';
@@ -135,3 +138,57 @@ void sagas.start(PlaceOrderSaga, { sku: 'a' });
 void sagas.start(PlaceOrderSaga, { ...order, sku: 1 });
 // @ts-expect-error -- the input is missing
 void sagas.start(PlaceOrderSaga);
+
+/** What is known of a saga that is asked for by its class. */
+const target = { saga: PlaceOrderSaga, correlationId: 'order 1' };
+
+export async function whatIsGotHasTheTypesOfTheClass() {
+  const saga = await sagas.get(target);
+  const orderedAt: string = saga.input.orderedAt;
+  // @ts-expect-error -- the input is in its stored form
+  const date: Date = saga.input.orderedAt;
+  // @ts-expect-error -- the input has no such property
+  void saga.input.amount;
+  const until: string | undefined = saga.steps.find((step) => step.name === 'reserveStock')?.result?.until;
+  const price: number | undefined = saga.steps.find((step) => step.name === 'chargeCard')?.result;
+  // @ts-expect-error -- the result of another step
+  const wrong: number | undefined = saga.steps.find((step) => step.name === 'reserveStock')?.result;
+  // @ts-expect-error -- the class has no such step
+  void saga.steps.find((step) => step.name === 'pay');
+  return [orderedAt, date, until, price, wrong];
+}
+
+export async function whatIsWaitedForHasTheTypesOfTheClass() {
+  const { results } = await sagas.wait(target);
+  const until: string | undefined = results.reserveStock?.until;
+  // @ts-expect-error -- the class has no such step
+  void results.pay;
+  const outcome = await (await sagas.start(PlaceOrderSaga, order)).outcome();
+  const price: number | undefined = outcome.results.chargeCard;
+  // @ts-expect-error -- the result is of another type
+  const text: string | undefined = outcome.results.chargeCard;
+  return [until, price, text];
+}
+
+export async function whatIsGotByAnIdMayBeGivenAClass() {
+  const saga = await sagas.get<PlaceOrderSaga>('an id');
+  const sku: string = saga.input.sku;
+  const unknown = await sagas.get('an id');
+  // @ts-expect-error -- nothing is known of the input
+  void unknown.input.sku;
+  const byName = await sagas.get({ saga: 'place-order', correlationId: 'order 1' });
+  // @ts-expect-error -- nor of one that is asked for by its name
+  void byName.input.sku;
+  return [sku, unknown, byName];
+}
+
+export type NothingIsKnownWithoutAClass = [
+  Expect<Equal<SagaSnapshot['input'], unknown>>,
+  Expect<Equal<SagaSnapshot['steps'], readonly StepSnapshot[]>>,
+];
+
+/** Whoever takes any saga takes one of a class. */
+declare function show(saga: SagaSnapshot): void;
+declare function tell(outcome: SagaOutcome): void;
+export const shown = async () => show(await sagas.get(target));
+export const told = async () => tell(await sagas.wait(target));

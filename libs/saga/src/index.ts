@@ -81,9 +81,11 @@ export type {
   PendingRollback,
   SagaOutcome,
   SagaSnapshot,
+  SagaSnapshotOf,
   SagaSummary,
   LostAttemptSnapshot,
   StepSnapshot,
+  StepSnapshotOf,
   WaitingFor,
 } from './nest/saga-snapshot.js';
 export type { Decision, SignalOptions } from './nest/signals.js';

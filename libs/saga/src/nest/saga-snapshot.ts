@@ -1,7 +1,8 @@
 import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
 import { handlerOf } from '../definition/handler-name.js';
 import { approvalSignal, indexOfKey, itemKey, type SagaGraph } from '../definition/saga-graph.js';
-import type { ResultsOf } from '../definition/saga-types.js';
+import type { InputOf, ResultsOf } from '../definition/saga-types.js';
+import type { Serialized } from '../definition/serialized.js';
 import { decide } from '../machine/decide.js';
 import { undecidedPivot } from '../machine/pivots.js';
 import { mapSteps } from '../machine/step-changes.js';
@@ -87,6 +88,16 @@ export interface LostAttemptSnapshot {
   /** When another worker took the saga over. */
   readonly takenOverAt?: Date;
 }
+
+/** The steps of a saga, each with its own name and the result that the saga's class declares; of an unknown class, any. */
+export type StepSnapshotOf<S> = unknown extends S
+  ? StepSnapshot
+  : {
+      [K in keyof ResultsOf<S> & string]: StepSnapshot & {
+        readonly name: K;
+        readonly result?: ResultsOf<S>[K];
+      };
+    }[keyof ResultsOf<S> & string];
 
 /** Why a saga does not move right now. */
 export type WaitingFor =
@@ -180,8 +191,14 @@ export interface OvertakenRollback {
   readonly step: string;
 }
 
-/** A saga in full, as it was stored at one moment. */
-export interface SagaSnapshot {
+/**
+ * What `get()` returns of a saga that it is asked for by its class. An instance of another version may have another input
+ * and other results.
+ */
+export type SagaSnapshotOf<S> = SagaSnapshot<Serialized<InputOf<S>>, StepSnapshotOf<S>>;
+
+/** A saga in full, as it was stored at one moment. `SagaSnapshotOf` is that of a saga's class. */
+export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   /** Its id, a UUID. */
   readonly id: string;
   /** The saga's name. */
@@ -200,12 +217,12 @@ export interface SagaSnapshot {
   /** The application's name for it; its id, unless it was started with one. */
   readonly correlationId: string;
   /** In its stored form. */
-  readonly input: unknown;
+  readonly input: Input;
   /**
    * The input that it was started with, in its stored form, if `retry({ input })` has replaced it by another since. Repeated
    * starts are compared with this one. Absent: it is `input`.
    */
-  readonly startedInput?: unknown;
+  readonly startedInput?: Input;
   /** 0 to 100, as it was started with. */
   readonly priority: number;
   /** As it was started with. */
@@ -213,7 +230,7 @@ export interface SagaSnapshot {
   /** Where it stands: the steps under way or next, by name; empty when nothing is left to do. */
   readonly step: string;
   /** In the order of the graph; those that nothing has happened to are pending. */
-  readonly steps: readonly StepSnapshot[];
+  readonly steps: readonly Step[];
   /** 1; one more after each rollback to a savepoint. */
   readonly round: number;
   /** What made it turn back, or stop; absent: nothing. */

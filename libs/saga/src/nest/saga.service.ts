@@ -34,7 +34,7 @@ import { type SagaStats, toSagaStats } from './saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './rollback-plan.js';
 import {
   type SagaOutcome,
-  type SagaSnapshot,
+  type SagaSnapshotOf,
   type SagaSummary,
   toOutcome,
   toSnapshot,
@@ -50,8 +50,9 @@ import { readOptions } from './call-options.js';
 import { type Decision, readDecision, readSignal, type SignalOptions } from './signals.js';
 import { isUuid, type StartOptions, toStartFields } from './start-options.js';
 
-/** A saga by its id, or by its name and correlation id. */
-export type SagaTarget = string | { readonly saga: Type | string; readonly correlationId: string };
+/** A saga by its id, or by its name and correlation id. With its class, calls return what the class declares. */
+export type SagaTarget<S = unknown> =
+  string | { readonly saga: Type<S> | string; readonly correlationId: string };
 
 /** A saga that was started, now or before. */
 export interface SagaHandle<S = unknown> {
@@ -137,17 +138,25 @@ export class SagaService {
   }
 
   /**
+   * Looks at a saga. With the saga's class in the target, or as in `get<PlaceOrderSaga>(id)`, the input and the results have
+   * the types of that class.
    * @throws SagaNotFoundError
    * @throws SagaCodecError when this process cannot decode what is stored of it
    */
-  async get(target: SagaTarget): Promise<SagaSnapshot> {
+  async get<S = unknown>(target: SagaTarget<S>): Promise<SagaSnapshotOf<S>> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
     const saga = await engine.load(this.toTarget(target, registry));
     if (!saga) throw notFound(target);
     const graph = await engine.graphOf(saga);
     const remote = await remoteOf(saga, graph, running);
-    return toSnapshot(saga, { graph, now: engine.now(), limit: registry.concurrencyOf(saga.name), remote });
+    const snapshot = toSnapshot(saga, {
+      graph,
+      now: engine.now(),
+      limit: registry.concurrencyOf(saga.name),
+      remote,
+    });
+    return snapshot as SagaSnapshotOf<S>;
   }
 
   /** Newest first, a page at a time. */
@@ -165,11 +174,11 @@ export class SagaService {
    * @throws SagaTimeoutError past `timeout`; the saga goes on
    * @throws SagaUnavailableError when this process shuts down before the saga is settled; the saga goes on elsewhere
    */
-  async wait(target: SagaTarget, options?: OutcomeOptions): Promise<SagaOutcome> {
+  async wait<S = unknown>(target: SagaTarget<S>, options?: OutcomeOptions): Promise<SagaOutcome<S>> {
     const running = await this.runtime.ready();
     const timeout = readTimeout('wait', options);
     const { id } = await this.get(target);
-    return this.handle(id, false, running).outcome({ timeout });
+    return this.handle<S>(id, false, running).outcome({ timeout });
   }
 
   /**

@@ -4,7 +4,7 @@ import type { OutboxMessage } from '../definition/outbox-message.js';
 import type { InputOf } from '../definition/saga-types.js';
 import { decodePayload } from '../engine/payload.js';
 import type { StoredSaga } from '../engine/saga-store.js';
-import { type SagaOutcome, type SagaSnapshot, toOutcome, type WaitingFor } from '../nest/saga-snapshot.js';
+import { type SagaOutcome, type SagaSnapshotOf, toOutcome, type WaitingFor } from '../nest/saga-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/start-options.js';
 import { hasStopped, isQuiet } from './is-quiet.js';
@@ -28,7 +28,7 @@ export class SagaTestRun<S> {
   /** As it was when the run last came to rest. */
   outcome!: SagaOutcome<S>;
   /** As `SagaService.get` tells it, when the run last came to rest. */
-  snapshot!: SagaSnapshot;
+  snapshot!: SagaSnapshotOf<S>;
 
   private constructor(
     /** The saga's id. */
@@ -179,7 +179,7 @@ export class SagaTestRun<S> {
   /** @throws SagaConfigurationError when the test lacks what a method of the saga has used */
   private async look(): Promise<void> {
     if (this.world.misuse) throw this.world.misuse;
-    this.snapshot = await this.world.sagas.get(this.id);
+    this.snapshot = await this.world.sagas.get<S>(this.id);
     this.outcome = toOutcome<S>((await this.world.store.load({ id: this.id }))!);
   }
 }
