@@ -12,6 +12,13 @@ const killers = [
  */
 export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'run a saga that did not get its lock',
+    file: 'engine/worker.ts',
+    find: 'saga.deadlock ? [deadlocked(saga, saga.deadlock)] : []',
+    replace: '[]',
+    killers: [specs('test/sagas/family-locks')],
+  },
+  {
     name: 'begin a step before what it follows from is stored',
     file: 'engine/run-record.ts',
     find: `'step-started',

@@ -98,6 +98,13 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'close a circle of sagas that wait for locks (in memory)',
+    file: 'store/memory/memory-lock-circles.ts',
+    find: 'if (kin.length === 0) return [];',
+    replace: 'if (kin.length >= 0) return [];',
+    killers,
+  },
+  {
     name: 'hand a lock on while sub-sagas run under it (in memory)',
     file: 'store/memory/memory-lock-lines.ts',
     find: `const inside = line.find(({ lock }) => lock!.state === 'inside');`,

@@ -87,3 +87,70 @@ describe('a sub-saga whose key an ancestor holds', () => {
     expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
   });
 });
+
+describe('sagas whose sub-sagas wait for each other’s keys', () => {
+  interface Booking {
+    n: number;
+  }
+
+  /** Each holds its own lock and starts the other one, once both are there. */
+  const circle = () => {
+    const log: string[] = [];
+    const arrived = { hotel: new Gate(), flight: new Gate() };
+    const note = (what: string) => void log.push(what);
+    const isOuter = ({ input }: { input: unknown }) => (input as Booking).n > 0;
+    @Saga({ name: 'hotel', lockKey: () => 'the only room', retry: { attempts: 1 } })
+    class HotelSaga {
+      @Step({ compensate: 'leave' }) async room(ctx: StepContext<Booking>) {
+        note(`room ${ctx.input.n}`);
+        arrived.hotel.open();
+        if (isOuter(ctx)) await arrived.flight.opened;
+      }
+      leave({ input }: { input: Booking }) {
+        note(`leave ${input.n}`);
+      }
+      @SubSaga(() => FlightSaga, { after: 'room', when: isOuter }) fly(): Booking {
+        return { n: 0 };
+      }
+    }
+    @Saga({ name: 'flight', lockKey: () => 'the only seat', retry: { attempts: 1 } })
+    class FlightSaga {
+      @Step({ compensate: 'giveUp' }) async seat(ctx: StepContext<Booking>) {
+        note(`seat ${ctx.input.n}`);
+        arrived.flight.open();
+        if (isOuter(ctx)) await arrived.hotel.opened;
+      }
+      giveUp({ input }: { input: Booking }) {
+        note(`give up ${input.n}`);
+      }
+      @SubSaga(() => HotelSaga, { after: 'seat', when: isOuter }) stay(): Booking {
+        return { n: 0 };
+      }
+    }
+    return { log, HotelSaga, FlightSaga };
+  };
+
+  test('are found: one of them fails with SAGA_LOCK_DEADLOCK, which names the holders, and the other completes', async () => {
+    const { log, HotelSaga, FlightSaga } = circle();
+    const { sagas } = await apps.start({ sagas: [HotelSaga, FlightSaga], options: NO_POLL });
+    await apps.start({ sagas: [HotelSaga, FlightSaga], options: NO_POLL });
+    const hotel = await sagas.start(HotelSaga, { n: 1 });
+    const flight = await sagas.start(FlightSaga, { n: 2 });
+    const outcomes = await Promise.all([hotel.outcome(), flight.outcome()]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['compensated', 'completed']);
+    const failed = outcomes.find(({ status }) => status === 'compensated')!;
+    const [holder, held] = failed.id === flight.id ? [hotel, flight] : [flight, hotel];
+    const { error } = failed.failure!;
+    expect(error).toMatchObject({
+      name: 'SubSagaFailedError',
+      cause: { name: 'SagaLockDeadlockError', code: 'SAGA_LOCK_DEADLOCK' },
+    });
+    const { message } = error!.cause!;
+    for (const named of [holder.id, held.id, "'the only room'", "'the only seat'", '(hotel)', '(flight)'])
+      expect(message).toContain(named);
+    const ended = failed.id === flight.id ? 'give up 2' : 'leave 1';
+    expect(log).toContain(ended);
+    expect(log.filter((entry) => /^(leave|give up)/.test(entry))).toEqual([ended]);
+    expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
+  });
+});

@@ -166,6 +166,32 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     for (const child of children) await on.store.edit(child, () => to('completed', false));
     expect((await on.store.load(saga))!.lock).toMatchObject({ held: true });
   },
+  'sub-sagas that would wait for each other’s parents, one of them undone': async (on) => {
+    const names = [`family-${randomUUID()}`, `family-${randomUUID()}`] as const;
+    const claim = async (name: string) =>
+      (await on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 10 })).sagas;
+    const parents: NewSaga[] = [];
+    const children: NewSaga[] = [];
+    for (const name of names) {
+      parents.push(await started(on, { name, lockKey: 'k', leased: false }));
+      await claim(name);
+    }
+    for (const [n, saga] of parents.entries()) {
+      const [child] = newSagas({ name: names[1 - n], lockKey: 'k' }, 1) as [NewSaga];
+      const starts = [{ ...child, parent: { id: saga.id, step: 'reserve' } }];
+      await on.store.checkpoint([{ ...checkpointOf(saga, ['reserve']), starts }]);
+      children.push(child);
+    }
+    const to = (status: 'completed' | 'compensating', due: boolean): Edit => ({
+      ...{ state: { ...running(parents[0]!), status, failure: { kind: 'undone' } }, step: '', due },
+    });
+    expect(await claim(names[1])).toEqual([]);
+    expect(await claim(names[0])).toMatchObject([{ deadlock: { holder: { id: parents[0]!.id } } }]);
+    await on.store.edit(children[1]!, () => to('completed', false));
+    await on.store.edit(children[1]!, () => to('compensating', true));
+    expect(await claim(names[0])).toEqual([]);
+    expect(await claim(names[1])).toMatchObject([{ id: children[0]!.id, deadlock: {} }]);
+  },
   'a publishing end of a saga with a lock': async (on) => {
     const saga = await started(on, { lockKey: 'k' });
     const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);

@@ -116,6 +116,8 @@ export interface StoredSaga {
   readonly signals?: readonly StoredSignal[];
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
   readonly lock?: SagaLock;
+  /** It did not get its semantic lock, since to wait for it would be to wait for ever: whoever claims it lets it fail. */
+  readonly deadlock?: LockDeadlock;
   /** Of one that is loaded while it is due: leases of its name's `concurrency` that count now. Undefined: none. */
   readonly slotsTaken?: number;
   readonly createdAt: number;
@@ -200,6 +202,16 @@ export interface SagaLock {
   readonly held: boolean;
   /** Of one that is loaded while it waits: the saga that holds the lock, or is about to. */
   readonly holder?: string;
+}
+
+/** A circle of sagas that wait for each other's semantic locks, as seen by one that would have closed it. */
+export interface LockDeadlock {
+  /** The key that it would have waited for. */
+  readonly key: string;
+  /** Who holds that. */
+  readonly holder: { readonly id: string; readonly name: string };
+  /** The ancestor of the saga, and its key, that the holder's family waits for. */
+  readonly held: { readonly id: string; readonly name: string; readonly key: string };
 }
 
 /** What changed since the last checkpoint, to be stored if, and only if, the epoch still holds. */

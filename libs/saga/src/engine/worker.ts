@@ -22,6 +22,7 @@ import { lostLeasesOf } from './live-state.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
 import { SlotMap } from './slot-map.js';
+import { deadlocked } from './lock-deadlock.js';
 import { serializeError } from './serialize-error.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -361,7 +362,7 @@ export class Worker {
 
   /** What happened to a saga before it was claimed. */
   private before(saga: StoredSaga, graph: SagaGraph): SagaEvent[] {
-    const events: SagaEvent[] = [];
+    const events: SagaEvent[] = saga.deadlock ? [deadlocked(saga, saga.deadlock)] : [];
     // Of a fan-out, its items are what runs. What a probe is to be asked about was interrupted in good order.
     const interrupted = [...saga.state.steps].some(
       ([key, step]) =>

@@ -108,6 +108,15 @@ export class SagaValidationError extends SagaError {
   readonly code = 'SAGA_VALIDATION';
 }
 
+/**
+ * What a sub-saga fails with that would wait for its `lockKey` for ever: the holder of the lock waits, by sub-sagas of its
+ * own, for a lock that an ancestor of this one holds. It has not begun, and is compensated at once; the step that started it
+ * fails. In `failure.error` of the saga, and below it in those of its ancestors.
+ */
+export class SagaLockDeadlockError extends SagaError {
+  readonly code = 'SAGA_LOCK_DEADLOCK';
+}
+
 /** The wait was over before the saga was; the saga goes on. */
 export class SagaTimeoutError extends SagaError {
   readonly code = 'SAGA_TIMEOUT';

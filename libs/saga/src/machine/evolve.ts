@@ -144,6 +144,14 @@ const TRANSITIONS: Transitions = {
 
   unfit: (_, state, event) => unfit(state, event),
 
+  deadlocked: (graph, state, { error }) => {
+    if (state.status === 'running') return startTurningBack(graph, state, { kind: 'error', error });
+    // What it did is still to be undone, by an operator's retry.
+    return state.status === 'compensating'
+      ? { ...state, status: 'stuck', stuckIn: 'compensating', failure: { ...state.failure!, error } }
+      : state;
+  },
+
   paused: (_, state) =>
     (state.status === 'running' || state.status === 'compensating') && !isAnyActive(state)
       ? { ...state, status: 'paused', stuckIn: state.status }

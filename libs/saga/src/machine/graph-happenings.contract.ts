@@ -95,6 +95,8 @@ class Happening extends WaitHappenings {
         throw new Error('Nobody pauses anything here');
       case 'unfit':
         throw new Error('What the code of a step is missing is never asked here');
+      case 'deadlocked':
+        throw new Error('Nobody waits for a semantic lock here');
       case 'retried':
         return this.retried(event.step, tookEffect);
       case 'skipped':

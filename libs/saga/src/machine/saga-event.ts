@@ -96,6 +96,8 @@ export type SagaEvent =
       readonly accepted?: boolean;
       readonly now?: number;
     }
+  /** It does not get its semantic lock: to wait for it would be to wait for ever. Nothing of it has begun, or it is undone. */
+  | { readonly type: 'deadlocked'; readonly error: SerializedError }
   /** An operator wants it to stand still; nothing of it is under way. */
   | { readonly type: 'paused' }
   /** It goes on where it was paused. */

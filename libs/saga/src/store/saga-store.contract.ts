@@ -8,6 +8,7 @@ import { describeFamilyLocks } from './contract/family-lock.contract.js';
 import { describeFencing } from './contract/fencing.contract.js';
 import { describeFinding } from './contract/find.contract.js';
 import { describeGraphs } from './contract/graph.contract.js';
+import { describeLockCircles } from './contract/lock-circle.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
@@ -50,6 +51,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeRateLimits(current);
     describeFamilies(current);
     describeFamilyLocks(current);
+    describeLockCircles(current);
     describeConcurrency(current);
     describeSignals(current);
     describeReports(current);

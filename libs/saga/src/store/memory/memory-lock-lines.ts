@@ -1,5 +1,7 @@
 import { isTerminal } from '../../machine/saga-state.js';
+import type { LockDeadlock } from '../../engine/saga-store.js';
 import type { MemoryFamilies } from './memory-families.js';
+import { brokenBy } from './memory-lock-circles.js';
 import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';
 
 /**
@@ -10,7 +12,10 @@ export class MemoryLockLines {
   private readonly lines = new Map<string, MemoryRow[]>();
   private places = 0;
 
-  constructor(private readonly families: MemoryFamilies) {}
+  constructor(
+    private readonly families: MemoryFamilies,
+    private readonly announceDue: () => void,
+  ) {}
 
   /** A new row takes its place. */
   arrive(row: MemoryRow): void {
@@ -26,6 +31,7 @@ export class MemoryLockLines {
     const { left, saga } = row;
     if (!left || row.lock || saga.state.status !== 'compensating') return;
     row.lock = { ...left, state: 'arriving' };
+    saga.deadlock = undefined;
     const line = this.lines.get(keyOf(row)) ?? [];
     const at = line.findIndex(({ lock }) => lock!.place > left.place);
     this.lines.set(keyOf(row), line.toSpliced(at < 0 ? line.length : at, 0, row));
@@ -42,9 +48,41 @@ export class MemoryLockLines {
       this.hold(row, now);
       return true;
     }
+    const holdersOf = (of: MemoryRow) => this.holdersOf(of);
+    const broken = brokenBy(row, this.families, holdersOf);
+    if (broken.length === 0) {
+      row.lock.state = 'waiting';
+      row.saga.dueAt = undefined;
+      return false;
+    }
+    for (const { row: failing, deadlock } of broken) this.fail(failing, deadlock, now);
+    if (broken[0]!.row === row) return true;
     row.lock.state = 'waiting';
     row.saga.dueAt = undefined;
+    this.announceDue();
     return false;
+  }
+
+  /** It does not stand in line any more, and whoever has it lets it fail. */
+  private fail(row: MemoryRow, deadlock: LockDeadlock, now: number): void {
+    this.takeOut(row);
+    row.saga.deadlock = deadlock;
+    if (row.saga.state.status !== 'paused') row.saga.dueAt = now;
+  }
+
+  private holdersOf({ saga, lock }: MemoryRow): MemoryRow[] {
+    const line = lock ? (this.lines.get(lineOf(saga.name, lock.key)) ?? []) : [];
+    return line.filter(hasLock);
+  }
+
+  /** What is left of its line. */
+  private takeOut(row: MemoryRow): readonly MemoryRow[] {
+    const line = this.lines.get(keyOf(row))!.filter((other) => other !== row);
+    if (line.length > 0) this.lines.set(keyOf(row), line);
+    else this.lines.delete(keyOf(row));
+    row.left = row.lock;
+    row.lock = undefined;
+    return line;
   }
 
   /** Takes a row out that is through, or will never begin. True: another got its lock, and is due. */
@@ -55,12 +93,7 @@ export class MemoryLockLines {
     const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
     const begins = status === 'running' || status === 'paused' || isUndone;
     if (!isTerminal(status) && (hasLock(row) || begins)) return false;
-    const line = this.lines.get(keyOf(row))!.filter((other) => other !== row);
-    if (line.length > 0) this.lines.set(keyOf(row), line);
-    else this.lines.delete(keyOf(row));
-    row.left = lock;
-    row.lock = undefined;
-    return this.handOver(row, line, now);
+    return this.handOver(row, this.takeOut(row), now);
   }
 
   /** What a row has held is held on for those that ran under its hold; only then it is the next one's. */
@@ -84,6 +117,7 @@ export class MemoryLockLines {
     if (row.saga.state.status === 'running') return;
     for (const { lock, saga } of this.families.descendants(row))
       if (lock?.state === 'waiting' && saga.state.status !== 'paused') saga.dueAt = now;
+    this.announceDue();
   }
 
   /** The id of the row that holds a row's lock, or is next to; undefined: itself, or there is no lock. */

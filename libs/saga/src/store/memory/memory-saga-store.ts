@@ -82,7 +82,9 @@ export class MemorySagaStore implements SagaStore {
   private readonly correlations = new Map<string, MemoryRow>();
   /** By limit the last times that were given out. */
   private readonly reserved = new Map<string, number[]>();
-  private readonly lines = new MemoryLockLines(new MemoryFamilies(this.rows));
+  private readonly lines = new MemoryLockLines(new MemoryFamilies(this.rows), () =>
+    this.wakeup.announceDue(),
+  );
   private readonly slots = new MemorySlots();
   private readonly now: () => number;
   private readonly wakeup: MemoryWakeup;

@@ -1,4 +1,4 @@
-import type { StoredSaga } from '../../engine/saga-store.js';
+import type { LockDeadlock, StoredSaga } from '../../engine/saga-store.js';
 import { isTerminal } from '../../machine/saga-state.js';
 
 /** What line_up_1 gives of a claimed saga that may run. */
@@ -6,6 +6,7 @@ export interface LinedUpRow {
   readonly id: string;
   readonly deadline: number | null;
   readonly held: boolean;
+  readonly deadlock: LockDeadlock | null;
   readonly cancelled: boolean;
   readonly reason: string | null;
 }
@@ -34,6 +35,7 @@ export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRo
     if (!row) return [];
     return {
       ...saga,
+      deadlock: row.deadlock ?? undefined,
       lock: row.held ? { key: saga.lock!.key, held: true } : undefined,
       state: { ...saga.state, deadline: row.deadline ?? undefined },
       takeovers: 0,

@@ -84,6 +84,8 @@ export class SagaInstance {
   lockPlace!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   lockTimeout!: number | null;
+  /** Why it does not get its lock, and is to fail; null: it does. */
+  lockDeadlock!: object | null;
   /** The saga that waits for this one, and the step that started it. */
   parentId!: string | null;
   /** The step that started it. */
@@ -200,6 +202,7 @@ export function sagaEntities(
         lockState: { name: 'lock_state', type: 'text', nullable: true },
         lockPlace: { name: 'lock_place', type: 'bigint', nullable: true },
         lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },
+        lockDeadlock: { name: 'lock_deadlock', type: 'json', nullable: true },
         parentId: { name: 'parent_id', type: 'uuid', nullable: true },
         parentStep: { name: 'parent_step', type: 'text', nullable: true },
         woken: { type: 'boolean' },

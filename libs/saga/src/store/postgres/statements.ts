@@ -73,7 +73,7 @@ const plainStatements = (s: string) => ({
   checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
   checkpointPublish: `SELECT ${callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)} AS saved`,
   checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
-  lineUp: `SELECT ready AS id, deadline, held, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
+  lineUp: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,

@@ -1,5 +1,5 @@
 import type { SagaFailure } from '../../definition/saga-failure.js';
-import type { StoredSaga, StoredSignal } from '../../engine/saga-store.js';
+import type { LockDeadlock, StoredSaga, StoredSignal } from '../../engine/saga-store.js';
 import { type OperationJson, toStoredOperation } from './stored-operation.js';
 import type { LostLease, SagaState, SagaStatus, StepState, StepStatus } from '../../machine/saga-state.js';
 
@@ -32,6 +32,8 @@ export interface StoredSagaRow {
   overdue: boolean;
   lock_key: string | null;
   lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
+  /** Of one that is read whole. */
+  lock_deadlock?: LockDeadlock | null;
   parent_id: string | null;
   parent_step: string | null;
   /** Of a saga that is loaded by itself. */
@@ -115,6 +117,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     overdue: row.overdue || undefined,
     operations: row.operations ? row.operations.map(toStoredOperation) : undefined,
     lock: toLock(row),
+    deadlock: row.lock_deadlock ?? undefined,
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
     signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
     slotsTaken: row.slots_taken || undefined,

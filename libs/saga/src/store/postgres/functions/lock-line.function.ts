@@ -138,19 +138,21 @@ END $function$`;
 
 /**
  * line_up_1: what becomes of sagas with a lock that were just claimed: gives the ids and deadlines of those that
- * may run. The others wait without lease and due time. None of them has run, so a lost claim counts for nothing. Of one
+ * may run, and of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and due time. None of them has run, so a lost claim counts for nothing. Of one
  * that has ended, and is due only to leave the line, nothing is given.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const lineUp = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.line_up_1(uuid[], int[], text[], text[])
-RETURNS TABLE (ready uuid, deadline float8, held boolean, cancelled boolean, reason text) LANGUAGE plpgsql
+RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   given record;
   is_inside boolean;
+  circle json;
 BEGIN
   PERFORM ${schema}.lock_line_1($3, $4);
+  PERFORM ${schema}.lock_families_1($1, $2);
   -- One that is to be cancelled does not wait for a turn.
   PERFORM ${schema}.leave_line_1($1);
   FOR given IN
@@ -164,25 +166,28 @@ BEGIN
     IF given.lock_state IN ('arriving', 'waiting') THEN
       is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks_1(given.parent_id) f
         WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
-      IF is_inside THEN
-        NULL;
-      ELSIF EXISTS (SELECT FROM ${schema}.instance h
+      IF NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM ${schema}.instance l
-          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE})
+          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE}))
       THEN
+        circle := CASE WHEN given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
+        IF circle IS NULL THEN
+          UPDATE ${schema}.instance i SET
+            lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+          WHERE i.id = given.id;
+          CONTINUE;
+        END IF;
+        UPDATE ${schema}.instance i SET lock_state = NULL, lock_deadlock = circle, takeovers = 0 WHERE i.id = given.id;
+      ELSE
         UPDATE ${schema}.instance i SET
-          lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+          lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
+          deadline_at = now() + i.lock_timeout * interval '1 millisecond'
         WHERE i.id = given.id;
-        CONTINUE;
+        IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again_1(given.id); END IF;
       END IF;
-      UPDATE ${schema}.instance i SET
-        lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
-        deadline_at = now() + i.lock_timeout * interval '1 millisecond'
-      WHERE i.id = given.id;
-      IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again_1(given.id); END IF;
     END IF;
-    RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL,
+    RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL, i.lock_deadlock,
       i.cancel_requested_at IS NOT NULL, i.cancel_reason
     FROM ${schema}.instance i WHERE i.id = given.id;
   END LOOP;

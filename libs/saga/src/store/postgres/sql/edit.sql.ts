@@ -30,7 +30,8 @@ UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, can
   started_input = CASE WHEN $3::boolean AND NOT input_replaced THEN input ELSE started_input END,
   version = coalesce($4::int, version), graph_revision = CASE WHEN $4::int IS NULL THEN graph_revision END,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND ${isUndone('instance')} THEN 'arriving'
-    ELSE lock_state END
+    ELSE lock_state END,
+  lock_deadlock = CASE WHEN ${isUndone('instance')} THEN NULL ELSE lock_deadlock END
 WHERE id = $1::uuid`;
 
 /** The first reason stands. Who wants it to turn back does not want it to stand still any more. */
