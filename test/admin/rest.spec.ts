@@ -1,5 +1,12 @@
-import { Saga, Step, WaitFor, Approval, type StepContext } from '../../libs/saga/src/index.js';
-import { until } from '../support/gate.js';
+import {
+  Saga,
+  Step,
+  StepRejectedError,
+  WaitFor,
+  Approval,
+  type StepContext,
+} from '../../libs/saga/src/index.js';
+import { Gate, until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
 import type { Shown } from './support/admin-client.js';
 import { AdminApps } from './support/admin-apps.js';
@@ -123,6 +130,35 @@ describe('what operators do', () => {
     const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'by hand' });
     expect([skipped.status, skipped.body]).toEqual([200, { done: true }]);
     expect((await order.outcome()).status).toBe('compensated');
+  });
+
+  test('cancel is offered when the call would accept it, and not while a pivot is in progress', async () => {
+    const [booking, paying, booked, paid] = [new Gate(), new Gate(), new Gate(), new Gate()];
+    @Saga({ name: 'booking', retry: ONCE })
+    class Booking {
+      @Step({ compensate: 'release' }) async book() {
+        booking.open();
+        await booked.opened;
+      }
+      release() {}
+      @Step({ pivot: true }) async pay() {
+        paying.open();
+        await paid.opened;
+        throw new StepRejectedError('declined');
+      }
+    }
+    const { sagas, client } = await apps.start({ sagas: [Booking] });
+    const { id, outcome } = await sagas.start(Booking, {});
+    const actions = async () =>
+      ((await client.get(`/api/sagas/${id}`)).body.actions as { kind: string }[]).map(({ kind }) => kind);
+    await booking.opened;
+    expect(await actions()).toContain('cancel');
+    booked.open();
+    await paying.opened;
+    expect(await actions()).toEqual(['pause', 'abort']);
+    expect((await client.post(`/api/sagas/${id}/cancel`, { reason: 'called' })).status).toBe(409);
+    paid.open();
+    expect((await outcome()).status).toBe('compensated');
   });
 
   test('cancel and abort say why, in the saga’s failure', async () => {

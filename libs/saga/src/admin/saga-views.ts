@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SagaGraph } from '../definition/saga-graph.js';
-import { SagaNotFoundError } from '../errors/saga-errors.js';
+import { cancelEdit } from '../engine/operator-edits.js';
+import { SagaNotFoundError, SagaStateError } from '../errors/saga-errors.js';
 import type { RollbackPlan } from '../nest/rollback-plan.js';
 import type { SagaSnapshot, SagaSummary } from '../nest/saga-snapshot.js';
 import type { HistoryEntry } from '../nest/saga-history.js';
@@ -67,6 +68,7 @@ export class SagaViews {
     const { graph, find } = await this.graphs(saga, version);
     const actions: AllowedAction[] = [];
     for (const action of allowedActions(snapshot, graph)) {
+      if (action.kind === 'cancel' && !(await this.mayCancel(snapshot.id, graph))) continue;
       if (await this.access.may({ kind: action.kind, saga, id: snapshot.id }, request)) actions.push(action);
     }
     return {
@@ -75,6 +77,21 @@ export class SagaViews {
       actions,
       ...failuresOf(snapshot, graph),
     };
+  }
+
+  /** While the outcome of a pivot is not known, the call refuses: so the call's own rule is asked. */
+  private async mayCancel(id: string, known: SagaGraph | undefined): Promise<boolean> {
+    if (known && ![...known.steps.values()].some(({ pivot }) => pivot)) return true;
+    const { engine } = await this.admin.ready();
+    const saga = await engine.load({ id });
+    if (!saga) return false;
+    try {
+      cancelEdit(saga, await engine.graphOf(saga), engine.now(), {});
+      return true;
+    } catch (error) {
+      if (error instanceof SagaStateError) return false;
+      throw error;
+    }
   }
 
   /** What cancelling it, or undoing it, would do. */
