@@ -9,7 +9,7 @@ import type { StoredSaga } from './saga-store.js';
 /** What an event says of its saga. */
 export type NamedSaga = Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags'>;
 /** What may be measured of it, too. */
-export type ToldSaga = NamedSaga & Pick<StoredSaga, 'createdAt'>;
+export type ToldSaga = NamedSaga & Pick<StoredSaga, 'createdAt' | 'input'>;
 
 type Details<T extends ObservedEventType> = Omit<ObservedEvent<T>, keyof ReturnType<typeof headOf> | 'type'>;
 

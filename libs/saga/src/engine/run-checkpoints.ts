@@ -114,6 +114,6 @@ export class RunCheckpoints {
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
     const before = this.told;
     this.told = state;
-    this.ports.observers.changed(this.saga, before, state, this.ports.now());
+    this.ports.observers.changed(this.saga, [before, state], this.ports.now(), this.record.graph);
   }
 }

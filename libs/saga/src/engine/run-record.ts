@@ -31,7 +31,7 @@ export class RunRecord {
   private decided: { readonly for: SagaState; readonly decision: Followed['decision'] } | undefined;
 
   constructor(
-    private readonly graph: SagaGraph,
+    readonly graph: SagaGraph,
     stored: SagaState,
     private readonly now: () => number,
   ) {

@@ -293,7 +293,7 @@ export class SagaEngine {
     const edited = (saga: StoredSaga, now: number) => {
       const edit = change(saga, this.bindings.of(saga)?.graph, now);
       const after = edit && 'state' in edit ? edit.state : saga.state;
-      told = () => this.observers.changed(saga, saga.state, after, now);
+      told = () => this.observers.changed(saga, [saga.state, after], now, this.bindings.of(saga)?.graph);
       return edit;
     };
     for (;;) {

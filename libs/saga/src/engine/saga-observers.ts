@@ -1,6 +1,8 @@
 import type { ObservedEvent } from '../definition/observed-event.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import type { SagaState, SagaStatus } from '../machine/saga-state.js';
+import type { SagaGraph } from '../definition/saga-graph.js';
+import { logAttention } from './attention-log.js';
 import type { EngineLog } from './engine-log.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
 import { headOf, type NamedSaga, observedChanges, type ToldSaga } from './observed-changes.js';
@@ -21,7 +23,11 @@ export class SagaObservers {
   /** Undefined: nobody measures. */
   private instrument: Instrument | undefined;
 
-  constructor(private readonly log: EngineLog) {}
+  constructor(
+    private readonly log: EngineLog,
+    /** False: the log leaves out what the errors of sagas say. */
+    private readonly showsMessages = true,
+  ) {}
 
   add(observer: SagaObserver): void {
     this.observers = [...this.observers, observer];
@@ -31,10 +37,20 @@ export class SagaObservers {
     this.instrument = instrument;
   }
 
-  /** The later of two states is stored. */
-  changed(saga: ToldSaga, before: SagaState, after: SagaState, at: number): void {
-    if (!this.isObserved) return;
-    for (const event of observedChanges(saga, before, after, at)) this.tell(event, saga);
+  /**
+   * The later of two states is stored. That a saga needs an operator is an error in the log of the process that stored it.
+   * @param graph undefined: this process does not have it
+   */
+  changed(
+    saga: ToldSaga,
+    [before, after]: readonly [SagaState, SagaState],
+    at: number,
+    graph: SagaGraph | undefined,
+  ): void {
+    if (this.isObserved) for (const event of observedChanges(saga, before, after, at)) this.tell(event, saga);
+    const { status } = after;
+    if (status !== before.status && (status === 'stuck' || status === 'suspended'))
+      this.safely(() => logAttention({ saga, state: after, graph }, this.showsMessages, this.log));
   }
 
   /** A worker begins with a saga that nothing has happened to. */

@@ -386,8 +386,6 @@ export class Worker {
     const needs = unmetNeeds(bound, run.state);
     if (needs.length === 0) return;
     run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.storeClock.now() }]);
-    const problems = needs.map(({ problem }) => problem).join('; ');
-    this.ports.log.warn(`Saga ${run.id} (${sagaLabel(run.saga)}) is stuck: ${problems}`, subjectOf(run.saga));
   }
 
   /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */

@@ -8,6 +8,7 @@ import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
@@ -26,7 +27,13 @@ import { SagaService } from './saga.service.js';
     SagaRuntime,
     SagaService,
     sagaCodecProvider,
-    { provide: SagaObservers, useFactory: () => new SagaObservers(new SagaLog('SagaModule')) },
+    {
+      provide: SagaObservers,
+      // What a codec keeps unreadable in the database is not written into the log by default.
+      useFactory: (codec: PayloadCodec | null) =>
+        new SagaObservers(new SagaLog('SagaModule'), codec === null),
+      inject: [SAGA_CODEC],
+    },
   ],
   // The observers for entries of this package that measure.
   exports: [SagaService, SAGA_CODEC, SagaObservers],

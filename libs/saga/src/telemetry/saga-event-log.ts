@@ -2,7 +2,7 @@ import type { ObservedEvent } from '../definition/observed-event.js';
 import { type EngineLog, type LogSubject } from '../engine/engine-log.js';
 import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
 
-/** Writes what has become of sagas into the log: as a warning what needs a person, and in detail what was tried. */
+/** Writes what has become of sagas into the log, and in detail what was tried. That one needs an operator is there anyway. */
 export class SagaEventLog {
   constructor(private readonly log: EngineLog) {}
 
@@ -11,9 +11,6 @@ export class SagaEventLog {
     const whose: LogSubject = 'step' in event ? { sagaId, saga, step: event.step } : { sagaId, saga };
     const line = (what: string) => `Saga ${sagaId} (${saga}@${event.version}) ${what}`;
     switch (event.type) {
-      case 'stuck':
-      case 'suspended':
-        return this.log.warn(line(`is ${event.type}${at(event.steps)}${because(event.error)}`), whose);
       case 'compensating':
         return this.log.log(line(`turns back: ${reasonOf(event.failure)}`), whose);
       case 'aborted':
@@ -31,10 +28,6 @@ export class SagaEventLog {
         return undefined;
     }
   }
-}
-
-function at(steps: readonly string[]): string {
-  return steps.length > 0 ? ` at ${steps.join(', ')}` : '';
 }
 
 function because(error: SerializedError | undefined): string {
