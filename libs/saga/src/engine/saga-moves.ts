@@ -34,7 +34,9 @@ export class SagaMoves {
 
   /** The same, once whoever is at it has let go. */
   lastingObstacleOf({ state, cancelRequested, graphRevision }: UnfinishedSaga): Obstacle | undefined {
-    if (cancelRequested) return { problem: 'it is being cancelled', passing: true };
+    // The request of one that a pivot has overtaken stays in its row, and comes to nothing any more.
+    if (cancelRequested && state.overtaken?.kind !== 'cancelled')
+      return { problem: 'it is being cancelled', passing: true };
     const from = graphRevision === undefined ? this.newest : this.records.get(graphRevision);
     const problem = from
       ? obstacleToMove(from, this.to, state)
