@@ -25,6 +25,11 @@ export class Installations {
     this.#tarball = tarball;
   }
 
+  /** The packed library. */
+  get tarball() {
+    return this.#tarball;
+  }
+
   /** A consumer's project with the library and these versions of others. @returns {Promise<string>} its folder */
   ofSet(name, versions) {
     return this.#once(name, { ...versions, 'nestjs-durable-saga': `file:${this.#tarball}` });
@@ -35,18 +40,45 @@ export class Installations {
     return this.#once(name, versions);
   }
 
-  #once(name, dependencies) {
+  /**
+   * A project of npm workspaces, each with the library.
+   * @param {readonly { name: string, dependencies: Record<string, string> }[]} manifests a package.json for each workspace
+   * @param {string} npmrc of the root
+   * @returns {Promise<string>} the folder of the root
+   */
+  ofWorkspaces(name, manifests, npmrc) {
+    return this.#once(name, {}, async (folder) => {
+      await writeFile(join(folder, '.npmrc'), npmrc);
+      await writeFile(
+        join(folder, 'package.json'),
+        JSON.stringify({ private: true, workspaces: manifests.map((manifest) => manifest.name) }),
+      );
+      for (const manifest of manifests) {
+        const dependencies = { ...manifest.dependencies, 'nestjs-durable-saga': `file:${this.#tarball}` };
+        await mkdir(join(folder, manifest.name));
+        await writeFile(
+          join(folder, manifest.name, 'package.json'),
+          JSON.stringify({ ...manifest, dependencies }),
+        );
+      }
+    });
+  }
+
+  #once(name, dependencies, prepare) {
     const made =
       this.#made.get(name) ??
-      (this.#queue = this.#queue.catch(() => undefined).then(() => this.#install(name, dependencies)));
+      (this.#queue = this.#queue
+        .catch(() => undefined)
+        .then(() => this.#install(name, dependencies, prepare)));
     this.#made.set(name, made);
     return made;
   }
 
-  async #install(name, dependencies) {
+  async #install(name, dependencies, prepare) {
     const folder = join(this.#folder, name);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+    await prepare?.(folder);
     await run('npm', OPTIONS, { cwd: folder });
     return folder;
   }

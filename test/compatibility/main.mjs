@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { run } from './commands.mjs';
 import { FOREIGN, tryForeign } from './foreign.mjs';
 import { Installations } from './installation.mjs';
+import { LAYOUTS } from './layouts.mjs';
 import { tableOf } from './report.mjs';
 import { ROWS } from './rows.mjs';
 import { Servers } from './servers.mjs';
@@ -23,7 +24,7 @@ const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 const { values } = parseArgs({
   options: { only: { type: 'string' }, list: { type: 'boolean' }, keep: { type: 'boolean' } },
 });
-const ALL = [...ROWS, ...FOREIGN];
+const ALL = [...ROWS, ...FOREIGN, ...LAYOUTS];
 const rows = ALL.filter(
   ({ name }) => !values.only || values.only.split(',').some((part) => name.includes(part)),
 );
@@ -58,7 +59,7 @@ async function tryAll() {
 
 async function timed(row, parts) {
   const began = performance.now();
-  const outcome = await (FOREIGN.includes(row) ? tryForeign : tryRow)(row, parts);
+  const outcome = await (row.tried ? tryForeign : tryRow)(row, parts);
   const seconds = (performance.now() - began) / 1_000;
   console.log(`${row.name}: ${outcome.result} (${seconds.toFixed(1)} s)`);
   if (outcome.reason) console.log(`  ${outcome.reason.replaceAll('\n', '\n  ')}`);

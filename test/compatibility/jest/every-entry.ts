@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { type INestApplication, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import * as root from 'nestjs-durable-saga';
+import * as admin from 'nestjs-durable-saga/admin';
+import * as messaging from 'nestjs-durable-saga/messaging';
+import * as telemetry from 'nestjs-durable-saga/telemetry';
+import * as testing from 'nestjs-durable-saga/testing';
+
+/** A spec of a consumer on Nest 11, in Jest as `saga init` sets it up; the row nest11-jest runs it. */
+
+@root.Saga({ name: 'place-order' })
+class PlaceOrderSaga {
+  @root.Step()
+  ship(): string {
+    return 'shipped';
+  }
+}
+
+@Module({
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
+    root.SagaModule.forRoot(),
+    admin.SagaAdminModule.register({ path: 'ops/sagas', guards: [] }),
+  ],
+  providers: [PlaceOrderSaga],
+})
+class AppModule {}
+
+const manifest = JSON.parse(readFileSync('node_modules/nestjs-durable-saga/package.json', 'utf8')) as {
+  exports: object;
+};
+const ENTRIES: Record<string, object> = {
+  '.': root,
+  './admin': admin,
+  './messaging': messaging,
+  './telemetry': telemetry,
+  './testing': testing,
+};
+
+describe('in Jest of a CommonJS project', () => {
+  test.each(Object.keys(manifest.exports).filter((entry) => entry !== './package.json'))(
+    'the entry point %s is loaded',
+    (entry) => {
+      const loaded = Object.values(ENTRIES[entry] ?? {});
+      expect(loaded.some((value) => typeof value === 'function')).toBe(true);
+    },
+  );
+
+  describe('an application with the dashboard', () => {
+    let app: INestApplication;
+    beforeAll(async () => {
+      const compiled = await Test.createTestingModule({ imports: [AppModule] }).compile();
+      app = compiled.createNestApplication();
+      await app.listen(0);
+    }, 60_000);
+    afterAll(() => app.close());
+
+    test('runs a saga', async () => {
+      const saga = await app.get(root.SagaService).start(PlaceOrderSaga, {});
+      const { status, results } = await saga.outcome({ timeout: '20s' });
+      expect([status, results]).toEqual(['completed', { ship: 'shipped' }]);
+    }, 30_000);
+
+    test('serves the dashboard and its files', async () => {
+      const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();
+      const page = await fetch(`http://127.0.0.1:${port}/ops/sagas`);
+      const html = await page.text();
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching('html')]);
+      const [, script] = /src="([^"]+\.js)"/.exec(html) ?? [];
+      const file = await fetch(new URL(script ?? 'missing', page.url));
+      expect([file.status, file.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringMatching('javascript'),
+      ]);
+    });
+  });
+});

@@ -1,0 +1,12 @@
+import { jestInCommonJs } from './jest-commonjs.mjs';
+import { pnpm } from './pnpm.mjs';
+import { workspaces } from './workspaces.mjs';
+
+const COMMON = { node: process.versions.node, postgres: 18, format: 'commonjs' };
+
+/** Ways to lay out a project and its packages; what is tried in each is in docs/compatibility.md. */
+export const LAYOUTS = [
+  { ...COMMON, name: 'pnpm', build: 'pnpm', tried: pnpm },
+  { ...COMMON, name: 'npm-workspaces', build: 'npm', tried: workspaces },
+  { ...COMMON, name: 'nest11-jest', build: 'ts-jest', tried: jestInCommonJs },
+];
