@@ -23,7 +23,15 @@ export class MadeCheckpoint implements Parts {
   readonly after: Parts['after'];
   readonly messages: Parts['messages'];
 
-  constructor(parts: Parts) {
+  /**
+   * @param size of what it stores, in characters of payloads
+   * @param growth of all that is stored of the saga by it
+   */
+  constructor(
+    parts: Parts,
+    readonly size: number,
+    readonly growth: number,
+  ) {
     this.id = parts.id;
     this.epoch = parts.epoch;
     this.number = parts.number;

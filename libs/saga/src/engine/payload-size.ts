@@ -1,4 +1,4 @@
-import { type StepState, stepState } from '../machine/saga-state.js';
+import { type SagaState, type StepState, stepState } from '../machine/saga-state.js';
 import type { Checkpoint, NewSaga, SentSignal, StoredSaga } from './saga-store.js';
 
 // What users' payloads add to a statement, in characters: all else that a row holds is small.
@@ -7,11 +7,15 @@ export const sizeOfStart = ({ input = '' }: Pick<NewSaga, 'input'>): number => i
 
 export const sizeOfSignal = ({ payload = '' }: Pick<SentSignal, 'payload'>): number => payload.length;
 
-export function sizeOfCheckpoint({ changed, state, messages, starts }: Checkpoint): number {
+export function sizeOfSteps(state: SagaState, keys: readonly string[]): number {
   let size = 0;
-  for (const name of changed) {
-    size += sizeOfStep(stepState(state, name));
-  }
+  for (const key of keys) size += sizeOfStep(stepState(state, key));
+  return size;
+}
+
+/** Of what a checkpoint stores beside its steps. */
+export function sizeOfOthers({ messages, starts }: Pick<Checkpoint, 'messages' | 'starts'>): number {
+  let size = 0;
   for (const { payload } of messages ?? []) size += payload.length;
   for (const child of starts ?? []) size += sizeOfStart(child);
   return size;
@@ -25,7 +29,7 @@ export function sizeOfSaga({ input = '', state, signals }: StoredSaga): number {
   return size;
 }
 
-export function sizeOfStep({ result, items, wait }: StepState): number {
+function sizeOfStep({ result, items, wait }: StepState): number {
   let size = (result?.length ?? 0) + (wait?.payload?.length ?? 0);
   if (items) for (const item of items) size += item.length;
   return size;

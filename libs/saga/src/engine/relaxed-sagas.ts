@@ -38,7 +38,7 @@ export class RelaxedSagas {
     this.held.delete(id);
   }
 
-  marked(checkpoint: Checkpoint): Checkpoint {
+  marked<Made extends Checkpoint>(checkpoint: Made): Made {
     const number = this.held.get(checkpoint.id)?.number ?? 0;
     return number === 0 ? checkpoint : { ...checkpoint, after: number };
   }

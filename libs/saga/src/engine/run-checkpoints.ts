@@ -1,14 +1,14 @@
 import type { Decision } from '../machine/decide.js';
 import { hasAdvanced } from '../machine/lost-workers.js';
-import { type SagaState, stepState } from '../machine/saga-state.js';
+import type { SagaState } from '../machine/saga-state.js';
 import { describeStep } from './describe-step.js';
 import { MadeCheckpoint } from './made-checkpoint.js';
 import { NOTHING } from './nothing.js';
-import { sizeOfSaga, sizeOfStep } from './payload-size.js';
+import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from './payload-size.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from './saga-observers.js';
-import type { Checkpoint, StoredMessage, StoredSaga } from './saga-store.js';
+import type { StoredMessage, StoredSaga } from './saga-store.js';
 
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {
@@ -75,17 +75,18 @@ export class RunCheckpoints {
     state: SagaState,
     next: Decision,
     { cancelSeen, pauseSeen, release, messages = NOTHING }: CheckpointParts,
-  ): Checkpoint {
+  ): MadeCheckpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
     const changed = this.record.changedIn(state);
-    return new MadeCheckpoint({
+    const fresh = this.record.isNew(changed);
+    const parts = {
       id,
       epoch,
       number: this.number,
       state,
       changed,
-      fresh: this.record.isNew(changed),
+      fresh,
       elapsed: this.elapsed,
       step: describeStep(state, next),
       // What is given back to wait for its time may have come to nothing.
@@ -98,7 +99,11 @@ export class RunCheckpoints {
       starts: this.children?.startedBy(state, this.record.saved),
       after: undefined,
       messages: this.messagesWith(messages),
-    });
+    };
+    // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
+    const size = sizeOfSteps(state, changed);
+    const growth = fresh ? size : size - sizeOfSteps(this.record.saved, changed);
+    return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth);
   }
 
   /** Undefined: none. */
@@ -107,10 +112,9 @@ export class RunCheckpoints {
     return [...this.published.map(({ message }) => message), ...more];
   }
 
-  saved({ messages, state, changed }: Checkpoint): void {
+  saved({ messages, state, growth }: MadeCheckpoint): void {
     this.elapsed.clear();
-    for (const key of changed)
-      this.bytes += sizeOfStep(stepState(state, key)) - sizeOfStep(stepState(this.told, key));
+    this.bytes += growth;
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
     const before = this.told;
     this.told = state;

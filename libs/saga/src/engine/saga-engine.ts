@@ -9,11 +9,11 @@ import { ChildSagas } from './child-sagas.js';
 import type { RunnableSaga } from './invoker.js';
 import { newId as newUuid } from './new-id.js';
 import { RelaxedSagas } from './relaxed-sagas.js';
-import { sizeOfCheckpoint, sizeOfSignal, sizeOfStart } from './payload-size.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import { sizeOfSignal, sizeOfStart } from './payload-size.js';
 import { OverdueWatch } from './overdue-watch.js';
 import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
 import {
-  type Checkpoint,
   type CheckpointResult,
   concernsOthers,
   type Edit,
@@ -96,9 +96,9 @@ export class SagaEngine {
   private readonly clock: Clock;
   private readonly storeClock: StoreClock;
   private readonly starts: WritersByDurability<NewSaga, StartResult>;
-  private readonly checkpoints: WritersByDurability<Checkpoint, CheckpointResult>;
+  private readonly checkpoints: WritersByDurability<MadeCheckpoint, CheckpointResult>;
   /** Those that concern other sagas. */
-  private readonly families: GroupWriter<Checkpoint, CheckpointResult>;
+  private readonly families: GroupWriter<MadeCheckpoint, CheckpointResult>;
   private readonly signals: GroupWriter<Addressed, SignalResult>;
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
@@ -149,8 +149,8 @@ export class SagaEngine {
       (durability) =>
         new GroupWriter({
           ...shared,
-          sizeOf: sizeOfCheckpoint,
-          write: (batch: Checkpoint[]) => this.writeCheckpoints(batch, durability),
+          sizeOf: ({ size }) => size,
+          write: (batch: MadeCheckpoint[]) => this.writeCheckpoints(batch, durability),
           patience: Infinity,
         }),
     );
@@ -158,7 +158,7 @@ export class SagaEngine {
       ...shared,
       maxBatch: 1,
       itemsPerLane: 1,
-      write: (batch: Checkpoint[]) => this.writeCheckpoints(batch),
+      write: (batch: MadeCheckpoint[]) => this.writeCheckpoints(batch),
       patience: Infinity,
     });
     this.signals = new GroupWriter({
@@ -366,14 +366,14 @@ export class SagaEngine {
     await this.wakeup.stop();
   }
 
-  private checkpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
+  private checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
     if (this.relaxed.holds(checkpoint.id)) return this.checkpointRelaxed(checkpoint);
     return concernsOthers(checkpoint)
       ? this.checkpointFamily(checkpoint)
       : this.checkpoints.write(checkpoint, 'durable');
   }
 
-  private async checkpointRelaxed(made: Checkpoint): Promise<CheckpointResult> {
+  private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {
     const checkpoint = this.relaxed.marked(made);
     const durability = this.relaxed.durabilityOfCheckpoint(checkpoint);
     const result = await (concernsOthers(checkpoint)
@@ -383,14 +383,14 @@ export class SagaEngine {
     return result;
   }
 
-  private async checkpointFamily(checkpoint: Checkpoint): Promise<CheckpointResult> {
+  private async checkpointFamily(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
     const result = await this.families.write(checkpoint);
     // What it started, or woke, may find room here.
     this.worker?.claimSoon();
     return result;
   }
 
-  private writeCheckpoints(batch: Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
+  private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {
     this.observers.checkpointing(batch.length);
     return this.reached(this.store.checkpoint(batch, durability));
   }

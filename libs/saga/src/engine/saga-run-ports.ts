@@ -3,14 +3,15 @@ import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { PermitLead } from './permits.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
 import type { SagaRun } from './saga-run.js';
-import type { Checkpoint, CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
+import type { CheckpointResult, SagaStore, StoredSaga } from './saga-store.js';
 
 /** What a run needs of its worker. */
 export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly attempts: AttemptRunner;
-  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
+  readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];

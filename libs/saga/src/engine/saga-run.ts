@@ -14,7 +14,8 @@ import { Inbox } from './inbox.js';
 import type { Invoker } from './invoker.js';
 import { Mutex } from './mutex.js';
 import { staysFor } from './near-retry.js';
-import type { Checkpoint, CheckpointResult, StoredSaga } from './saga-store.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import type { CheckpointResult, StoredSaga } from './saga-store.js';
 import { needsPermit } from './permits.js';
 import { RunAttempts } from './run-attempts.js';
 import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
@@ -381,10 +382,9 @@ export class SagaRun implements TransactionHost {
     if (!release) throw new NotNow();
     if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);
-    let candidate = state;
     // The last step's transaction also finishes the saga.
     const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
-    if (isLast) candidate = evolve(this.graph, candidate, { type: 'settled', status: next.settle });
+    const candidate = isLast ? evolve(this.graph, state, { type: 'settled', status: next.settle }) : state;
     const parts = { ...(isLast && { release: {} }), messages: attempt.messages.all };
     return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
   }
@@ -431,7 +431,7 @@ export class SagaRun implements TransactionHost {
   }
 
   /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
-  private async save(make: () => Checkpoint | undefined): Promise<CheckpointResult> {
+  private async save(make: () => MadeCheckpoint | undefined): Promise<CheckpointResult> {
     const turn = this.writing.acquire();
     const release = turn instanceof Promise ? await turn : turn;
     try {
@@ -475,7 +475,7 @@ export class SagaRun implements TransactionHost {
    * user data in it, so their steps have failed; if even that cannot be stored, the lease runs out and the
    * bound on takeovers puts the saga before a person.
    */
-  private unstorable({ state, changed }: Checkpoint, error: unknown): CheckpointResult {
+  private unstorable({ state, changed }: MadeCheckpoint, error: unknown): CheckpointResult {
     logErrorOf(this.saga, error, this.ports.log, 'a checkpoint was refused: ');
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
     // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
@@ -494,7 +494,7 @@ export class SagaRun implements TransactionHost {
     state: SagaState,
     next: Decision,
     parts: Omit<CheckpointParts, 'cancelSeen' | 'pauseSeen'> = {},
-  ): Checkpoint {
+  ): MadeCheckpoint {
     return this.checkpoints.make(state, next, {
       ...parts,
       cancelSeen: this.cancelSeen,

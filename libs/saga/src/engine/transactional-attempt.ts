@@ -4,14 +4,15 @@ import { type SagaState, stepState } from '../machine/saga-state.js';
 import { type Clock, sleep } from './clock.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { Invoker } from './invoker.js';
-import type { Checkpoint, CheckpointResult, SagaStore } from './saga-store.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import type { CheckpointResult, SagaStore } from './saga-store.js';
 import type { StepAttempt } from './step-attempt.js';
 import { transientWait } from './transient-wait.js';
 
 /** What a transaction is about to make durable. No other checkpoint of the saga is written until `release`. */
 export interface Staged {
   readonly candidate: SagaState;
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: MadeCheckpoint;
   release(): void;
 }
 

@@ -17,7 +17,8 @@ import type { SagaObservers } from './saga-observers.js';
 import { UnreadableChild } from './run-children.js';
 import { SagaRun } from './saga-run.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
-import type { Checkpoint, CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import type { CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from './saga-store.js';
 import { lostLeasesOf } from './live-state.js';
 import { unmetNeeds } from '../machine/unmet-needs.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from './saga-bindings.js';
@@ -48,7 +49,7 @@ export interface WorkerPorts {
   readonly bindings: SagaBindings;
   /** Reads the graphs that claimed sagas keep. */
   readonly load: (sagas: readonly StoredSaga[]) => Promise<void>;
-  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult>;
+  readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
   readonly unheard: SagaStore['unheard'];
