@@ -1,18 +1,22 @@
 /**
  * Extends leases, all of a worker's in one statement, and brings back what was asked of the sagas meanwhile.
- * Plan: nested loop into instance_pkey; hiding the array in a subquery keeps the planner from expecting many rows, and so from a
+ * Rows are locked in the order of their ids, as checkpoints lock them, so that the two never deadlock: a small table is
+ * read in another order.
+ * Plan: nested loops into instance_pkey; hiding the array in a subquery keeps the planner from expecting many rows, and so from a
  * hash join with the whole table.
  * $1 ids, $2 epochs, $3 worker, $4 lease in ms.
  */
 export const renewSql = (schema: string): string => `
 WITH w AS (
   SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[])) AS w(id, epoch)
+), held AS MATERIALIZED (
+  SELECT i.id FROM w JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $3::text
+  ORDER BY i.id FOR NO KEY UPDATE OF i
 ), renewed AS (
   UPDATE ${schema}.instance i SET
     due_at = now() + $4::float8 * interval '1 millisecond',
     rank_at = now() + $4::float8 * interval '1 millisecond'
-  FROM w
-  WHERE i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $3::text
+  WHERE i.id = ANY((SELECT array_agg(held.id) FROM held)::uuid[])
   RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
