@@ -94,7 +94,9 @@ export type StepSnapshotOf<S> = unknown extends S
   ? StepSnapshot
   : {
       [K in keyof ResultsOf<S> & string]: StepSnapshot & {
+        /** The step's name, which is its method's. */
         readonly name: K;
+        /** What it returned, in its stored form; absent: nothing, or not yet. */
         readonly result?: ResultsOf<S>[K];
       };
     }[keyof ResultsOf<S> & string];
