@@ -55,6 +55,7 @@ export interface WaitState {
 
 /** A lease that ran out while a worker held it. Times are milliseconds since the epoch, by the database's clock. */
 export interface LostLease {
+  /** Its id, `host:process:…`. */
   readonly worker: string;
   /** When the worker took the lease. */
   readonly from: number;
