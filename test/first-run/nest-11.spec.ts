@@ -18,9 +18,9 @@ test('an application on Nest 11, with Jest as that sets it up, installs the pack
   const packed = await run('npm', ['pack', '--json', '--pack-destination', app.path], { cwd: PACKAGE });
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
   const quick = ['--no-audit', '--no-fund', '--prefer-offline'];
-  await call('npm', 'install', ...quick, `./${filename}`, '@nestjs/typeorm@11', 'typeorm', 'pg');
+  await call('npm', 'install', ...quick, `./${filename}`);
   // By npm's rule that a package with one bin runs it, whatever the bin is called.
-  expect(await call('npm', 'exec', '-y', '--', `./${filename}`, 'init')).toContain(
+  expect(await call('npm', 'exec', '-y', '--', `./${filename}`, 'init', '--install')).toContain(
     'src/orders/place-order.saga.ts',
   );
   await call('npx', 'tsc', '--noEmit', '-p', '.');
