@@ -178,7 +178,7 @@ describe('a server', () => {
       return (args[0].includes('server_version_num') ? [{ ...(rows as object[])[0], ...old }] : rows) as T;
     };
     try {
-      expect(await refusal({})).toMatch(/needs PostgreSQL 14 or later, .* is 13\.16/);
+      expect(await refusal({})).toMatch(/needs PostgreSQL 15 or later, .* is 13\.16/);
     } finally {
       DataSource.prototype.query = query;
     }

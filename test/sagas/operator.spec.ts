@@ -191,6 +191,9 @@ describe('abort', () => {
     const signal = await scene.charging.opened;
     await sagas.abort(order.id, { reason: 'by hand' });
     expect(await order.outcome()).toMatchObject({ status: 'aborted', failure: { reason: 'by hand' } });
+    // Again, it changes nothing.
+    await sagas.abort(order.id, { reason: 'another' });
+    expect(await sagas.get(order.id)).toMatchObject({ status: 'aborted', failure: { reason: 'by hand' } });
     await aborted(signal);
     scene.charge.open('charged');
     await close();

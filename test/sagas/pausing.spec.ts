@@ -28,6 +28,9 @@ describe('a saga that is paused', () => {
     expect(paused).toMatchObject({ step: 'ship', lockedBy: undefined });
     expect(paused.waitingFor).toEqual({ kind: 'paused', by: 'ann', reason: 'the warehouse is on fire' });
     expect(scene.ran).toEqual(['reserve', 'charge']);
+    // Again, it changes nothing.
+    await sagas.pause(id, { by: 'bob' });
+    expect((await sagas.get(id)).waitingFor).toEqual(paused.waitingFor);
     await sagas.resume(id);
     expect((await outcome()).status).toBe('completed');
     expect(scene.ran).toEqual(['reserve', 'charge', 'ship']);

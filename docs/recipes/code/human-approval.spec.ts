@@ -46,11 +46,11 @@ describe('four eyes', () => {
   test('are those of two people, neither of whom has asked for the money', async () => {
     const run = await payout.start(input);
     const decisions = new PayoutDecisions(run.sagas);
-    await expect(decisions.approve(run.id, 'bob')).rejects.toBeInstanceOf(ForbiddenException);
-    await decisions.approve(run.id, 'ann');
+    await expect(decisions.approve(run.id, 'first', 'bob')).rejects.toBeInstanceOf(ForbiddenException);
+    await decisions.approve(run.id, 'first', 'ann');
     await run.proceed();
-    await expect(decisions.approve(run.id, 'ann')).rejects.toBeInstanceOf(ForbiddenException);
-    await decisions.approve(run.id, 'cid');
+    await expect(decisions.approve(run.id, 'second', 'ann')).rejects.toBeInstanceOf(ForbiddenException);
+    await decisions.approve(run.id, 'second', 'cid');
     await run.finish();
     expect(run.outcome.status).toBe('completed');
     expect(run.outcome.results).toMatchObject({ first: { by: 'ann' }, second: { by: 'cid' } });
@@ -69,7 +69,7 @@ describe('four eyes', () => {
 
   test('see a no as final', async () => {
     const run = await payout.approving('first', 'ann').start(input);
-    await new PayoutDecisions(run.sagas).reject(run.id, 'cid', 'too much');
+    await new PayoutDecisions(run.sagas).reject(run.id, 'second', 'cid', 'too much');
     await run.finish();
     expect(run.outcome.status).toBe('compensated');
     expect(run.outcome.failure?.error?.message).toContain('too much');

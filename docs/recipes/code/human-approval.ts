@@ -72,19 +72,16 @@ function approvedBy({ by }: ApprovalDecision, others: readonly string[]): { by: 
 export class PayoutDecisions {
   constructor(private readonly sagas: SagaService) {}
 
-  async approve(id: string, user: string): Promise<void> {
-    const { waitingFor, input, steps } = await this.sagas.get(id);
-    if (waitingFor?.kind !== 'approval') throw new ForbiddenException('there is nothing to approve');
+  async approve(id: string, step: string, user: string): Promise<void> {
+    const { input, steps } = await this.sagas.get(id);
     const before = steps.map(({ result }) => (result as { by?: string } | undefined)?.by);
     if ([(input as Payout).requestedBy, ...before].includes(user))
       throw new ForbiddenException('somebody else has to approve this');
-    await this.sagas.approve(id, waitingFor.step, { by: user });
+    await this.sagas.approve(id, step, { by: user });
   }
 
-  async reject(id: string, user: string, why: string): Promise<void> {
-    const { waitingFor } = await this.sagas.get(id);
-    if (waitingFor?.kind !== 'approval') throw new ForbiddenException('there is nothing to reject');
-    await this.sagas.reject(id, waitingFor.step, { by: user, comment: why });
+  async reject(id: string, step: string, user: string, why: string): Promise<void> {
+    await this.sagas.reject(id, step, { by: user, comment: why });
   }
 }
 

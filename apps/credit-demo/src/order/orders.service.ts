@@ -35,7 +35,7 @@ export class OrdersService {
   private async notWrittenYet(id: string): Promise<OrderView> {
     try {
       const { input } = await this.sagas.get({ saga: PlaceOrderSaga, correlationId: id });
-      const { customerId, amount } = input as PlaceOrder;
+      const { customerId, amount } = input;
       return { id, customerId, amount, status: 'pending', rejectedBecause: null };
     } catch (error) {
       if (error instanceof SagaNotFoundError) throw new NotFoundException(`There is no order ${id}`);

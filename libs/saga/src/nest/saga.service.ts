@@ -195,7 +195,8 @@ export class SagaService {
 
   /**
    * Stops the saga at once and undoes nothing; the sagas that its steps wait for are aborted, too.
-   * @throws SagaStateError when it is terminal
+   * A saga that is aborted already stays as it is.
+   * @throws SagaStateError when it has ended otherwise
    */
   async abort(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     let awaited: readonly { readonly id: string }[] = [];
@@ -230,8 +231,8 @@ export class SagaService {
   /**
    * Lets a saga stand still, until somebody resumes it. Steps under way come to their end first, and if that is the end
    * of the saga, it is not paused. Its deadline, and what it waits for, go on meanwhile; the sagas that its steps have
-   * started do, too.
-   * @throws SagaStateError when it is at rest already
+   * started do, too. A saga that is paused already stays as it is.
+   * @throws SagaStateError when it has ended, or needs an operator
    */
   pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'pause', options, pauseEdit);
