@@ -249,6 +249,11 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     for (let after: string | undefined, more = true; more; more = after !== undefined)
       after = (await on.graphs.unfinished(order, 100, after)).next;
   },
+  'a turn at moving instances': async (on) => {
+    const saga = { name: 'order', version: 1 };
+    await on.graphs.takeTurn(saga, 1_000, true);
+    await on.graphs.endTurn(saga, 'rest', 0);
+  },
   'keeping an older graph': async (on) => {
     const name = `drifted-${randomUUID()}`;
     await on.store.start(newSagas({ name, leased: false }), LEASE);

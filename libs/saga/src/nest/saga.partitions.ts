@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineLog } from '../engine/engine-log.js';
 import { SagaConfigurationError } from '../errors/saga-errors.js';
 import type { Partitions } from '../store/postgres/migrations/partition-saga-tables.js';
@@ -14,6 +15,10 @@ const AHEAD: Readonly<Record<Partitions, number>> = { daily: 7, weekly: 2 };
 const EVERY = 60_000;
 /** One in which too much has to stay is looked at again after this (ms). */
 const KEPT_FOR = 3_600_000;
+/** Milliseconds for which a start tries again what others held the tables at: they start as well, and look at their sagas. */
+const START_PATIENCE = 5_000;
+/** Milliseconds between two tries of a start. */
+const START_PAUSE = 100;
 /** lock_not_available */
 const LOCKED = '55P03';
 
@@ -45,7 +50,8 @@ export class SagaPartitions {
           `Give '${is}', or leave it out.`,
       );
     }
-    await this.makeAhead();
+    const until = performance.now() + START_PATIENCE;
+    while (!(await this.makeAhead()) && performance.now() < until) await sleep(START_PAUSE);
   }
 
   /** How much later (ms) rows are deleted that could also go with their whole partition. */
@@ -75,10 +81,14 @@ export class SagaPartitions {
     }
   }
 
-  private async makeAhead(): Promise<void> {
-    if (!this.partitioning) return;
+  /** False: somebody held the tables, and some are missing yet. */
+  private async makeAhead(): Promise<boolean> {
+    if (!this.partitioning) return true;
     const ahead = AHEAD[this.partitioning.partitions];
-    while (!this.upkeep.signal.aborted && (await unlessLocked(this.store.makeAhead(ahead))));
+    let made: boolean | undefined;
+    do made = await unlessLocked(this.store.makeAhead(ahead));
+    while (made && !this.upkeep.signal.aborted);
+    return made !== undefined;
   }
 
   private async dropOld(partitioning: Partitioning): Promise<void> {
