@@ -232,7 +232,9 @@ describe('saga that is called wrongly ends with 2, and says what it takes', () =
       /--schema 'a"b' is no schema/,
     ],
   ])('%s', async (_, args, message) => {
-    const ended = await saga(await args());
+    await mkdir(DIST, { recursive: true });
+    // Not in the repository itself, whose sources name the address that `saga init` writes.
+    const ended = await saga(await args(), { cwd: DIST });
     expect(ended.code).toBe(2);
     expect(ended.error).toMatch(message);
     if (ended.error === '') expect(ended.out).toContain('graph diff <module file>');

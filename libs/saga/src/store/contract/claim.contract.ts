@@ -41,7 +41,8 @@ export function describeClaims(subject: () => StoreSubject): void {
       const [again] = (await claimed(store, saga.name)).sagas;
       expect(again).toEqual({
         ...recorded,
-        ...{ lockedBy: WORKER.worker, epoch: 2, dueAt: again?.dueAt, updatedAt: again?.updatedAt },
+        ...{ lockedBy: WORKER.worker, epoch: 2, dueAt: again?.dueAt, leasedAt: again?.leasedAt },
+        updatedAt: again?.updatedAt,
       });
       expect(again?.state).toEqual(state);
     });
