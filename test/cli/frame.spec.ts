@@ -77,7 +77,8 @@ describe('saga that is not understood ends with 2, and says why in a line', () =
   });
 
   test('no database', async () => {
-    const { code, out, error } = await saga(['list']);
+    // Not in the repository itself, whose sources name the address that `saga init` writes.
+    const { code, out, error } = await saga(['list'], { cwd: import.meta.dirname });
     expect([code, out]).toEqual([2, '']);
     expect(error).toMatch(/^saga: USAGE: Give the database as .* DATABASE_URL\nUsage: saga list .*\n$/);
   });

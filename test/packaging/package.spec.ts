@@ -14,10 +14,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules/.bin');
 
 /**
- * Bytes. On 2026-11-22 it was 615 kB packed and 2,057 kB unpacked, in 910 files. More than this has a reason, which the
+ * Bytes. On 2026-11-22 it was 636 kB packed. More than this has a reason, which the
  * commit that raises the figure gives.
  */
-const BUDGET = { packed: 620_000, unpacked: 2_100_000 };
+const BUDGET = { packed: 650_000, unpacked: 2_200_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;

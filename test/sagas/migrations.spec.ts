@@ -145,6 +145,7 @@ describe('a role that may not create', () => {
     await application.destroy();
     await apps.sql('GRANT USAGE ON SCHEMA granted TO clerk');
     await apps.sql('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA granted TO clerk');
+    await apps.sql('GRANT USAGE ON ALL SEQUENCES IN SCHEMA granted TO clerk');
     await completes(await startIn('granted', { migrate: false }, asRole()));
     await completes(await startIn('granted', {}, asRole()));
   });
