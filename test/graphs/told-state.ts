@@ -31,7 +31,14 @@ function summaryOf(state: SagaState, underWay: ReadonlySet<string>): Record<stri
   };
 }
 
-function summaryOfStep({ errors, active: _active, retryAt: _retryAt, ...step }: StepState): object {
+/** Without which worker lost an attempt, and when: that is of real time, and changes nothing. */
+function summaryOfStep({
+  errors,
+  active: _active,
+  retryAt: _retryAt,
+  lost: _lost,
+  ...step
+}: StepState): object {
   // What is not set is left out.
   return JSON.parse(JSON.stringify({ ...step, errors: errors.length })) as object;
 }

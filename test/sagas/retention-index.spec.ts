@@ -64,7 +64,8 @@ describe('the index that deletion reads', () => {
     await (await start()).close();
     await apps.sql(`DROP INDEX IF EXISTS saga.instance_finished`);
     await apps.sql(`CREATE ROLE poor LOGIN PASSWORD 'pw'`);
-    for (const grant of ['USAGE ON SCHEMA saga', 'ALL ON ALL TABLES IN SCHEMA saga'])
+    const sequences = 'USAGE ON ALL SEQUENCES IN SCHEMA saga';
+    for (const grant of ['USAGE ON SCHEMA saga', 'ALL ON ALL TABLES IN SCHEMA saga', sequences])
       await apps.sql(`GRANT ${grant} TO poor`);
     try {
       const url = apps.url.replace(/\/\/[^@]+@/, '//poor:pw@');
