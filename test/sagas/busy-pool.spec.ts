@@ -37,7 +37,7 @@ describe('transactional steps in a pool that has no connection left', () => {
     expect(status).toBe('completed');
   });
 
-  test.each([1, 2, 3])(
+  test.each([2, 3])(
     'do not wait for each other’s connections to have a checkpoint of their own saga stored, of %i',
     async (poolSize) => {
       const booking = new Set<string>();
@@ -64,8 +64,8 @@ describe('transactional steps in a pool that has no connection left', () => {
       const handles = await Promise.all(Array.from({ length: poolSize }, () => sagas.start(Order, {})));
       const outcomes = await Promise.all(handles.map(({ outcome }) => outcome({ timeout: '8s' })));
       expect(outcomes.map(({ status }) => status)).toEqual(handles.map(() => 'completed'));
-      // Where one is left for the checkpoint, no transaction has to be made again to give it one.
-      if (poolSize > 1) expect(bookings).toBe(poolSize);
+      // One is left for the checkpoint, so that no transaction has to be made again to give it one.
+      expect(bookings).toBe(poolSize);
     },
   );
 });
