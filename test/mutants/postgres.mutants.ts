@@ -157,9 +157,9 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'give a lock to two',
     file: 'store/postgres/functions/lock-line.function.ts',
-    find: `IF EXISTS (SELECT FROM \${schema}.instance h
+    find: `(EXISTS (SELECT FROM \${schema}.instance h
           WHERE h.name = given.name`,
-    replace: `IF EXISTS (SELECT FROM \${schema}.instance h
+    replace: `(EXISTS (SELECT FROM \${schema}.instance h
           WHERE h.name <> given.name`,
     killers: contract('a semantic lock'),
   },
