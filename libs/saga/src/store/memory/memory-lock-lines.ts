@@ -50,16 +50,11 @@ export class MemoryLockLines {
     }
     const holdersOf = (of: MemoryRow) => this.holdersOf(of);
     const broken = brokenBy(row, this.families, holdersOf);
-    if (broken.length === 0) {
-      row.lock.state = 'waiting';
-      row.saga.dueAt = undefined;
-      return false;
-    }
     for (const { row: failing, deadlock } of broken) this.fail(failing, deadlock, now);
-    if (broken[0]!.row === row) return true;
+    if (broken[0]?.row === row) return true;
     row.lock.state = 'waiting';
     row.saga.dueAt = undefined;
-    this.announceDue();
+    if (broken.length > 0) this.announceDue();
     return false;
   }
 

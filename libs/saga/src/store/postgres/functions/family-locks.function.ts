@@ -1,4 +1,5 @@
 import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
+import { dueUnlessStopped } from './due-now.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
@@ -109,6 +110,7 @@ DECLARE
   own record;
   kin uuid[];
   reached uuid[];
+  waiters uuid[];
   circle json;
 BEGIN
   SELECT i.id, i.name, i.lock_key, i.parent_id, i.status INTO own FROM ${schema}.instance i WHERE i.id = $1;
@@ -129,14 +131,12 @@ BEGIN
   IF circle IS NULL OR own.status = 'running' THEN RETURN circle; END IF;
   PERFORM FROM ${waitersForKin(schema)} AND NOT (i.status = 'running' OR (i.status = 'paused' AND i.stuck_in = 'running'));
   IF FOUND THEN RETURN circle; END IF;
-  kin := ARRAY(SELECT i.id FROM ${waitersForKin(schema)} ORDER BY i.id);
+  waiters := ARRAY(SELECT i.id FROM ${waitersForKin(schema)} ORDER BY i.id);
   UPDATE ${schema}.instance i SET
     lock_state = NULL,
     lock_deadlock = ${toldOf(schema, 'i')},
-    due_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.due_at ELSE now() END,
-    rank_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.rank_at
-      ELSE now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds' END
-  WHERE i.id = ANY(kin) AND ${stateOf('i')} = 'waiting';
+    ${dueUnlessStopped('i')}
+  WHERE i.id = ANY(waiters) AND ${stateOf('i')} = 'waiting';
   PERFORM pg_notify('${channel}', 'due');
   RETURN NULL;
 END $function$`;

@@ -1,6 +1,6 @@
-import { PRIORITY_POINT_MS } from '../../../engine/saga-store.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from '../isolation.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
+import { dueUnlessStopped } from './due-now.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
@@ -94,9 +94,7 @@ BEGIN
   IF next.lock_state = 'waiting' THEN
     UPDATE ${schema}.instance i SET
       lock_state = 'held',
-      due_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.due_at ELSE now() END,
-      rank_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.rank_at
-        ELSE now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds' END,
+      ${dueUnlessStopped('i')},
       deadline_at = now() + i.lock_timeout * interval '1 millisecond'
     WHERE i.id = next.id;
     PERFORM pg_notify('${channel}', 'due');
@@ -137,9 +135,10 @@ BEGIN
 END $function$`;
 
 /**
- * line_up_1: what becomes of sagas with a lock that were just claimed: gives the ids and deadlines of those that
- * may run, and of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and due time. None of them has run, so a lost claim counts for nothing. Of one
- * that has ended, and is due only to leave the line, nothing is given.
+ * line_up_1: lines up sagas with a lock that were just claimed. It gives the ids and deadlines of those that may run, and
+ * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
+ * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
+ * line, nothing is given.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const lineUp = (schema: string): string => `
