@@ -1,6 +1,7 @@
 import { SagaValidationError } from '../errors/saga-errors.js';
 import { drawingOptions } from './drawing-options.js';
 import type { SagaDescription, StepDescription } from './saga-description.js';
+import { unicodeEscape } from './unicode-escape.js';
 
 /** How `mermaidOf()` draws. */
 export interface MermaidOptions {
@@ -107,12 +108,7 @@ function escaped(text: string): string {
 
 /** A string of YAML, with nothing in it that Mermaid would look at before the YAML is read. */
 function yamlString(text: string): string {
-  const plain = text.replace(/[^\p{L}\p{M}\p{N} _.,@()+/-]/gu, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  const plain = text.replace(/[^\p{L}\p{M}\p{N} _.,@()+/-]/gu, unicodeEscape);
   return `"${plain}"`;
 }
 

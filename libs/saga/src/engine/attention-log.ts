@@ -1,5 +1,6 @@
 import { REDACTED, redact } from '../definition/redact.js';
 import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
+import { unicodeEscape } from '../definition/unicode-escape.js';
 import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
 import { resultOf, type SagaState } from '../machine/saga-state.js';
 import { type EngineLog, subjectOf } from './engine-log.js';
@@ -84,5 +85,5 @@ function collect(value: unknown, shown: unknown, isSecret: boolean, into: Set<st
 }
 
 function escaped(text: string): string {
-  return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(CONTROLS, unicodeEscape);
 }

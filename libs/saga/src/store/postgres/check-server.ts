@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../errors/saga-errors.js';
 import { IS_RAISED, isolationOf } from './isolation.js';
-import { checkSettings } from './check-settings.js';
+import { requireTransactions } from './require-transactions.js';
 import type { Needs } from './migrate.js';
 import { poolOf } from './saga-data-source.js';
 
@@ -11,6 +11,12 @@ const OLDEST = 15;
 /** What a role has to be allowed on each table. */
 const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
+/** Settings under which the engine would store or read other values than it was given, and how they have to be. */
+const SETTINGS: Readonly<Record<string, { isRight: (value: string) => boolean; right: string }>> = {
+  array_nulls: { isRight: (value) => value === 'on', right: 'on' },
+  extra_float_digits: { isRight: (value) => Number(value) >= 0, right: '1' },
+};
+
 interface ServerRow {
   readonly version: number;
   readonly release: string;
@@ -18,6 +24,8 @@ interface ServerRow {
   readonly read_only: boolean;
   /** Its default isolation level is another one than the engine's. */
   readonly raised: boolean;
+  /** In the order of SETTINGS. */
+  readonly settings: string[];
   readonly role: string;
   readonly database: string;
   readonly address: string;
@@ -32,7 +40,9 @@ interface ServerRow {
 const ASK = `
   SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS release,
     pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS read_only,
-    ${IS_RAISED} AS raised,
+    ${IS_RAISED} AS raised, ARRAY[${Object.keys(SETTINGS)
+      .map((name) => `current_setting('${name}')`)
+      .join(', ')}] AS settings,
     current_user::text AS role, current_database()::text AS database,
     coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'a local socket') AS address,
     ARRAY(
@@ -70,9 +80,13 @@ export async function checkServer(dataSource: DataSource, schema: string, needs:
     ...[needs.sequences, needs.functions],
   ]);
   isolationOf(poolOf(dataSource)).isRaised ||= server.raised;
-  const problem = tooOld(server, needs) ?? onlyToBeRead(server, needs) ?? forbidden(server, schema, needs);
+  const problem =
+    tooOld(server, needs) ??
+    onlyToBeRead(server, needs) ??
+    changesValues(server, needs) ??
+    forbidden(server, schema, needs);
   if (problem !== undefined) throw new SagaConfigurationError(problem);
-  await checkSettings(dataSource, needs.module);
+  await requireTransactions(dataSource, needs.module);
 }
 
 function tooOld({ version, release, database, address }: ServerRow, { module }: Needs): string | undefined {
@@ -96,6 +110,17 @@ function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined 
   return (
     `${module} has to write, but transactions of role '${role}' in database '${database}' at ${address} are read-only ` +
     `by default (default_transaction_read_only). Set it off for the role, the database or the connection.`
+  );
+}
+
+function changesValues({ settings }: ServerRow, { module }: Needs): string | undefined {
+  const wrong = Object.entries(SETTINGS).flatMap(([name, { isRight, right }], n) =>
+    isRight(settings[n]!) ? [] : [`${name} is ${settings[n]} and has to be ${right}`],
+  );
+  if (wrong.length === 0) return undefined;
+  return (
+    `${module} would store or read other values than it is given: ${wrong.join('; ')}. Set it for the role or the database ` +
+    `(ALTER ROLE … SET …), or take it out of the connection's options.`
   );
 }
 
