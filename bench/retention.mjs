@@ -11,11 +11,11 @@ import { NestFactory } from '@nestjs/core';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { Saga, SagaModule, SagaService, Step } from '../libs/saga/dist/index.js';
-import { SagaCleanup } from '../libs/saga/dist/nest/saga.cleanup.js';
-import { SagaPartitions } from '../libs/saga/dist/nest/saga.partitions.js';
-import { FinishedIndex } from '../libs/saga/dist/store/postgres/finished-index.js';
-import { PostgresCleanup } from '../libs/saga/dist/store/postgres/postgres-cleanup.js';
-import { PostgresPartitions } from '../libs/saga/dist/store/postgres/postgres-partitions.js';
+import { SagaCleanup } from '../libs/saga/dist/nest/maintenance/saga.cleanup.js';
+import { SagaPartitions } from '../libs/saga/dist/nest/maintenance/saga.partitions.js';
+import { FinishedIndex } from '../libs/saga/dist/store/postgres/setup/finished-index.js';
+import { PostgresCleanup } from '../libs/saga/dist/store/postgres/cleanup/postgres-cleanup.js';
+import { PostgresPartitions } from '../libs/saga/dist/store/postgres/partitions/postgres-partitions.js';
 import { startServer } from './server.mjs';
 
 const { values } = parseArgs({

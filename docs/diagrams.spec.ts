@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import * as common from '@nestjs/common';
 import * as typeorm from '@nestjs/typeorm';
 import ts from 'typescript';
-import { describeSaga } from '../libs/saga/src/definition/describe-saga.js';
-import { mermaidOf } from '../libs/saga/src/definition/mermaid-of-graph.js';
-import { SagaMetadata } from '../libs/saga/src/definition/saga-metadata.js';
+import { describeSaga } from '../libs/saga/src/definition/describe/describe-saga.js';
+import { mermaidOf } from '../libs/saga/src/definition/describe/mermaid-of-graph.js';
+import { SagaMetadata } from '../libs/saga/src/definition/decorators/saga-metadata.js';
 import * as library from '../libs/saga/src/index.js';
 
 const PAGES = ['step-graph.md', 'remote-steps.md'];

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
-import { sagaRatesSql, stepRatesSql } from '../../libs/saga/src/store/postgres/sql/rates.sql.js';
+import { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
+import { sagaRatesSql, stepRatesSql } from '../../libs/saga/src/store/postgres/read/rates.sql.js';
 import { AdminApps } from './support/admin-apps.js';
 import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './support/shop.js';
 

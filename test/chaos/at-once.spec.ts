@@ -1,4 +1,4 @@
-import { MIGRATION_LOCK } from '../../libs/saga/src/store/postgres/migrate.js';
+import { MIGRATION_LOCK } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { checkOrders } from './support/check-orders.js';
 import { type ChaosDatabases, createChaosDatabases, eventually } from './support/chaos-databases.js';
 import { WorkerProcess } from './support/worker-process.js';

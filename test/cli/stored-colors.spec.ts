@@ -1,5 +1,5 @@
-import { columns } from '../../libs/saga/src/cli/columns.js';
-import { paintOn } from '../../libs/saga/src/cli/style.js';
+import { columns } from '../../libs/saga/src/cli/text/columns.js';
+import { paintOn } from '../../libs/saga/src/cli/text/style.js';
 import { harmless } from '../../libs/saga/src/cli/terminal.js';
 import { Saga, Step, StepRejectedError } from '../../libs/saga/src/index.js';
 import { TestApps } from '../support/test-app.js';

@@ -8,9 +8,9 @@ import {
   SubSaga,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { thrownThings } from '../../libs/saga/src/engine/hostile-errors.contract.js';
-import { specimens } from '../../libs/saga/src/engine/hostile-values.contract.js';
-import { isKey } from '../../libs/saga/src/engine/storable-key.js';
+import { thrownThings } from '../../libs/saga/src/engine/payload/hostile-errors.contract.js';
+import { specimens } from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
+import { isKey } from '../../libs/saga/src/engine/payload/storable-key.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
 

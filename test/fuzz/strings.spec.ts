@@ -12,8 +12,8 @@ import {
   isStorable,
   SQL_TEXTS,
   storableTexts,
-} from '../../libs/saga/src/engine/hostile-values.contract.js';
-import { fuzz } from '../../libs/saga/src/engine/fuzz-settings.contract.js';
+} from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
+import { fuzz } from '../../libs/saga/src/engine/payload/fuzz-settings.contract.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
 

@@ -1,4 +1,4 @@
-import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';

@@ -1,5 +1,5 @@
-import { analyzeGraph } from '../../libs/saga/src/definition/analyze-graph.js';
-import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
+import { analyzeGraph } from '../../libs/saga/src/definition/graph/analyze-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { graphOf } from '../../libs/saga/src/machine/graph-of.contract.js';
 import {
   type Answer,

@@ -4,7 +4,7 @@ import {
   StepRejectedError,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { itemKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { CallKind, Perform } from '../chaos/programs/planned-saga.js';
 
 /** How a call is to end. */

@@ -1,5 +1,5 @@
 import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/src/index.js';
-import { itemKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide, isUndecided } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import type { Move, RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';

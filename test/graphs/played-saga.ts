@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
-import { decodeResults } from '../../libs/saga/src/engine/decode-results.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { decodeResults } from '../../libs/saga/src/engine/payload/decode-results.js';
 import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
 import { describeEntry } from '../../libs/saga/src/machine/describe-play.contract.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';

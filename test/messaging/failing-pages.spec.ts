@@ -1,7 +1,7 @@
-import type { EngineLog } from '../../libs/saga/src/engine/engine-log.js';
-import { Relay } from '../../libs/saga/src/messaging/relay.js';
-import type { PageLimits } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
-import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
+import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
+import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import type { PageLimits } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
 import { MessagingApps } from './support/messaging-apps.js';

@@ -1,5 +1,5 @@
 import type { OutboxMessage } from '../../libs/saga/src/messaging/index.js';
-import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
+import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { migrate, MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/migrate.js';
-import { messagingMigrations } from '../../libs/saga/src/store/postgres/migrations/saga-migrations.js';
-import { PostgresInbox } from '../../libs/saga/src/store/postgres/postgres-inbox.js';
-import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { migrate, MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { messagingMigrations } from '../../libs/saga/src/store/postgres/schema/saga-migrations.js';
+import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
+import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { explainedPlan, explainEverything, type PlanNode } from '../support/explained-plans.js';
 import { MESSAGING_CALLS } from '../support/messaging-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';

@@ -9,8 +9,8 @@ import {
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
 } from '../../libs/saga/src/messaging/index.js';
-import { handling } from '../../libs/saga/src/messaging/handled-message.js';
-import { traceOf } from '../../libs/saga/src/engine/trace-context.js';
+import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
+import { traceOf } from '../../libs/saga/src/engine/observe/trace-context.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';

@@ -4,7 +4,7 @@ import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Saga, SagaModule, SagaService, Step, type StepContext, WaitFor } from '../../libs/saga/src/index.js';
-import { traceOf, traceOfSaga } from '../../libs/saga/src/engine/trace-context.js';
+import { traceOf, traceOfSaga } from '../../libs/saga/src/engine/observe/trace-context.js';
 import {
   DurableEvent,
   DurableMqttServer,

@@ -183,7 +183,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let those go on that lost a race',
-    file: 'machine/races.ts',
+    file: 'machine/join-any.ts',
     find: 'return next === state ? state : cutLosers(graph, next);',
     replace: 'return next;',
     killers,
@@ -317,7 +317,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'run over as many items as there are',
-    file: 'engine/ask-first.ts',
+    file: 'engine/attempt/evaluate-conditions.ts',
     find: 'if (items.length <= MOST_ITEMS) return items;',
     replace: 'return items;',
     killers: [specs('test/testing/fan-out')],

@@ -1,6 +1,6 @@
 import { type Mutant, specs } from './mutant.js';
 
-const FILE = 'store/postgres/functions/cleanup.function.ts';
+const FILE = 'store/postgres/schema/functions/cleanup.function.ts';
 const killers = [specs('test/sagas/retention')];
 
 export const RETENTION_MUTANTS: readonly Mutant[] = [
@@ -34,7 +34,7 @@ export const RETENTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take the retention of a lower version',
-    file: 'nest/saga.registry.ts',
+    file: 'nest/discovery/saga.registry.ts',
     find: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);',
     replace: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => b.version - a.version);',
     killers,

@@ -34,8 +34,8 @@ import {
 } from '../../libs/saga/src/messaging/index.js';
 import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
-import { buildHandlerGraphs } from '../../libs/saga/src/definition/build-handler-graphs.js';
-import { handling } from '../../libs/saga/src/messaging/handled-message.js';
+import { buildHandlerGraphs } from '../../libs/saga/src/definition/build/build-handler-graphs.js';
+import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';
 import { idOf, type OptionObject, publicOptionObjects } from './public-option-types.js';

@@ -1,5 +1,5 @@
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { OrderScene } from '../support/order-scene.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';

@@ -14,7 +14,7 @@ import {
   StepRejectedError,
   SubSaga,
 } from '../../libs/saga/src/index.js';
-import { OBSERVED_EVENTS } from '../../libs/saga/src/definition/observed-event.js';
+import { OBSERVED_EVENTS } from '../../libs/saga/src/definition/types/observed-event.js';
 import { Gate, until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
 import { TestApps } from '../support/test-app.js';

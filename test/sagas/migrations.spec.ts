@@ -6,8 +6,8 @@ import {
   type SagaModuleOptions,
   Step,
 } from '../../libs/saga/src/index.js';
-import { migrate, MIGRATION_LOCK } from '../../libs/saga/src/store/postgres/migrate.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { migrate, MIGRATION_LOCK } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 

@@ -11,7 +11,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../libs/saga/src/index.js';
-import { MOST_MOVED } from '../../libs/saga/src/store/postgres/postgres-partitions.js';
+import { MOST_MOVED } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
 import { DAY, dayOf, idOf, PartitionedTables, upkeep } from '../support/partitioned-tables.js';
 import { TestApps } from '../support/test-app.js';
 

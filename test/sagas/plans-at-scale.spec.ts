@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { FinishedIndex } from '../../libs/saga/src/store/postgres/finished-index.js';
-import { PARTITIONED } from '../../libs/saga/src/store/postgres/functions/partition.function.js';
-import { migrate, partitionedNeeds } from '../../libs/saga/src/store/postgres/migrate.js';
-import { PostgresCleanup } from '../../libs/saga/src/store/postgres/postgres-cleanup.js';
+import { FinishedIndex } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
+import { PARTITIONED } from '../../libs/saga/src/store/postgres/schema/functions/partition.function.js';
+import { migrate, partitionedNeeds } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
 import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
-import { PostgresInbox } from '../../libs/saga/src/store/postgres/postgres-inbox.js';
-import { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
-import { PostgresPartitions } from '../../libs/saga/src/store/postgres/postgres-partitions.js';
-import { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
+import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
+import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
+import { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource, sagaParts } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { createSagaDataSource, sagaParts } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { statementsOf } from '../../libs/saga/src/store/postgres/statements.js';
 import {
   EXPLAIN_SETTINGS,

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
+import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import {
   explainedPlan,
   type ExplainedPlan,

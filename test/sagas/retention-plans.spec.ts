@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { finishedIndexSql } from '../../libs/saga/src/store/postgres/finished-index.js';
-import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
+import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const KEPT = 100_000;

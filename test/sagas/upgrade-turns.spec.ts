@@ -1,11 +1,11 @@
 import { DataSource } from 'typeorm';
-import { buildSagaGraph } from '../../libs/saga/src/definition/build-saga-graph.js';
-import { recordOf } from '../../libs/saga/src/definition/graph-record.js';
-import { SagaUpgrades } from '../../libs/saga/src/engine/saga-upgrades.js';
+import { buildSagaGraph } from '../../libs/saga/src/definition/build/build-saga-graph.js';
+import { recordOf } from '../../libs/saga/src/definition/graph/graph-record.js';
+import { SagaUpgrades } from '../../libs/saga/src/engine/versions/saga-upgrades.js';
 import { Saga, Step } from '../../libs/saga/src/index.js';
-import { migrate } from '../../libs/saga/src/store/postgres/migrate.js';
+import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/saga-data-source.js';
+import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 @Saga({ name: 'order' })

@@ -14,7 +14,7 @@ import type {
   StoredMessage,
   StoredSaga,
   StoreTarget,
-} from '../../libs/saga/src/engine/saga-store.js';
+} from '../../libs/saga/src/engine/ports/saga-store.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';

@@ -1,4 +1,4 @@
-import { stepOfKey } from '../../libs/saga/src/definition/saga-graph.js';
+import { stepOfKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 
 /** The idempotency key of a step or item in a round, without the ending that compensations have. */
 export function effectKey(saga: string, key: string, round: number): string {

@@ -1,4 +1,4 @@
-import type { ResolvedRetryPolicy } from '../../libs/saga/src/definition/retry-policy.js';
+import type { ResolvedRetryPolicy } from '../../libs/saga/src/definition/options/retry-policy.js';
 import type { Chance, Dice } from './chance.js';
 
 /** Transactions that publish, one strictly after the other, from one process. */

@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { Inbox } from '../../libs/saga/src/messaging/inbox.js';
 import type { MessagingRuntime } from '../../libs/saga/src/messaging/messaging.runtime.js';
-import type { RelayedMessage } from '../../libs/saga/src/messaging/message-transport.js';
-import { Relay } from '../../libs/saga/src/messaging/relay.js';
-import type { EngineLog } from '../../libs/saga/src/engine/engine-log.js';
-import type { StoredMessage } from '../../libs/saga/src/engine/saga-store.js';
+import type { RelayedMessage } from '../../libs/saga/src/messaging/relay/message-transport.js';
+import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
+import type { StoredMessage } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { InboxModel } from '../../libs/saga/src/store/memory/inbox-model.contract.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import { OutboxModel } from '../../libs/saga/src/store/memory/outbox-model.contract.js';

@@ -8,10 +8,10 @@ import {
   retryEdit,
   skipEdit,
   undoEdit,
-} from '../../libs/saga/src/engine/operator-edits.js';
-import type { Edit, StoredSaga } from '../../libs/saga/src/engine/saga-store.js';
-import { awaitedBy } from '../../libs/saga/src/engine/run-children.js';
-import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+} from '../../libs/saga/src/engine/operate/operator-edits.js';
+import type { Edit, StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
+import { awaitedBy } from '../../libs/saga/src/engine/run/run-children.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import { effectKey } from './effect-key.js';
 import type { Participants } from './participants.js';

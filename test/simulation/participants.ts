@@ -1,6 +1,6 @@
-import type { OutboxMessage } from '../../libs/saga/src/definition/outbox-message.js';
-import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
-import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors/saga-errors.js';
+import type { OutboxMessage } from '../../libs/saga/src/definition/types/outbox-message.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors.js';
 import type { Chance, Dice } from './chance.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';

@@ -1,11 +1,11 @@
 import type { Type } from '@nestjs/common';
-import type { UnlinkedStep } from '../../libs/saga/src/definition/link-steps.js';
-import { resolveRetryPolicy } from '../../libs/saga/src/definition/retry-policy.js';
+import type { UnlinkedStep } from '../../libs/saga/src/definition/graph/link-steps.js';
+import { resolveRetryPolicy } from '../../libs/saga/src/definition/options/retry-policy.js';
 import {
   APPROVAL_PREFIX,
   approvalSignal,
   type SagaGraph,
-} from '../../libs/saga/src/definition/saga-graph.js';
+} from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { graphOf, stepOf } from '../../libs/saga/src/machine/graph-of.contract.js';
 import { listing, scripted } from '../../libs/saga/src/machine/random-graph.contract.js';
 import { mended } from '../graphs/definable-graph.js';

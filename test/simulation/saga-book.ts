@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../../libs/saga/src/definition/saga-graph.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { Relations } from '../../libs/saga/src/machine/graph-book.contract.js';
 import { INITIAL, type SagaState, type StepState } from '../../libs/saga/src/machine/saga-state.js';
 

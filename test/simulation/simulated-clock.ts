@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../libs/saga/src/engine/clock.js';
+import type { Clock, Timer } from '../../libs/saga/src/shared/clock.js';
 import type { Dice } from './chance.js';
 import type { Happening, Life, Timeline } from './timeline.js';
 

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
-import type { EngineLog } from '../../libs/saga/src/engine/engine-log.js';
-import type { RunnableSaga } from '../../libs/saga/src/engine/invoker.js';
-import type { Relay } from '../../libs/saga/src/messaging/relay.js';
+import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
+import type { RunnableSaga } from '../../libs/saga/src/engine/ports/invoker.js';
+import type { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
 import { Link } from './link.js';
 import type { MessageHost, MessageWorld } from './message-world.js';
 import type { CallContext, Participants } from './participants.js';

@@ -14,7 +14,7 @@ import type {
   StoredSaga,
   StoreFilter,
   StoreTarget,
-} from '../../libs/saga/src/engine/saga-store.js';
+} from '../../libs/saga/src/engine/ports/saga-store.js';
 import { sessionOf } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
 import type { Dice } from './chance.js';
 import { Database, SimulatedTransaction } from './database.js';

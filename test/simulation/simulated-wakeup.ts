@@ -1,4 +1,4 @@
-import type { Wakeup, WakeupMessage } from '../../libs/saga/src/engine/wakeup.js';
+import type { Wakeup, WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import type { MemoryWakeup, MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import type { Dice } from './chance.js';
 import type { Link } from './link.js';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/saga-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type {
   Checkpoint,
   ClaimRequest,
@@ -9,7 +9,7 @@ import type {
   StartResult,
   StoredSaga,
   StoredSignal,
-} from '../../libs/saga/src/engine/saga-store.js';
+} from '../../libs/saga/src/engine/ports/saga-store.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
 import { MessageWitness } from './message-witness.js';

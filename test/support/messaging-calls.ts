@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { PostgresInbox } from '../../libs/saga/src/store/postgres/postgres-inbox.js';
-import type { PostgresOutbox } from '../../libs/saga/src/store/postgres/postgres-outbox.js';
+import type { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
+import type { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 
 const MOST = { messages: 400, lanes: 8 };
 

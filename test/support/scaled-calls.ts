@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/saga-store.js';
-import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/postgres-cleanup.js';
-import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/postgres-partitions.js';
-import type { PostgresRates } from '../../libs/saga/src/store/postgres/postgres-rates.js';
+import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
+import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
+import type { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
 import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
 import type { CalledMessaging } from './messaging-calls.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Checkpoint, NewSaga } from '../../libs/saga/src/engine/saga-store.js';
+import type { Checkpoint, NewSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { PENDING } from '../../libs/saga/src/machine/saga-state.js';
 import type { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';

@@ -4,7 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
-import { SagaPoller } from '../../libs/saga/src/nest/saga.poller.js';
+import { SagaPoller } from '../../libs/saga/src/nest/maintenance/saga.poller.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export interface TestAppOptions {

@@ -13,7 +13,7 @@ import {
   SubSaga,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { traceOfSaga } from '../../libs/saga/src/engine/trace-context.js';
+import { traceOfSaga } from '../../libs/saga/src/engine/observe/trace-context.js';
 import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { Gate, until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';

@@ -1,20 +1,20 @@
-export { Saga } from './definition/saga.decorator.js';
-export type { Durability, SagaOptions } from './definition/saga-options.js';
+export { Saga } from './definition/decorators/saga.decorator.js';
+export type { Durability, SagaOptions } from './definition/options/saga-options.js';
 export type {
   StandardSchema,
   StandardSchemaIssue,
   StandardSchemaResult,
-} from './definition/standard-schema.js';
-export { Step } from './definition/step.decorator.js';
-export { Approval } from './definition/approval.decorator.js';
-export { SubSaga } from './definition/sub-saga.decorator.js';
-export { RemoteStep } from './definition/remote-step.decorator.js';
-export { StepHandler } from './definition/step-handler.decorator.js';
-export { WaitFor } from './definition/wait-for.decorator.js';
-export { OnSagaEvent } from './definition/on-saga-event.decorator.js';
-export type { ObservedEvent, ObservedEventType } from './definition/observed-event.js';
-export { analyzeSaga } from './definition/build-saga-graph.js';
-export type { SagaFinding } from './definition/saga-finding.js';
+} from './definition/types/standard-schema.js';
+export { Step } from './definition/decorators/step.decorator.js';
+export { Approval } from './definition/decorators/approval.decorator.js';
+export { SubSaga } from './definition/decorators/sub-saga.decorator.js';
+export { RemoteStep } from './definition/decorators/remote-step.decorator.js';
+export { StepHandler } from './definition/decorators/step-handler.decorator.js';
+export { WaitFor } from './definition/decorators/wait-for.decorator.js';
+export { OnSagaEvent } from './definition/decorators/on-saga-event.decorator.js';
+export type { ObservedEvent, ObservedEventType } from './definition/types/observed-event.js';
+export { analyzeSaga } from './definition/build/build-saga-graph.js';
+export type { SagaFinding } from './shared/diagnostic.js';
 export type {
   ApprovalDecision,
   ApprovalOptions,
@@ -30,7 +30,7 @@ export type {
   SubSagaOptions,
   WaitForOptions,
   WaitOptions,
-} from './definition/step-options.js';
+} from './definition/options/step-options.js';
 export type {
   CompensationContext,
   ForEachContext,
@@ -38,34 +38,34 @@ export type {
   StepContext,
   TransactionalCompensationContext,
   TransactionalStepContext,
-} from './definition/contexts.js';
-export type { OutboxMessage } from './definition/outbox-message.js';
+} from './definition/types/contexts.js';
+export type { OutboxMessage } from './definition/types/outbox-message.js';
 export type {
   HandlerCompensationContext,
   HandlerContext,
   TransactionalHandlerCompensationContext,
   TransactionalHandlerContext,
-} from './definition/handler-contexts.js';
+} from './definition/types/handler-contexts.js';
 // With a star, since applications can add to what is exported in this way only.
-export type * from './definition/step-contracts.js';
-export type { RemoteInput } from './definition/remote-input.js';
-export type { Duration } from './definition/duration.js';
-export type { RetryPolicy } from './definition/retry-policy.js';
-export type { AttemptError, SagaFailure, SerializedError } from './definition/saga-failure.js';
-export type { InputOf, ResultsOf, SubSagaInput } from './definition/saga-types.js';
-export type { Serialized } from './definition/serialized.js';
-export * from './errors/saga-errors.js';
+export type * from './definition/types/step-contracts.js';
+export type { RemoteInput } from './definition/types/remote-input.js';
+export type { Duration } from './definition/options/duration.js';
+export type { RetryPolicy } from './definition/options/retry-policy.js';
+export type { AttemptError, SagaFailure, SerializedError } from './definition/types/saga-failure.js';
+export type { InputOf, ResultsOf, SubSagaInput } from './definition/types/saga-types.js';
+export type { Serialized } from './shared/serialized.js';
+export * from './errors.js';
 export type { LostLease, SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
-export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/saga.cleanup.js';
-export { SAGA_PARTITIONS_INTERVAL } from './nest/saga.partitions.js';
-export { SAGA_POLL_INTERVAL } from './nest/saga.poller.js';
+export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/maintenance/saga.cleanup.js';
+export { SAGA_PARTITIONS_INTERVAL } from './nest/maintenance/saga.partitions.js';
+export { SAGA_POLL_INTERVAL } from './nest/maintenance/saga.poller.js';
 export { SagaErrorFilter } from './nest/saga-error.filter.js';
-export type { BulkAction, BulkOptions, BulkResult } from './nest/bulk-edit.js';
-export type { ExpectedState, OperatorOptions } from './nest/operator-options.js';
-export type { HistoryEntry } from './nest/saga-history.js';
-export type { SagaStats } from './nest/saga-stats.js';
+export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
+export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
+export type { HistoryEntry } from './nest/views/saga-history.js';
+export type { SagaStats } from './nest/views/saga-stats.js';
 export {
   type OutcomeOptions,
   type RetryOptions,
@@ -74,7 +74,7 @@ export {
   type SagaTarget,
   type SkipOptions,
 } from './nest/saga.service.js';
-export type { Page, SagaFilter } from './nest/saga-filter.js';
+export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
 export type {
   AskedHandler,
   OvertakenRollback,
@@ -87,26 +87,26 @@ export type {
   StepSnapshot,
   StepSnapshotOf,
   WaitingFor,
-} from './nest/saga-snapshot.js';
-export type { Decision, SignalOptions } from './nest/signals.js';
-export type { StartOptions } from './nest/start-options.js';
+} from './nest/views/saga-snapshot.js';
+export type { Decision, SignalOptions } from './nest/calls/signals.js';
+export type { StartOptions } from './nest/calls/start-options.js';
 export {
   messagingMigrations,
   sagaMigrations,
   type SagaMigrationsOptions,
-} from './store/postgres/migrations/saga-migrations.js';
-export type { Partitions } from './store/postgres/migrations/partition-saga-tables.js';
-export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/saga-entities.js';
+} from './store/postgres/schema/saga-migrations.js';
+export type { Partitions } from './store/postgres/schema/partition-saga-tables.js';
+export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/schema/saga-entities.js';
 export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';
 export { AesGcmCodec, type AesGcmCodecOptions } from './store/coded/aes-gcm-codec.js';
-export { describeSaga } from './definition/describe-saga.js';
+export { describeSaga } from './definition/describe/describe-saga.js';
 export type {
   EdgeDescription,
   RetryDescription,
   SagaDescription,
   StepDescription,
-} from './definition/saga-description.js';
-export { mermaidOf, type MermaidOptions } from './definition/mermaid-of-graph.js';
+} from './definition/describe/saga-description.js';
+export { mermaidOf, type MermaidOptions } from './definition/describe/mermaid-of-graph.js';
 export {
   layoutOf,
   type DrawableGraph,
@@ -114,6 +114,6 @@ export {
   type GraphLayout,
   type LayoutOptions,
   type NodeBox,
-} from './definition/layout-graph.js';
-export type { DefaultPolicies } from './definition/build-saga-graph.js';
-export type { RollbackPlan, RollbackPlanStep } from './nest/rollback-plan.js';
+} from './definition/describe/layout-graph.js';
+export type { DefaultPolicies } from './definition/build/build-saga-graph.js';
+export type { RollbackPlan, RollbackPlanStep } from './nest/views/rollback-plan.js';

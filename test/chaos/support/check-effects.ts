@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { stepOfKey } from '../../../libs/saga/src/definition/saga-graph.js';
+import { stepOfKey } from '../../../libs/saga/src/definition/graph/saga-graph.js';
 import { Relations } from '../../../libs/saga/src/machine/graph-book.contract.js';
 import type { PlayedSaga } from '../../graphs/played-saga.js';
 import type { RandomGraph } from '../../../libs/saga/src/machine/random-graph.contract.js';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { itemKey } from '../../../libs/saga/src/definition/saga-graph.js';
+import { itemKey } from '../../../libs/saga/src/definition/graph/saga-graph.js';
 import { type Call, type CallQueue, type Ending, happens } from '../../graphs/held-calls.js';
 import type { CallCommand } from '../programs/graph-worker.js';
 import type { CallKind, SagaPlan } from '../programs/planned-saga.js';

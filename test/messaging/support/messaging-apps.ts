@@ -10,7 +10,7 @@ import {
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
 } from '../../../libs/saga/src/messaging/index.js';
-import { SagaPoller } from '../../../libs/saga/src/nest/saga.poller.js';
+import { SagaPoller } from '../../../libs/saga/src/nest/maintenance/saga.poller.js';
 import { MessagingRuntime } from '../../../libs/saga/src/messaging/messaging.runtime.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 

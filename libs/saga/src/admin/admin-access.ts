@@ -1,8 +1,8 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import type { AdminAction } from './admin.options.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaNotFoundError } from '../errors/saga-errors.js';
-import type { SagaSnapshot } from '../nest/saga-snapshot.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaNotFoundError } from '../errors.js';
+import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { AdminRuntime } from './admin.runtime.js';
 
 /** Asks the application who may do what, and who they are. */

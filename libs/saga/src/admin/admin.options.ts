@@ -1,9 +1,9 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
-import { OptionReader } from '../definition/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { shown } from '../definition/shown-value.js';
-import { serializeError } from '../engine/serialize-error.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { OptionReader } from '../definition/options/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
+import { SagaConfigurationError } from '../errors.js';
 
 /** What somebody wants to do in the admin. */
 export interface AdminAction {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaConfigurationError } from '../errors.js';
 import { type Running, SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
 import {

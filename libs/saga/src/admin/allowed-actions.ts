@@ -1,7 +1,7 @@
-import { handlerOf } from '../definition/handler-name.js';
-import { APPROVAL_PREFIX, type SagaGraph } from '../definition/saga-graph.js';
+import { handlerOf } from '../definition/options/handler-name.js';
+import { APPROVAL_PREFIX, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { isTerminal } from '../machine/saga-state.js';
-import type { SagaSnapshot } from '../nest/saga-snapshot.js';
+import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import type { OperatorAction } from './admin.options.js';
 
 /** Something that a saga's state lets an operator do. Whether it still does when it is done, the call itself says. */

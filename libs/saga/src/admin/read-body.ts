@@ -1,7 +1,7 @@
-import { readObject } from '../definition/read-object.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaValidationError } from '../errors/saga-errors.js';
+import { readObject } from '../shared/read-object.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaValidationError } from '../errors.js';
 
 /**
  * What an action was told: a JSON object with these fields at most. What each of them may be, the call that is given it

@@ -1,9 +1,9 @@
-import { unknownFlaw } from '../definition/read-object.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaValidationError } from '../errors/saga-errors.js';
+import { unknownFlaw } from '../shared/read-object.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaValidationError } from '../errors.js';
 import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
-import type { SagaFilter } from '../nest/saga-filter.js';
+import type { SagaFilter } from '../nest/calls/saga-filter.js';
 
 /** What comes in a query string: each name once or several times. */
 export type Query = Readonly<Record<string, unknown>>;

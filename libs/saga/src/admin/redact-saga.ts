@@ -1,10 +1,10 @@
-import { childOf } from '../definition/graph-record.js';
-import { handlerOf, handlerSaga } from '../definition/handler-name.js';
-import { redact } from '../definition/redact.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
-import type { RollbackPlan, RollbackPlanStep } from '../nest/rollback-plan.js';
-import type { HistoryEntry } from '../nest/saga-history.js';
-import type { SagaSnapshot, StepSnapshot } from '../nest/saga-snapshot.js';
+import { childOf } from '../definition/graph/graph-record.js';
+import { handlerOf, handlerSaga } from '../definition/options/handler-name.js';
+import { redact } from '../shared/redact.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import type { RollbackPlan, RollbackPlanStep } from '../nest/views/rollback-plan.js';
+import type { HistoryEntry } from '../nest/views/saga-history.js';
+import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
 
 /** The graphs that this process has of a name, in all versions. What is not to be seen, only their classes say. */
 export type GraphFinder = (name: string) => readonly SagaGraph[];

@@ -1,9 +1,9 @@
-import { handlerOf } from '../definition/handler-name.js';
-import type { GraphRecord } from '../definition/graph-record.js';
-import { type GraphLayout, layoutOf } from '../definition/layout-graph.js';
-import { mermaidOf } from '../definition/mermaid-of-graph.js';
-import { descriptionOf, type SagaDescription, type StepDescription } from '../definition/saga-description.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { handlerOf } from '../definition/options/handler-name.js';
+import type { GraphRecord } from '../definition/graph/graph-record.js';
+import { type GraphLayout, layoutOf } from '../definition/describe/layout-graph.js';
+import { mermaidOf } from '../definition/describe/mermaid-of-graph.js';
+import { descriptionOf, type SagaDescription, type StepDescription } from '../definition/describe/saga-description.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 
 /** A step as the dashboard draws it. Of a saga that is another process's only its structure is known. */
 export type DrawnStep = Pick<StepDescription, 'name' | 'kind'> & Partial<StepDescription>;

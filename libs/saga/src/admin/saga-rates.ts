@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { textOfProblems } from '../definition/saga-finding.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaValidationError } from '../errors/saga-errors.js';
-import type { SagaRate, StepRate } from '../store/postgres/postgres-rates.js';
+import { textOfProblems } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaValidationError } from '../errors.js';
+import type { SagaRate, StepRate } from '../store/postgres/read/postgres-rates.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { type Query, readCount, refuseUnknown } from './read-query.js';
 

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SagaGraph } from '../definition/saga-graph.js';
-import { cancelEdit } from '../engine/operator-edits.js';
-import { SagaNotFoundError, SagaStateError } from '../errors/saga-errors.js';
-import type { RollbackPlan } from '../nest/rollback-plan.js';
-import type { SagaSnapshot, SagaSummary } from '../nest/saga-snapshot.js';
-import type { HistoryEntry } from '../nest/saga-history.js';
-import { isUuid } from '../nest/start-options.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { cancelEdit } from '../engine/operate/operator-edits.js';
+import { SagaNotFoundError, SagaStateError } from '../errors.js';
+import type { RollbackPlan } from '../nest/views/rollback-plan.js';
+import type { SagaSnapshot, SagaSummary } from '../nest/views/saga-snapshot.js';
+import type { HistoryEntry } from '../nest/views/saga-history.js';
+import { isUuid } from '../nest/calls/start-options.js';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { allowedActions, type AllowedAction } from './allowed-actions.js';

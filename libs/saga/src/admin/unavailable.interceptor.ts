@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { catchError, type Observable, throwError } from 'rxjs';
-import { SagaUnavailableError } from '../errors/saga-errors.js';
-import { isTransientError } from '../store/postgres/transient-errors.js';
+import { SagaUnavailableError } from '../errors.js';
+import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 
 /** A database that cannot be reached right now is told as such, and not as a mistake of ours. */
 @Injectable()

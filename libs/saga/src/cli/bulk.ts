@@ -1,6 +1,6 @@
-import type { BulkAction } from '../nest/bulk-edit.js';
-import type { OperatorOptions } from '../nest/operator-options.js';
-import { columns } from './columns.js';
+import type { BulkAction } from '../nest/calls/bulk-edit.js';
+import type { OperatorOptions } from '../nest/calls/operator-options.js';
+import { columns } from './text/columns.js';
 import type { JSON_OPTION } from './command.js';
 import { EXIT, option, type ValuesOf } from './command.js';
 import type { YES_OPTION } from './confirm.js';
@@ -9,7 +9,7 @@ import type { Operated } from './operating.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 import { readWhere, readWhole, WHERE } from './values.js';
-import { counted } from './words.js';
+import { counted } from './text/words.js';
 
 export const BULK_OPTIONS = {
   where: option.several('<name>=<value>', `instead of a target, ${WHERE}`),

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearestName } from '../definition/nearest-name.js';
+import { nearestName } from '../shared/nearest-name.js';
 import type { Call, Command } from './command.js';
 import { UsageError } from './usage-error.js';
 

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SagaTimeoutError } from '../errors/saga-errors.js';
+import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
-import type { SagaSnapshot } from '../nest/saga-snapshot.js';
+import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import type { SagaTarget } from '../nest/saga.service.js';
-import { fitted } from './columns.js';
+import { fitted } from './text/columns.js';
 import type { Operated } from './operating.js';
-import { headOf, type PageOptions, stepLines, withoutPayloads } from './saga-page.js';
-import { paintOn } from './style.js';
+import { headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
+import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
-import { timelineOf } from './timeline.js';
-import { waitingText } from './words.js';
+import { timelineOf } from './text/timeline.js';
+import { waitingText } from './text/words.js';
 
 export interface FollowOptions {
   /** Milliseconds between two looks; default 500. */

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { OperatorOptions } from '../nest/operator-options.js';
+import type { OperatorOptions } from '../nest/calls/operator-options.js';
 import { type OptionSpecs, option, type ValuesOf } from './command.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';

@@ -1,8 +1,8 @@
-import { nearestName } from '../definition/nearest-name.js';
+import { nearestName } from '../shared/nearest-name.js';
 import { type Command, EXIT } from './command.js';
 import { readCommandLine } from './command-line.js';
 import { COMMANDS } from './commands.js';
-import { helpOf, overview, usageOf } from './help.js';
+import { helpOf, overview, usageOf } from './text/help.js';
 import type { Terminal } from './terminal.js';
 import { Refusal, UsageError } from './usage-error.js';
 

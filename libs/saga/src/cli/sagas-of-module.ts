@@ -2,12 +2,12 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Type } from '@nestjs/common';
-import { buildHandlerGraphs } from '../definition/build-handler-graphs.js';
-import { buildSagaGraph } from '../definition/build-saga-graph.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
-import { SagaMetadata } from '../definition/saga-metadata.js';
-import { methodsOf } from '../definition/saga-methods.js';
-import type { RunnableSaga } from '../engine/invoker.js';
+import { buildHandlerGraphs } from '../definition/build/build-handler-graphs.js';
+import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { SagaMetadata } from '../definition/decorators/saga-metadata.js';
+import { methodsOf } from '../definition/decorators/saga-methods.js';
+import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { UsageError } from './usage-error.js';
 
 /**

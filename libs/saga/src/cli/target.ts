@@ -1,5 +1,5 @@
 import type { SagaTarget } from '../nest/saga.service.js';
-import { isUuid } from '../nest/start-options.js';
+import { isUuid } from '../nest/calls/start-options.js';
 import type { Operated } from './operating.js';
 import { UsageError } from './usage-error.js';
 

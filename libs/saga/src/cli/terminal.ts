@@ -1,4 +1,4 @@
-import { colored } from './style.js';
+import { colored } from './text/style.js';
 import { createInterface } from 'node:readline/promises';
 
 /** Where a command writes and asks. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { nearestName } from '../definition/nearest-name.js';
-import { toMilliseconds } from '../definition/duration.js';
-import type { SagaFilter } from '../nest/saga-filter.js';
+import { nearestName } from '../shared/nearest-name.js';
+import { toMilliseconds } from '../definition/options/duration.js';
+import type { SagaFilter } from '../nest/calls/saga-filter.js';
 import { SAGA_STATUSES, type SagaStatus } from '../machine/saga-state.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';

@@ -1,4 +1,4 @@
-import type { GraphRecord, StepRecord } from './graph-record.js';
+import type { GraphRecord, StepRecord } from './graph/graph-record.js';
 
 /** A stored graph in short, for tests: each step waits for the one before, unless it says otherwise. */
 export function recordWith(steps: Record<string, Partial<StepRecord>>): GraphRecord {

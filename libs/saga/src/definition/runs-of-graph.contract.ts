@@ -1,4 +1,4 @@
-import type { SagaGraph, StepNode } from './saga-graph.js';
+import type { SagaGraph, StepNode } from './graph/saga-graph.js';
 
 type Status = 'pending' | 'running' | 'completed' | 'skipped' | 'failed';
 

@@ -1,16 +1,16 @@
 import type { Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { buildSagaGraph } from '../definition/build-saga-graph.js';
-import type { CompensationContext, StepContext } from '../definition/contexts.js';
-import { Saga } from '../definition/saga.decorator.js';
-import { Step } from '../definition/step.decorator.js';
-import { StepRejectedError } from '../errors/saga-errors.js';
+import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
+import type { CompensationContext, StepContext } from '../definition/types/contexts.js';
+import { Saga } from '../definition/decorators/saga.decorator.js';
+import { Step } from '../definition/decorators/step.decorator.js';
+import { StepRejectedError } from '../errors.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
-import type { EngineLog } from './engine-log.js';
+import type { EngineLog } from './ports/engine-log.js';
 import { type EngineOptions, SagaEngine } from './saga-engine.js';
-import type { Checkpoint, CheckpointResult, NewSaga } from './saga-store.js';
+import type { Checkpoint, CheckpointResult, NewSaga } from './ports/saga-store.js';
 
 const SILENT: EngineLog = { log() {}, warn() {}, error() {}, debug() {} };
 const lostConnection = () => Object.assign(new Error('Connection terminated'), { transient: true });

@@ -1,18 +1,18 @@
 import type { EntityManager } from 'typeorm';
-import type { SagaGraph } from '../definition/saga-graph.js';
-import type { Durability } from '../definition/saga-options.js';
-import { SagaUnavailableError } from '../errors/saga-errors.js';
-import { type Clock, sleep, systemClock } from './clock.js';
-import type { EngineLog } from './engine-log.js';
-import { GroupWriter } from './group-writer.js';
-import { ChildSagas } from './child-sagas.js';
-import type { RunnableSaga } from './invoker.js';
-import { newId as newUuid } from './new-id.js';
-import { RelaxedSagas } from './relaxed-sagas.js';
-import type { MadeCheckpoint } from './made-checkpoint.js';
-import { sizeOfSignal, sizeOfStart } from './payload-size.js';
-import { OverdueWatch } from './overdue-watch.js';
-import { OutcomeWaiters, type SettledSaga } from './outcome-waiters.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import type { Durability } from '../definition/options/saga-options.js';
+import { SagaUnavailableError } from '../errors.js';
+import { type Clock, sleep, systemClock } from '../shared/clock.js';
+import type { EngineLog } from './ports/engine-log.js';
+import { GroupWriter } from './write/group-writer.js';
+import { ChildSagas } from './run/child-sagas.js';
+import type { RunnableSaga } from './ports/invoker.js';
+import { newId as newUuid } from '../shared/new-id.js';
+import { RelaxedSagas } from './write/relaxed-sagas.js';
+import type { MadeCheckpoint } from './write/made-checkpoint.js';
+import { sizeOfSignal, sizeOfStart } from './ports/payload-size.js';
+import { OverdueWatch } from './observe/overdue-watch.js';
+import { OutcomeWaiters, type SettledSaga } from './worker/outcome-waiters.js';
 import {
   type CheckpointResult,
   concernsOthers,
@@ -29,15 +29,15 @@ import {
   type StoreFilter,
   type StoreStats,
   type StoreTarget,
-} from './saga-store.js';
+} from './ports/saga-store.js';
 import { INITIAL } from '../machine/saga-state.js';
-import type { SagaDefinitions } from './saga-definitions.js';
-import { SagaObservers } from './saga-observers.js';
-import { type Revised, SagaBindings, UnreadGraph } from './saga-bindings.js';
-import { StoreClock } from './store-clock.js';
-import type { Wakeup, WakeupMessage } from './wakeup.js';
-import { Worker } from './worker.js';
-import { WritersByDurability } from './writers-by-durability.js';
+import type { SagaDefinitions } from './ports/saga-definitions.js';
+import { SagaObservers } from './observe/saga-observers.js';
+import { type Revised, SagaBindings, UnreadGraph } from './versions/saga-bindings.js';
+import { StoreClock } from '../shared/store-clock.js';
+import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
+import { Worker } from './worker/worker.js';
+import { WritersByDurability } from './write/writers-by-durability.js';
 
 export interface EngineOptions {
   /** The name of this process among those that hold leases. */

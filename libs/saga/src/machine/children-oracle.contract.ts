@@ -1,4 +1,4 @@
-import type { StepNode } from '../definition/saga-graph.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
 import type { Relations } from './graph-book.contract.js';
 import type { ChildEntry, ChildSaga } from './play-children.contract.js';
 import type { Entry } from './play-entries.contract.js';

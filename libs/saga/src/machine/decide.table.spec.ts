@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
 import type { SagaStatus } from './saga-state.js';

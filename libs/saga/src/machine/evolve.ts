@@ -5,14 +5,14 @@ import {
   type SagaGraph,
   type StepNode,
   stepOfKey,
-} from '../definition/saga-graph.js';
-import type { SagaFailure } from '../definition/saga-failure.js';
+} from '../definition/graph/saga-graph.js';
+import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide, isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './decide.js';
 import { compensationFailed, decidePending, isUnderWay, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, passedPivot } from './pivots.js';
-import { uncut } from './races.js';
+import { uncut } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
@@ -20,7 +20,7 @@ import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { unsettledSteps } from './step-map.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
-import { unfit } from './unfit.js';
+import { unfit } from './incompatible.js';
 import { awaited, refused, signalled, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;

@@ -1,10 +1,10 @@
-import { retryDelay, type ResolvedRetryPolicy } from '../definition/retry-policy.js';
-import type { SagaFailure } from '../definition/saga-failure.js';
-import { itemKey, nodeOf, type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import { retryDelay, type ResolvedRetryPolicy } from '../definition/options/retry-policy.js';
+import type { SagaFailure } from '../definition/types/saga-failure.js';
+import { itemKey, nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { mayHavePassed, pivotPassed } from './decide.js';
 import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
-import { tolerate } from './races.js';
+import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';

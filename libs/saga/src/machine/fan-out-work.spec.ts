@@ -1,4 +1,4 @@
-import { indexOfKey } from '../definition/saga-graph.js';
+import { indexOfKey } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { graphOf, stepOf } from './graph-of.contract.js';

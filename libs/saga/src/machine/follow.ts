@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide, type Decision } from './decide.js';
 import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';

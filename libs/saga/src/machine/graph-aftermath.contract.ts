@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import type { Violation } from './graph-oracle.contract.js';

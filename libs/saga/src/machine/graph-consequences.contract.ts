@@ -1,4 +1,4 @@
-import type { StepNode } from '../definition/saga-graph.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
 import { type Book, copyOf, type Life, type Relations, Rules } from './graph-book.contract.js';
 import type { SagaEvent } from './saga-event.js';
 

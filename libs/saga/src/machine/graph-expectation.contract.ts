@@ -1,5 +1,5 @@
 import type { Action } from './decide.js';
-import type { StepNode } from '../definition/saga-graph.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
 import { type Book, type Relations, Rules } from './graph-book.contract.js';
 
 /** What the rules say comes next. */

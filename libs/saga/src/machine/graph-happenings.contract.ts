@@ -1,4 +1,4 @@
-import type { StepNode } from '../definition/saga-graph.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
 import { WaitHappenings } from './graph-waits.contract.js';
 import { type Book, copyOf, type Relations, Rules } from './graph-book.contract.js';
 import { suspects } from './graph-expectation.contract.js';

@@ -1,6 +1,6 @@
-import { linkSteps, type UnlinkedStep } from '../definition/link-steps.js';
-import { resolveRetryPolicy } from '../definition/retry-policy.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { linkSteps, type UnlinkedStep } from '../definition/graph/link-steps.js';
+import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 
 /** A step for tests: compensated, 2 attempts of itself and of its compensation, 100 ms apart. */
 export function stepOf(name: string, options: Partial<UnlinkedStep> = {}): UnlinkedStep {

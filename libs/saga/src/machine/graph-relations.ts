@@ -1,4 +1,4 @@
-import { type SagaGraph, startsSaga } from '../definition/saga-graph.js';
+import { type SagaGraph, startsSaga } from '../definition/graph/saga-graph.js';
 
 /** What follows from a graph alone; computed once for each. */
 interface Relations {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import { aftermath, LASTING } from './graph-aftermath.contract.js';
 import { judge, RULED, type Violation } from './graph-oracle.contract.js';
 import { describeEntry } from './describe-play.contract.js';

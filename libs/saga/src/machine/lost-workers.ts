@@ -1,5 +1,5 @@
-import type { SerializedError } from '../definition/saga-failure.js';
-import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import type { SerializedError } from '../definition/types/saga-failure.js';
+import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';

@@ -1,5 +1,5 @@
-import { resolveRetryPolicy } from '../definition/retry-policy.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';

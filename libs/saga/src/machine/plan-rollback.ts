@@ -1,4 +1,4 @@
-import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
 import { decide, dueWhenLost, isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './decide.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';

@@ -1,4 +1,4 @@
-import type { SagaGraph, StepNode } from '../definition/saga-graph.js';
+import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import { type Action, decide, type Decision } from './decide.js';
 import { evolve } from './evolve.js';
 import { awaitedBy, type ChildEnded, PlayedChildren } from './play-children.contract.js';

@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { SagaEvent } from './saga-event.js';
 import type { SagaState } from './saga-state.js';
 import { stepAwaiting } from './waits.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { UnlinkedStep } from '../definition/link-steps.js';
-import { resolveRetryPolicy } from '../definition/retry-policy.js';
-import { approvalSignal, type SagaGraph, type StepNode } from '../definition/saga-graph.js';
+import type { UnlinkedStep } from '../definition/graph/link-steps.js';
+import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
+import { approvalSignal, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
 import { graphOf, stepOf } from './graph-of.contract.js';
 
 /** What the world, a worker or an operator may do next. What is not possible then gives way to progress. */

@@ -1,6 +1,6 @@
-import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
+import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 import type { LostLease, SagaStatus } from './saga-state.js';
-import type { UnmetNeed } from './unmet-needs.js';
+import type { UnmetNeed } from './missing-code.js';
 
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =

@@ -1,5 +1,5 @@
-import { itemKey } from '../definition/saga-graph.js';
-import type { AttemptError, SagaFailure } from '../definition/saga-failure.js';
+import { itemKey } from '../definition/graph/saga-graph.js';
+import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
 
 /**
  * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a

@@ -1,9 +1,9 @@
-import { type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
-import type { SagaFailure } from '../definition/saga-failure.js';
+import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
+import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { hasPassed, isRace, mayHavePassed } from './decide.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
-import { cutAgain, cutLosers, winRaces } from './races.js';
+import { cutAgain, cutLosers, winRaces } from './join-any.js';
 import { PENDING, type SagaState, stands, stepState } from './saga-state.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 

@@ -1,5 +1,5 @@
-import type { AttemptError, SerializedError } from '../definition/saga-failure.js';
-import { stepOfKey } from '../definition/saga-graph.js';
+import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
+import { stepOfKey } from '../definition/graph/saga-graph.js';
 import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
 import { StepMap } from './step-map.js';
 

@@ -1,7 +1,7 @@
-import { itemKey, type SagaGraph, stepOfKey } from '../definition/saga-graph.js';
+import { itemKey, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { isDone, needsUndo } from './decide.js';
 import { goesOn } from './failures.js';
-import { winRaces } from './races.js';
+import { winRaces } from './join-any.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { itemsToLookAt } from './step-map.js';

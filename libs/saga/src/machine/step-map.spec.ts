@@ -1,4 +1,4 @@
-import { itemKey } from '../definition/saga-graph.js';
+import { itemKey } from '../definition/graph/saga-graph.js';
 import { PENDING, type StepState } from './saga-state.js';
 import { changedSteps, itemsToLookAt, StepMap, unsettledSteps } from './step-map.js';
 

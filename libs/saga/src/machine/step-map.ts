@@ -1,4 +1,4 @@
-import { indexOfKey, stepOfKey } from '../definition/saga-graph.js';
+import { indexOfKey, stepOfKey } from '../definition/graph/saga-graph.js';
 import type { StepState } from './saga-state.js';
 
 /** Up to so many steps and items, a copy of them all costs less than anything else. */

@@ -1,5 +1,5 @@
-import type { SagaGraph } from '../definition/saga-graph.js';
-import type { UnlinkedStep } from '../definition/link-steps.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import type { UnlinkedStep } from '../definition/graph/link-steps.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';

@@ -1,4 +1,4 @@
-import { nodeOf, type SagaGraph } from '../definition/saga-graph.js';
+import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { gaveUp, goesOn, isUnderWay } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';

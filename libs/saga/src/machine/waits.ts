@@ -1,5 +1,5 @@
-import type { SerializedError } from '../definition/saga-failure.js';
-import type { SagaGraph } from '../definition/saga-graph.js';
+import type { SerializedError } from '../definition/types/saga-failure.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { gaveUp } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsSignal, type SagaState, stepState } from './saga-state.js';

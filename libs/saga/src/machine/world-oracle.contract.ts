@@ -1,4 +1,4 @@
-import type { StepNode } from '../definition/saga-graph.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
 import { ChildWitness, FAMILIAL } from './children-oracle.contract.js';
 import { Relations } from './graph-book.contract.js';
 import type { Violation } from './graph-oracle.contract.js';

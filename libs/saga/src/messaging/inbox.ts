@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { shown } from '../definition/shown-value.js';
-import { SagaValidationError } from '../errors/saga-errors.js';
-import { readOptions } from '../nest/call-options.js';
-import { NotedMeanwhile } from '../store/postgres/postgres-inbox.js';
-import { isKey, LONGEST_KEY } from '../engine/storable-key.js';
-import { committed, TransactionWatch } from '../store/postgres/transaction-watch.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaValidationError } from '../errors.js';
+import { readOptions } from '../nest/calls/call-options.js';
+import { NotedMeanwhile } from '../store/postgres/outbox/postgres-inbox.js';
+import { isKey, LONGEST_KEY } from '../engine/payload/storable-key.js';
+import { committed, TransactionWatch } from '../store/postgres/connection/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 
 /** What `Inbox.once()` takes beside the work. */

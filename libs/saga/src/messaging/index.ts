@@ -1,6 +1,6 @@
-export type { OutboxMessage } from '../definition/outbox-message.js';
-export { MessageRefusedError } from '../errors/saga-errors.js';
-export { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
+export type { OutboxMessage } from '../definition/types/outbox-message.js';
+export { MessageRefusedError } from '../errors.js';
+export { messagingMigrations } from '../store/postgres/schema/saga-migrations.js';
 export { SagaMessagingModule } from './messaging.module.js';
 export type {
   InboxOptions,
@@ -12,11 +12,11 @@ export { RELAY_POLL_INTERVAL } from './messaging.runtime.js';
 export { RETENTION_INTERVAL } from './retention.js';
 export { type DeadMessage, type DeadMessagesFilter, Outbox } from './outbox.js';
 export { Inbox, type Once, type OnceOptions } from './inbox.js';
-export { DurableEvent, type DurableEventOptions } from './durable-event.decorator.js';
-export { SagaReply, type SagaReplyOptions } from './saga-reply.decorator.js';
-export { Incoming } from './incoming.decorator.js';
-export { type IncomingMessage, incomingMessage } from './incoming-message.js';
-export type { MessageTransport, RelayedMessage } from './message-transport.js';
+export { DurableEvent, type DurableEventOptions } from './handling/durable-event.decorator.js';
+export { SagaReply, type SagaReplyOptions } from './handling/saga-reply.decorator.js';
+export { Incoming } from './handling/incoming.decorator.js';
+export { type IncomingMessage, incomingMessage } from './handling/incoming-message.js';
+export type { MessageTransport, RelayedMessage } from './relay/message-transport.js';
 export { ClientProxyTransport } from './transports/client-proxy.transport.js';
 export type { EventClient } from './transports/emitted.js';
 export { JetStreamTransport, type JetStreamTransportOptions } from './transports/jetstream.transport.js';

@@ -1,8 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from '../nest/async-options.js';
-import { LifeCycleModule } from '../nest/life-cycle.module.js';
-import { SagaPoller } from '../nest/saga.poller.js';
+import { LifeCycleModule } from '../nest/life-cycle/life-cycle.module.js';
+import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { Inbox } from './inbox.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
 import type { SagaMessagingModuleOptions } from './messaging.options.js';

@@ -1,4 +1,4 @@
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaConfigurationError } from '../errors.js';
 import { type SagaMessagingModuleOptions, withMessagingDefaults } from './messaging.options.js';
 
 const throwing = new Proxy(

@@ -1,15 +1,15 @@
-import { type Duration, LONGEST_TIMER, readDuration } from '../definition/duration.js';
-import { OptionReader } from '../definition/option-reader.js';
-import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
-import { serializeError } from '../engine/serialize-error.js';
+import { type Duration, LONGEST_TIMER, readDuration } from '../definition/options/duration.js';
+import { OptionReader } from '../definition/options/option-reader.js';
+import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaConfigurationError } from '../errors.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
 import { codecFlaw } from '../nest/codec-flaw.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
-import { schemaFlaw } from '../store/postgres/schema-name.js';
-import type { MessageTransport } from './message-transport.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
+import type { MessageTransport } from './relay/message-transport.js';
 import { ClientProxyTransport } from './transports/client-proxy.transport.js';
 import type { EventClient } from './transports/emitted.js';
 

@@ -2,30 +2,30 @@ import { hostname } from 'node:os';
 import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
-import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/application-life-cycle.js';
+import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
-import { SagaPoller } from '../nest/saga.poller.js';
+import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDataSource } from '../nest/application-data-source.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
-import { SagaObservers } from '../engine/saga-observers.js';
+import { SagaConfigurationError } from '../errors.js';
+import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { answersOf } from '../store/postgres/answers.js';
-import { ListenWakeup } from '../store/postgres/listen-wakeup.js';
-import { checkMigrated, MESSAGING_NEEDS, migrate } from '../store/postgres/migrate.js';
-import { messagingMigrations } from '../store/postgres/migrations/saga-migrations.js';
-import { PostgresInbox } from '../store/postgres/postgres-inbox.js';
-import type { PostgresOutbox } from '../store/postgres/postgres-outbox.js';
-import { createSagaDataSource, poolOf } from '../store/postgres/saga-data-source.js';
-import { wakeupChannel } from '../store/postgres/wakeup-channel.js';
-import { CodedOutbox, decodingTransport } from './coded-outbox.js';
+import { answersOf } from '../store/postgres/connection/statement-watchdog.js';
+import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
+import { checkMigrated, MESSAGING_NEEDS, migrate } from '../store/postgres/setup/migrate.js';
+import { messagingMigrations } from '../store/postgres/schema/saga-migrations.js';
+import { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
+import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
+import { createSagaDataSource, poolOf } from '../store/postgres/connection/saga-data-source.js';
+import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
+import { CodedOutbox, decodingTransport } from './relay/coded-outbox.js';
 import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
 import {
   type ResolvedMessagingOptions,
   type SagaMessagingModuleOptions,
   withMessagingDefaults,
 } from './messaging.options.js';
-import { Relay } from './relay.js';
+import { Relay } from './relay/relay.js';
 import { Retention } from './retention.js';
 
 /** The name of the poll among the application's scheduled intervals. */

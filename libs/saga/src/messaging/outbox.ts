@@ -1,18 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { v7 as uuid } from 'uuid';
-import type { OutboxMessage } from '../definition/outbox-message.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaStateError, SagaValidationError } from '../errors/saga-errors.js';
-import { type OutgoingMessage, outgoingMessage } from '../engine/outgoing-message.js';
-import { partsOf, TRACEPARENT, traceOfSaga, traceparentOf } from '../engine/trace-context.js';
-import { readOptions } from '../nest/call-options.js';
-import type { Page } from '../nest/saga-filter.js';
-import { isUuid } from '../nest/start-options.js';
-import type { DeadMessage as StoredDeadMessage } from '../store/postgres/postgres-outbox.js';
-import { handledMessage } from './handled-message.js';
+import type { OutboxMessage } from '../definition/types/outbox-message.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaStateError, SagaValidationError } from '../errors.js';
+import { type OutgoingMessage, outgoingMessage } from '../engine/payload/outgoing-message.js';
+import { partsOf, TRACEPARENT, traceOfSaga, traceparentOf } from '../engine/observe/trace-context.js';
+import { readOptions } from '../nest/calls/call-options.js';
+import type { Page } from '../nest/calls/saga-filter.js';
+import { isUuid } from '../nest/calls/start-options.js';
+import type { DeadMessage as StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
+import { handledMessage } from './handling/handled-message.js';
 import { MessagingRuntime } from './messaging.runtime.js';
-import { SAGA_ID } from '../engine/step-messages.js';
+import { SAGA_ID } from '../engine/attempt/step-messages.js';
 
 /** A message that the broker refused as often as it is tried. Later messages of its topic and key wait behind it. */
 export interface DeadMessage {

@@ -1,7 +1,7 @@
-import type { EngineLog } from '../engine/engine-log.js';
-import type { SagaPoller } from '../nest/saga.poller.js';
-import type { PostgresInbox } from '../store/postgres/postgres-inbox.js';
-import type { PostgresOutbox } from '../store/postgres/postgres-outbox.js';
+import type { EngineLog } from '../engine/ports/engine-log.js';
+import type { SagaPoller } from '../nest/maintenance/saga.poller.js';
+import type { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
+import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
 import type { ResolvedMessagingOptions } from './messaging.options.js';
 
 /** The name of the deletion among the application's scheduled intervals. */

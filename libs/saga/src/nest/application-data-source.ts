@@ -1,6 +1,6 @@
 import { DiscoveryService, type ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaConfigurationError } from '../errors.js';
 
 /**
  * The application's DataSource of this name, or its default one.

@@ -1,6 +1,6 @@
-import { OptionReader } from '../definition/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { OptionReader } from '../definition/options/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { SagaConfigurationError } from '../errors.js';
 
 /** What Nest takes beside a factory of options. */
 const ASYNC_OPTIONS = [

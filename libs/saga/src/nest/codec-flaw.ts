@@ -1,4 +1,4 @@
-import { shown } from '../definition/shown-value.js';
+import { shown } from '../shared/shown-value.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 
 /** Why this is no codec, and the mend; undefined: it is one, or none is given. */

@@ -8,7 +8,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import { BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
-import { SagaError } from '../errors/saga-errors.js';
+import { SagaError } from '../errors.js';
 
 /** Statuses by the errors' stable codes; what is not listed is the server's own failure. */
 const STATUSES: Readonly<Record<string, HttpStatus>> = {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { ConsoleLogger, Logger, type LoggerService } from '@nestjs/common';
-import type { EngineLog, LogSubject } from '../engine/engine-log.js';
+import type { EngineLog, LogSubject } from '../engine/ports/engine-log.js';
 
 type Level = 'debug' | 'log' | 'warn' | 'error';
 

@@ -1,16 +1,16 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from './async-options.js';
-import { SagaObservers } from '../engine/saga-observers.js';
-import { LifeCycleModule } from './life-cycle.module.js';
-import { ObserverExplorer } from './observer.explorer.js';
+import { SagaObservers } from '../engine/observe/saga-observers.js';
+import { LifeCycleModule } from './life-cycle/life-cycle.module.js';
+import { ObserverExplorer } from './discovery/observer.explorer.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
-import { SagaExplorer } from './saga.explorer.js';
+import { SagaExplorer } from './discovery/saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { SagaLog } from './saga-log.js';
-import { SagaPoller } from './saga.poller.js';
+import { SagaPoller } from './maintenance/saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
 

@@ -1,18 +1,18 @@
-import { PARTITIONS_RULE } from '../store/postgres/migrations/saga-migrations.js';
-import { type Partitions, PERIODS } from '../store/postgres/migrations/partition-saga-tables.js';
+import { PARTITIONS_RULE } from '../store/postgres/schema/saga-migrations.js';
+import { type Partitions, PERIODS } from '../store/postgres/schema/partition-saga-tables.js';
 import type { Type } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
-import { OptionReader } from '../definition/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { resolveRetryPolicy, type RetryPolicy } from '../definition/retry-policy.js';
-import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
-import { shown } from '../definition/shown-value.js';
-import { DEFAULT_SCHEMA } from '../store/postgres/saga-entities.js';
-import type { OperatorAction } from '../engine/operation.js';
-import { serializeError } from '../engine/serialize-error.js';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
+import { OptionReader } from '../definition/options/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { resolveRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
+import { SagaConfigurationError, SagaValidationError } from '../errors.js';
+import { shown } from '../shared/shown-value.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import type { OperatorAction } from '../engine/ports/operation.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { codecFlaw } from './codec-flaw.js';
-import { schemaFlaw } from '../store/postgres/schema-name.js';
+import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
 /** What `SagaModule.forRoot()` takes. All of it is checked at start-up, and everything that is wrong is told at once. */
 export interface SagaModuleOptions {

@@ -1,7 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
-import type { InputOf } from '../definition/saga-types.js';
-import { shown } from '../definition/shown-value.js';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
+import type { InputOf } from '../definition/types/saga-types.js';
+import { shown } from '../shared/shown-value.js';
 import {
   SagaApprovalPendingError,
   SagaConflictError,
@@ -9,11 +9,11 @@ import {
   SagaNotFoundError,
   SagaStateError,
   SagaValidationError,
-} from '../errors/saga-errors.js';
-import { decisionEdit } from '../engine/approvals.js';
-import { newSagaOf } from '../engine/new-saga.js';
-import { checkNamed, operated, type OperatorCall } from '../engine/operated.js';
-import type { OperatorAction } from '../engine/operation.js';
+} from '../errors.js';
+import { decisionEdit } from '../engine/operate/approvals.js';
+import { newSagaOf } from '../engine/operate/new-saga.js';
+import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
+import type { OperatorAction } from '../engine/ports/operation.js';
 import {
   abortEdit,
   cancelEdit,
@@ -22,16 +22,16 @@ import {
   retryEdit,
   skipEdit,
   undoEdit,
-} from '../engine/operator-edits.js';
-import { encodePayload, samePayload } from '../engine/payload.js';
-import { awaitedBy } from '../engine/run-children.js';
-import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/saga-store.js';
-import { type SagaGraph, sagaLabel } from '../definition/saga-graph.js';
-import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './bulk-edit.js';
-import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
-import { type HistoryEntry, toHistoryEntry } from './saga-history.js';
-import { type SagaStats, toSagaStats } from './saga-stats.js';
-import { type RollbackPlan, toRollbackPlan } from './rollback-plan.js';
+} from '../engine/operate/operator-edits.js';
+import { encodePayload, samePayload } from '../engine/payload/payload.js';
+import { awaitedBy } from '../engine/run/run-children.js';
+import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/ports/saga-store.js';
+import { type SagaGraph, sagaLabel } from '../definition/graph/saga-graph.js';
+import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
+import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
+import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
+import { type SagaStats, toSagaStats } from './views/saga-stats.js';
+import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
 import {
   type SagaOutcome,
   type SagaSnapshotOf,
@@ -39,16 +39,16 @@ import {
   toOutcome,
   toSnapshot,
   toSummary,
-} from './saga-snapshot.js';
-import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
-import { handlerGraphOf, remoteOf } from './handlers-elsewhere.js';
+} from './views/saga-snapshot.js';
+import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
+import { handlerGraphOf, remoteOf } from './discovery/remote-handlers.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
-import { newId } from '../engine/new-id.js';
-import { isKey } from '../engine/storable-key.js';
-import type { CleanupOptions, CleanupResult } from './saga.cleanup.js';
-import { readOptions } from './call-options.js';
-import { type Decision, readDecision, readSignal, type SignalOptions } from './signals.js';
-import { isUuid, type StartOptions, toStartFields } from './start-options.js';
+import { newId } from '../shared/new-id.js';
+import { isKey } from '../engine/payload/storable-key.js';
+import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
+import { readOptions } from './calls/call-options.js';
+import { type Decision, readDecision, readSignal, type SignalOptions } from './calls/signals.js';
+import { isUuid, type StartOptions, toStartFields } from './calls/start-options.js';
 
 /** A saga by its id, or by its name and correlation id. With its class, calls return what the class declares. */
 export type SagaTarget<S = unknown> =

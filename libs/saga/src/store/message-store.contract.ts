@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { EntityManager } from 'typeorm';
-import type { Settlement, Taken } from './postgres/postgres-outbox.js';
+import type { Settlement, Taken } from './postgres/outbox/postgres-outbox.js';
 import type { MessageSubject, MessageSubjects } from './contract/message-subject.contract.js';
 
 const LEASE = 30_000;

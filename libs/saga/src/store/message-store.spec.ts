@@ -6,7 +6,7 @@ import type {
   OpenTransaction,
 } from './contract/message-subject.contract.js';
 import { describeMessageStore, message, payloadsOf } from './message-store.contract.js';
-import type { Taken } from './postgres/postgres-outbox.js';
+import type { Taken } from './postgres/outbox/postgres-outbox.js';
 
 describeMessageStore('The model', modelSubjects);
 describeMessageStore('PostgreSQL', postgresSubjects);

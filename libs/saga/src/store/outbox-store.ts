@@ -1,5 +1,5 @@
-import type { PostgresInbox } from './postgres/postgres-inbox.js';
-import type { PostgresOutbox } from './postgres/postgres-outbox.js';
+import type { PostgresInbox } from './postgres/outbox/postgres-inbox.js';
+import type { PostgresOutbox } from './postgres/outbox/postgres-outbox.js';
 
 /** What relays and those who publish need of an outbox. PostgreSQL's and the model of it pass one contract suite. */
 export type OutboxStore = Pick<

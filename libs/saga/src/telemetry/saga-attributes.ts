@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { MeasuredAttempt } from '../engine/instrument.js';
+import type { MeasuredAttempt } from '../engine/observe/instrument.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 
 /** Names of attributes, of spans and metrics alike. Those that would make a time series of each saga are for spans only. */

@@ -1,6 +1,6 @@
-import type { ObservedEvent } from '../definition/observed-event.js';
-import { type EngineLog, type LogSubject } from '../engine/engine-log.js';
-import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
+import type { ObservedEvent } from '../definition/types/observed-event.js';
+import { type EngineLog, type LogSubject } from '../engine/ports/engine-log.js';
+import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 
 /** Writes what has become of sagas into the log, and in detail what was tried. That one needs an operator is there anyway. */
 export class SagaEventLog {

@@ -1,9 +1,9 @@
 import type { Meter } from '@opentelemetry/api';
-import type { ObservedEvent } from '../definition/observed-event.js';
-import type { MeasuredAttempt } from '../engine/instrument.js';
-import type { ToldSaga } from '../engine/observed-changes.js';
-import type { StoredSaga } from '../engine/saga-store.js';
-import { serializeError } from '../engine/serialize-error.js';
+import type { ObservedEvent } from '../definition/types/observed-event.js';
+import type { MeasuredAttempt } from '../engine/observe/instrument.js';
+import type { ToldSaga } from '../engine/observe/observed-changes.js';
+import type { StoredSaga } from '../engine/ports/saga-store.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf } from './saga-attributes.js';
 import { counterOf, histogramOf } from './saga-metrics.js';

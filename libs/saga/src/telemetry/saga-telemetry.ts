@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
 import { metrics, trace } from '@opentelemetry/api';
-import { SagaObservers } from '../engine/saga-observers.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaObservers } from '../engine/observe/saga-observers.js';
+import { SagaConfigurationError } from '../errors.js';
 import { SagaLog } from '../nest/saga-log.js';
 import { SagaService } from '../nest/saga.service.js';
 import { SagaEventLog } from './saga-event-log.js';

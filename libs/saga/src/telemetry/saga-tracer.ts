@@ -7,13 +7,13 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
-import type { ObservedEvent } from '../definition/observed-event.js';
-import { handlerOf } from '../definition/handler-name.js';
-import type { SagaFailure, SerializedError } from '../definition/saga-failure.js';
-import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/instrument.js';
-import type { ToldSaga } from '../engine/observed-changes.js';
-import { serializeError } from '../engine/serialize-error.js';
-import type { NewSaga } from '../engine/saga-store.js';
+import type { ObservedEvent } from '../definition/types/observed-event.js';
+import { handlerOf } from '../definition/options/handler-name.js';
+import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
+import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
+import type { ToldSaga } from '../engine/observe/observed-changes.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
+import type { NewSaga } from '../engine/ports/saga-store.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
 import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
 

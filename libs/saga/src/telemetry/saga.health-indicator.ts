@@ -1,10 +1,10 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/duration.js';
-import { shown } from '../definition/shown-value.js';
-import { serializeError } from '../engine/serialize-error.js';
-import { SagaValidationError } from '../errors/saga-errors.js';
-import { readOptions } from '../nest/call-options.js';
-import type { SagaStats } from '../nest/saga-stats.js';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
+import { shown } from '../shared/shown-value.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
+import { SagaValidationError } from '../errors.js';
+import { readOptions } from '../nest/calls/call-options.js';
+import type { SagaStats } from '../nest/views/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
 import { secondsSince } from './state-gauges.js';
 

@@ -8,8 +8,8 @@ import {
   trace,
   TraceFlags,
 } from '@opentelemetry/api';
-import { partsOf, storedTraceOf, TRACEPARENT, type TraceParts } from '../engine/trace-context.js';
-import { handledMessage } from '../messaging/handled-message.js';
+import { partsOf, storedTraceOf, TRACEPARENT, type TraceParts } from '../engine/observe/trace-context.js';
+import { handledMessage } from '../messaging/handling/handled-message.js';
 
 /** The `traceparent` of a span; undefined: it has no ids, since no tracing is set up. */
 export function traceparentOfSpan(span: Span): string | undefined {

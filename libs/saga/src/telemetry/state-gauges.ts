@@ -1,7 +1,7 @@
 import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api';
-import type { EngineLog } from '../engine/engine-log.js';
-import { serializeError } from '../engine/serialize-error.js';
-import type { SagaStats } from '../nest/saga-stats.js';
+import type { EngineLog } from '../engine/ports/engine-log.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
+import type { SagaStats } from '../nest/views/saga-stats.js';
 import { ATTRIBUTE } from './saga-attributes.js';
 import { gaugeOf } from './saga-metrics.js';
 

@@ -1,7 +1,7 @@
-import { OptionReader } from '../definition/option-reader.js';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
-import { textOfFlaw, textOfProblems } from '../definition/saga-finding.js';
-import { serializeError } from '../engine/serialize-error.js';
+import { OptionReader } from '../definition/options/option-reader.js';
+import { SagaConfigurationError } from '../errors.js';
+import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { serializeError } from '../engine/payload/serialize-error.js';
 
 /** What `SagaTelemetryModule.forRoot()` takes. */
 export interface SagaTelemetryModuleOptions {

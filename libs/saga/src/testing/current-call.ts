@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaConfigurationError } from '../errors.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { SagaRuntime } from '../nest/saga.runtime.js';
 import type { TestCall } from './scripted-calls.js';

@@ -1,5 +1,5 @@
-import { canBeUndone, type SagaGraph } from '../definition/saga-graph.js';
-import { SagaError, StepRejectedError } from '../errors/saga-errors.js';
+import { canBeUndone, type SagaGraph } from '../definition/graph/saga-graph.js';
+import { SagaError, StepRejectedError } from '../errors.js';
 import { descendantsOf } from '../machine/graph-relations.js';
 import type { SagaTestRun } from './saga-test-run.js';
 import type { Fault } from './scripted-calls.js';

@@ -1,7 +1,7 @@
-import { awaitedBy } from '../engine/run-children.js';
-import type { StoredSaga } from '../engine/saga-store.js';
+import { awaitedBy } from '../engine/run/run-children.js';
+import type { StoredSaga } from '../engine/ports/saga-store.js';
 import { isSettled } from '../machine/saga-state.js';
-import type { SagaRegistry } from '../nest/saga.registry.js';
+import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import type { TestWorld } from './test-world.js';
 
 /** True: the saga has ended, is paused, or needs an operator. */

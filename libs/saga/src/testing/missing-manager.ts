@@ -1,4 +1,4 @@
-import { SagaConfigurationError } from '../errors/saga-errors.js';
+import { SagaConfigurationError } from '../errors.js';
 import { currentCall } from './current-call.js';
 
 /**

@@ -9,16 +9,16 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
-import { buildSagaGraph } from '../definition/build-saga-graph.js';
-import type { InputOf } from '../definition/saga-types.js';
-import { shown } from '../definition/shown-value.js';
-import { SagaConfigurationError, SagaValidationError } from '../errors/saga-errors.js';
-import { readOptions } from '../nest/call-options.js';
-import { SagaExplorer } from '../nest/saga.explorer.js';
+import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
+import type { InputOf } from '../definition/types/saga-types.js';
+import { shown } from '../shared/shown-value.js';
+import { SagaConfigurationError, SagaValidationError } from '../errors.js';
+import { readOptions } from '../nest/calls/call-options.js';
+import { SagaExplorer } from '../nest/discovery/saga.explorer.js';
 import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '../nest/saga.options.js';
 import { SagaService } from '../nest/saga.service.js';
-import type { SagaRegistry } from '../nest/saga.registry.js';
-import type { StartOptions } from '../nest/start-options.js';
+import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
+import type { StartOptions } from '../nest/calls/start-options.js';
 import { injectedSagaService } from './current-call.js';
 import {
   type EveryFailureOptions,

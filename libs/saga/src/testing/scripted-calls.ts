@@ -1,6 +1,6 @@
-import type { StepNode } from '../definition/saga-graph.js';
-import type { RunnableSaga } from '../engine/invoker.js';
-import { UnknownOutcomeError } from '../errors/saga-errors.js';
+import type { StepNode } from '../definition/graph/saga-graph.js';
+import type { RunnableSaga } from '../engine/ports/invoker.js';
+import { UnknownOutcomeError } from '../errors.js';
 import { withinCall } from './current-call.js';
 import type { TestWorld } from './test-world.js';
 

@@ -1,4 +1,4 @@
-import type { Checkpoint, CheckpointResult, SagaStore } from '../engine/saga-store.js';
+import type { Checkpoint, CheckpointResult, SagaStore } from '../engine/ports/saga-store.js';
 import { stepState } from '../machine/saga-state.js';
 import type { Life } from './virtual-time.js';
 

@@ -1,13 +1,13 @@
 import type { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { newId } from '../engine/new-id.js';
-import { SagaBindings } from '../engine/saga-bindings.js';
+import { newId } from '../shared/new-id.js';
+import { SagaBindings } from '../engine/versions/saga-bindings.js';
 import { SagaEngine } from '../engine/saga-engine.js';
-import { SagaConfigurationError, SagaStateError } from '../errors/saga-errors.js';
-import type { SagaCleanup } from '../nest/saga.cleanup.js';
+import { SagaConfigurationError, SagaStateError } from '../errors.js';
+import type { SagaCleanup } from '../nest/maintenance/saga.cleanup.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
-import type { SagaRegistry } from '../nest/saga.registry.js';
+import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';

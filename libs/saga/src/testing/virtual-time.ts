@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../engine/clock.js';
+import type { Clock, Timer } from '../shared/clock.js';
 
 /** A process, as long as it has not crashed. */
 export interface Life {

@@ -1,6 +1,6 @@
 import { Body, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
-import { SagaApprovalPendingError } from '../../errors/saga-errors.js';
-import type { OperatorOptions } from '../../nest/operator-options.js';
+import { SagaApprovalPendingError } from '../../errors.js';
+import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaService } from '../../nest/saga.service.js';
 import { AdminAccess } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';

@@ -1,8 +1,8 @@
 import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
-import { shown } from '../../definition/shown-value.js';
-import { SagaValidationError } from '../../errors/saga-errors.js';
-import type { BulkAction, BulkResult } from '../../nest/bulk-edit.js';
-import type { SagaFilter } from '../../nest/saga-filter.js';
+import { shown } from '../../shared/shown-value.js';
+import { SagaValidationError } from '../../errors.js';
+import type { BulkAction, BulkResult } from '../../nest/calls/bulk-edit.js';
+import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';

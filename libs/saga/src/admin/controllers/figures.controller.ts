@@ -1,5 +1,5 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
-import type { SagaStats } from '../../nest/saga-stats.js';
+import type { SagaStats } from '../../nest/views/saga-stats.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';

@@ -1,7 +1,7 @@
 import { Get, Inject, Param, Query, Req } from '@nestjs/common';
-import type { RollbackPlan } from '../../nest/rollback-plan.js';
-import type { HistoryEntry } from '../../nest/saga-history.js';
-import type { Page } from '../../nest/saga-filter.js';
+import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
+import type { HistoryEntry } from '../../nest/views/saga-history.js';
+import type { Page } from '../../nest/calls/saga-filter.js';
 import { SAGA_STATUSES } from '../../machine/saga-state.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';

@@ -1,4 +1,4 @@
-import { LIMIT } from '../../nest/saga.cleanup.js';
+import { LIMIT } from '../../nest/maintenance/saga.cleanup.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
 import { operating } from '../operating.js';

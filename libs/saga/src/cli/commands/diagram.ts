@@ -1,6 +1,6 @@
-import { nearestName } from '../../definition/nearest-name.js';
-import { mermaidOf } from '../../definition/mermaid-of-graph.js';
-import { sagaLabel } from '../../definition/saga-graph.js';
+import { nearestName } from '../../shared/nearest-name.js';
+import { mermaidOf } from '../../definition/describe/mermaid-of-graph.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { type Deployed, operating } from '../operating.js';
 import { Refusal, UsageError } from '../usage-error.js';

@@ -1,6 +1,6 @@
 import { PostgresGraphStore } from '../../store/postgres/postgres-graph-store.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
-import { reportOf, type SagaReport } from '../graph-report.js';
+import { reportOf, type SagaReport } from '../text/graph-report.js';
 import { onDatabase } from '../operating.js';
 import { sagasOfFile } from '../sagas-of-module.js';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, EXIT, option } from '../command.js';
-import { columns } from '../columns.js';
+import { columns } from '../text/columns.js';
 import { installPackages } from '../init/install-packages.js';
 import { installCommands, neededPackages } from '../init/needed-packages.js';
 import { type NestApp, readNestApp } from '../init/nest-app.js';

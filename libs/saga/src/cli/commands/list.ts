@@ -1,12 +1,12 @@
-import type { SagaFilter } from '../../nest/saga-filter.js';
-import type { SagaSummary } from '../../nest/saga-snapshot.js';
-import { columns, fitted } from '../columns.js';
+import type { SagaFilter } from '../../nest/calls/saga-filter.js';
+import type { SagaSummary } from '../../nest/views/saga-snapshot.js';
+import { columns, fitted } from '../text/columns.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { operating, SAGA_OPTIONS } from '../operating.js';
-import { lookOf, type Paint, paintOn } from '../style.js';
+import { lookOf, type Paint, paintOn } from '../text/style.js';
 import { UsageError } from '../usage-error.js';
 import { readStatuses, readTags, readWhere, readWhole, WHERE } from '../values.js';
-import { fromNow, oneLine } from '../words.js';
+import { fromNow, oneLine } from '../text/words.js';
 
 const FIRST_PAGE = 50;
 /** As many as `find` gives at once. */

@@ -3,13 +3,13 @@ import {
   missingParts,
   partitionedNeeds,
   SAGA_NEEDS,
-} from '../../store/postgres/migrate.js';
-import type { Partitions } from '../../store/postgres/migrations/partition-saga-tables.js';
-import { PARTITIONS_RULE } from '../../store/postgres/migrations/saga-migrations.js';
+} from '../../store/postgres/setup/migrate.js';
+import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
+import { PARTITIONS_RULE } from '../../store/postgres/schema/saga-migrations.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { onDatabase } from '../operating.js';
 import { CannotTell, UsageError } from '../usage-error.js';
-import { counted } from '../words.js';
+import { counted } from '../text/words.js';
 
 export const migrate = command({
   words: 'migrate',

@@ -1,11 +1,11 @@
 import { redactedHistory, redactedSnapshot } from '../../admin/redact-saga.js';
-import type { HistoryEntry } from '../../nest/saga-history.js';
-import type { SagaSnapshot } from '../../nest/saga-snapshot.js';
+import type { HistoryEntry } from '../../nest/views/saga-history.js';
+import type { SagaSnapshot } from '../../nest/views/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { happeningsOf, withoutGiven } from '../history-text.js';
+import { happeningsOf, withoutGiven } from '../text/history-text.js';
 import { type Operated, operating, SAGA_OPTIONS } from '../operating.js';
-import { pageOf, withoutPayloads } from '../saga-page.js';
-import { paintOn } from '../style.js';
+import { pageOf, withoutPayloads } from '../text/saga-page.js';
+import { paintOn } from '../text/style.js';
 import { readTarget, TARGET } from '../target.js';
 
 export const PAYLOADS_OPTION = {

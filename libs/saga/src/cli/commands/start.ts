@@ -1,9 +1,9 @@
-import { handlerOf } from '../../definition/handler-name.js';
-import { diffGraphs } from '../../definition/diff-graphs.js';
-import { recordOf } from '../../definition/graph-record.js';
-import { sagaLabel } from '../../definition/saga-graph.js';
-import type { RunnableSaga } from '../../engine/invoker.js';
-import type { StartOptions } from '../../nest/start-options.js';
+import { handlerOf } from '../../definition/options/handler-name.js';
+import { diffGraphs } from '../../definition/graph/diff-graphs.js';
+import { recordOf } from '../../definition/graph/graph-record.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import type { RunnableSaga } from '../../engine/ports/invoker.js';
+import type { StartOptions } from '../../nest/calls/start-options.js';
 import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
 import { followSaga } from '../follow-saga.js';
@@ -11,7 +11,7 @@ import { type Deployed, operating, SAGA_OPTIONS } from '../operating.js';
 import { sagasOfFile } from '../sagas-of-module.js';
 import { CannotTell, Refusal } from '../usage-error.js';
 import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
-import { exitOf } from '../words.js';
+import { exitOf } from '../text/words.js';
 import { deployedAs } from './diagram.js';
 
 const OPTIONS = {

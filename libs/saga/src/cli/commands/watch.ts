@@ -3,7 +3,7 @@ import { followSaga } from '../follow-saga.js';
 import { operating, SAGA_OPTIONS } from '../operating.js';
 import { readTarget, TARGET } from '../target.js';
 import { readTime } from '../values.js';
-import { exitOf } from '../words.js';
+import { exitOf } from '../text/words.js';
 
 export const watch = command({
   words: 'watch',

@@ -1,8 +1,8 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/duration.js';
-import { SagaConfigurationError } from '../../errors/saga-errors.js';
-import { readOptions } from '../../nest/call-options.js';
-import { serializeError } from '../../engine/serialize-error.js';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
+import { SagaConfigurationError } from '../../errors.js';
+import { readOptions } from '../../nest/calls/call-options.js';
+import { serializeError } from '../../engine/payload/serialize-error.js';
 import { ensureStream, type JetStreamStream, readStream } from '../transports/jetstream-stream.js';
 import {
   type ConsumerMessages,

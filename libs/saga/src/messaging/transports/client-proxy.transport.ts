@@ -1,6 +1,6 @@
 import { ClientKafka, ClientMqtt, ClientNats, ClientRMQ } from '@nestjs/microservices';
-import { readOptions } from '../../nest/call-options.js';
-import type { MessageTransport, RelayedMessage } from '../message-transport.js';
+import { readOptions } from '../../nest/calls/call-options.js';
+import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
 import { KafkaSender } from './kafka-sender.js';
 import { MqttSender } from './mqtt-sender.js';
 import { NatsSender } from './nats-sender.js';

@@ -1,4 +1,4 @@
-import type { RelayedMessage } from '../message-transport.js';
+import type { RelayedMessage } from '../relay/message-transport.js';
 
 /** A message with all that belongs to it as the data, for brokers without headers. */
 export interface Envelope {

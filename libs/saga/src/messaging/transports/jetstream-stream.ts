@@ -1,6 +1,6 @@
-import { shown } from '../../definition/shown-value.js';
-import { SagaValidationError } from '../../errors/saga-errors.js';
-import { readOptions } from '../../nest/call-options.js';
+import { shown } from '../../shared/shown-value.js';
+import { SagaValidationError } from '../../errors.js';
+import { readOptions } from '../../nest/calls/call-options.js';
 import type { JetStreamManager } from './nats-packages.js';
 
 /** A stream of NATS JetStream. */

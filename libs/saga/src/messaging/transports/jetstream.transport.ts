@@ -1,6 +1,6 @@
-import { MessageRefusedError } from '../../errors/saga-errors.js';
-import { readOptions } from '../../nest/call-options.js';
-import type { MessageTransport, RelayedMessage } from '../message-transport.js';
+import { MessageRefusedError } from '../../errors.js';
+import { readOptions } from '../../nest/calls/call-options.js';
+import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
 import { ensureStream, type JetStreamStream, readStream } from './jetstream-stream.js';
 import {
   type JetStreamClient,

@@ -1,4 +1,4 @@
-import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { SagaConfigurationError } from '../../errors.js';
 
 /** The part of NATS's packages that is used; by structure, so that who does not use NATS need not have its types. */
 export interface NatsHeaders {

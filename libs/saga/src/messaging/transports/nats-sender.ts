@@ -1,5 +1,5 @@
 import { type ClientNats, NatsRecordBuilder } from '@nestjs/microservices';
-import type { RelayedMessage } from '../message-transport.js';
+import type { RelayedMessage } from '../relay/message-transport.js';
 import type { ClientSender } from './client-proxy.transport.js';
 import { emitted } from './emitted.js';
 import { loadNats, type NatsHeaders } from './nats-packages.js';

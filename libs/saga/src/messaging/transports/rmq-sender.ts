@@ -1,6 +1,6 @@
 import { type ClientRMQ, RmqRecordBuilder } from '@nestjs/microservices';
-import { MessageRefusedError } from '../../errors/saga-errors.js';
-import type { RelayedMessage } from '../message-transport.js';
+import { MessageRefusedError } from '../../errors.js';
+import type { RelayedMessage } from '../relay/message-transport.js';
 import type { ClientSender } from './client-proxy.transport.js';
 import { emitted } from './emitted.js';
 

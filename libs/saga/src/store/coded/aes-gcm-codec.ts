@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { types } from 'node:util';
-import { OptionReader } from '../../definition/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../../definition/saga-finding.js';
-import { shown } from '../../definition/shown-value.js';
-import { SagaConfigurationError } from '../../errors/saga-errors.js';
+import { OptionReader } from '../../definition/options/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { shown } from '../../shared/shown-value.js';
+import { SagaConfigurationError } from '../../errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
 
 /** What `AesGcmCodec` encodes and decodes with. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SagaStore } from '../../engine/saga-store.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
   checkpointOf,

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { Durability } from '../../definition/saga-options.js';
-import type { StoredOperation } from '../../engine/operation.js';
+import type { Durability } from '../../definition/options/saga-options.js';
+import type { StoredOperation } from '../../engine/ports/operation.js';
 import type {
   AwaitedSignals,
   Checkpoint,
@@ -26,8 +26,8 @@ import type {
   StoreStats,
   StoreTarget,
   UnreadableSaga,
-} from '../../engine/saga-store.js';
-import { SagaCodecError } from '../../errors/saga-errors.js';
+} from '../../engine/ports/saga-store.js';
+import { SagaCodecError } from '../../errors.js';
 import { AS_IT_IS, Coder, type Conversion } from './coder.js';
 import {
   convertCheckpoint,

@@ -1,6 +1,6 @@
-import { shown } from '../../definition/shown-value.js';
-import { serializeError } from '../../engine/serialize-error.js';
-import { SagaCodecError } from '../../errors/saga-errors.js';
+import { shown } from '../../shared/shown-value.js';
+import { serializeError } from '../../engine/payload/serialize-error.js';
+import { SagaCodecError } from '../../errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
 
 /** What is encoded begins so; in a column of JSON it is a string. */

@@ -1,7 +1,7 @@
-import { itemKey } from '../../definition/saga-graph.js';
-import type { SagaFailure, SerializedError } from '../../definition/saga-failure.js';
-import type { Operation } from '../../engine/operation.js';
-import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/saga-store.js';
+import { itemKey } from '../../definition/graph/saga-graph.js';
+import type { SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
+import type { Operation } from '../../engine/ports/operation.js';
+import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/saga-store.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import type { Conversion } from './coder.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { sizeOfSaga, SMALL_SAGA } from '../../engine/payload-size.js';
-import type { ClaimBytes, NewSaga, StoredSaga } from '../../engine/saga-store.js';
-import { itemKey } from '../../definition/saga-graph.js';
+import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
+import type { ClaimBytes, NewSaga, StoredSaga } from '../../engine/ports/saga-store.js';
+import { itemKey } from '../../definition/graph/saga-graph.js';
 import {
   checkpointOf,
   claimed,

@@ -1,4 +1,4 @@
-import { PRIORITY_POINT_MS, type SagaStore } from '../../engine/saga-store.js';
+import { PRIORITY_POINT_MS, type SagaStore } from '../../engine/ports/saga-store.js';
 import type { LostLease } from '../../machine/saga-state.js';
 import {
   checkpointOf,

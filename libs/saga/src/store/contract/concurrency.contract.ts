@@ -1,4 +1,4 @@
-import type { Claim, Lease, NewSaga, StoredSaga } from '../../engine/saga-store.js';
+import type { Claim, Lease, NewSaga, StoredSaga } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   eventually,

@@ -1,4 +1,4 @@
-import type { Child, NewSaga, SagaStore, StoredSaga } from '../../engine/saga-store.js';
+import type { Child, NewSaga, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
 import type { SagaStatus } from '../../machine/saga-state.js';
 import {
   checkpointOf,

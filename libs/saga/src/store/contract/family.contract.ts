@@ -1,4 +1,4 @@
-import type { Checkpoint, Child, SagaStore, StoredSaga } from '../../engine/saga-store.js';
+import type { Checkpoint, Child, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   claimed,

@@ -1,4 +1,4 @@
-import type { StoreFilter } from '../../engine/saga-store.js';
+import type { StoreFilter } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   held,

@@ -1,4 +1,4 @@
-import type { GraphStore, GraphWriter, SagaVersion, UnfinishedSaga } from '../../engine/graph-store.js';
+import type { GraphStore, GraphWriter, SagaVersion, UnfinishedSaga } from '../../engine/ports/graph-store.js';
 import { recordWith } from '../../definition/record-of.contract.js';
 import {
   checkpointOf,

@@ -1,4 +1,4 @@
-import type { Child, StoredSaga } from '../../engine/saga-store.js';
+import type { Child, StoredSaga } from '../../engine/ports/saga-store.js';
 import { LockFamilies } from './family-lock.contract.js';
 import {
   claimed,

@@ -1,4 +1,4 @@
-import type { NewSaga, SagaStore, StoredSaga } from '../../engine/saga-store.js';
+import type { NewSaga, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   claimed,

@@ -4,12 +4,12 @@ import { InboxModel } from '../memory/inbox-model.contract.js';
 import { OutboxModel } from '../memory/outbox-model.contract.js';
 import { ModelSession, TransactionModel } from '../memory/transaction-model.contract.js';
 import type { InboxStore, OutboxStore } from '../outbox-store.js';
-import { migrate } from '../postgres/migrate.js';
-import { messagingMigrations } from '../postgres/migrations/saga-migrations.js';
-import { LANES } from '../postgres/outbox-lanes.js';
-import { PostgresInbox } from '../postgres/postgres-inbox.js';
-import { PostgresOutbox } from '../postgres/postgres-outbox.js';
-import { createSagaDataSource } from '../postgres/saga-data-source.js';
+import { migrate } from '../postgres/setup/migrate.js';
+import { messagingMigrations } from '../postgres/schema/saga-migrations.js';
+import { LANES } from '../postgres/outbox/outbox-lanes.js';
+import { PostgresInbox } from '../postgres/outbox/postgres-inbox.js';
+import { PostgresOutbox } from '../postgres/outbox/postgres-outbox.js';
+import { createSagaDataSource } from '../postgres/connection/saga-data-source.js';
 
 /** A transaction that the test ends. */
 export interface OpenTransaction {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Operation, RECENT_OPERATIONS } from '../../engine/operation.js';
-import type { Edit } from '../../engine/saga-store.js';
+import { type Operation, RECENT_OPERATIONS } from '../../engine/ports/operation.js';
+import type { Edit } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   claimed,

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../engine/saga-store.js';
+import type { RateLimit } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   held,

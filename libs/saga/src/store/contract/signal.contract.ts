@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SagaStore, SentSignal, StoredSaga } from '../../engine/saga-store.js';
+import type { SagaStore, SentSignal, StoredSaga } from '../../engine/ports/saga-store.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
   AWKWARD_TEXTS,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { GraphStore } from '../../engine/graph-store.js';
+import type { GraphStore } from '../../engine/ports/graph-store.js';
 import type {
   Checkpoint,
   Claim,
@@ -8,8 +8,8 @@ import type {
   SagaStore,
   StoredMessage,
   StoredSaga,
-} from '../../engine/saga-store.js';
-import type { WakeupMessage } from '../../engine/wakeup.js';
+} from '../../engine/ports/saga-store.js';
+import type { WakeupMessage } from '../../engine/ports/wakeup.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 
 /** A store under test, with what the suite needs to know and do beside it. */

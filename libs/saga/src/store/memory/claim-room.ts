@@ -1,5 +1,5 @@
-import { sizeOfSaga, SMALL_SAGA } from '../../engine/payload-size.js';
-import type { ClaimBytes } from '../../engine/saga-store.js';
+import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
+import type { ClaimBytes } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
 import { unheardBy } from './memory-signals.js';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { InboxStore } from '../outbox-store.js';
-import { sendWithin } from '../postgres/transaction-watch.js';
+import { sendWithin } from '../postgres/connection/transaction-watch.js';
 import {
   databaseError,
   type ModelTransaction,

@@ -1,4 +1,4 @@
-import type { StoredSaga } from '../../engine/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/saga-store.js';
 import type { LostLease } from '../../machine/saga-state.js';
 
 /** Losses kept of a saga of which nothing is recorded in between. */

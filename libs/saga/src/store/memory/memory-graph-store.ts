@@ -8,8 +8,8 @@ import type {
   UnfinishedPage,
   UnfinishedSaga,
   UpgradeTurn,
-} from '../../engine/graph-store.js';
-import { sagaLabel } from '../../definition/saga-graph.js';
+} from '../../engine/ports/graph-store.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';

@@ -1,6 +1,6 @@
-import { APPROVAL_PREFIX } from '../../definition/saga-graph.js';
-import { LARGEST_SHOWN, type StoredOperation } from '../../engine/operation.js';
-import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/saga-store.js';
+import { APPROVAL_PREFIX } from '../../definition/graph/saga-graph.js';
+import { LARGEST_SHOWN, type StoredOperation } from '../../engine/ports/operation.js';
+import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
 

@@ -1,4 +1,4 @@
-import type { StoredOperation } from '../../engine/operation.js';
+import type { StoredOperation } from '../../engine/ports/operation.js';
 import {
   type Child,
   type ExistingSaga,
@@ -9,7 +9,7 @@ import {
   type StoredSignal,
   type StoredSummary,
   type StoreFilter,
-} from '../../engine/saga-store.js';
+} from '../../engine/ports/saga-store.js';
 import {
   INITIAL,
   isSettled,

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { GraphStore } from '../../engine/graph-store.js';
-import { RECENT_OPERATIONS } from '../../engine/operation.js';
+import type { GraphStore } from '../../engine/ports/graph-store.js';
+import { RECENT_OPERATIONS } from '../../engine/ports/operation.js';
 import {
   type AwaitedSignals,
   type Checkpoint,
@@ -27,7 +27,7 @@ import {
   type StoreFilter,
   type StoreStats,
   type StoreTarget,
-} from '../../engine/saga-store.js';
+} from '../../engine/ports/saga-store.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {

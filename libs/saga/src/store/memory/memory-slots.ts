@@ -1,4 +1,4 @@
-import type { ClaimedSaga } from '../../engine/saga-store.js';
+import type { ClaimedSaga } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** The leases that count for the `concurrency` of a name. */

@@ -1,5 +1,5 @@
-import type { SagaStore } from '../../engine/saga-store.js';
-import type { WakeupMessage } from '../../engine/wakeup.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { WakeupMessage } from '../../engine/ports/wakeup.js';
 import type { StoreSubject } from '../contract/store-subject.contract.js';
 import { MemorySagaStore } from './memory-saga-store.js';
 import { MemoryWakeupHub } from './memory-wakeup.js';

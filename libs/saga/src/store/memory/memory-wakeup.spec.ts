@@ -1,4 +1,4 @@
-import type { WakeupMessage } from '../../engine/wakeup.js';
+import type { WakeupMessage } from '../../engine/ports/wakeup.js';
 import { MemoryWakeup, MemoryWakeupHub } from './memory-wakeup.js';
 
 /** Runs after everything that was announced before it. */

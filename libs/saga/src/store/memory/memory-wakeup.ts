@@ -1,4 +1,4 @@
-import type { Wakeup, WakeupMessage } from '../../engine/wakeup.js';
+import type { Wakeup, WakeupMessage } from '../../engine/ports/wakeup.js';
 
 type Listener = (message: WakeupMessage) => void;
 

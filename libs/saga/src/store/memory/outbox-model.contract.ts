@@ -1,9 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import type { OutgoingMessage } from '../../engine/outgoing-message.js';
+import type { OutgoingMessage } from '../../engine/payload/outgoing-message.js';
 import type { OutboxStore } from '../outbox-store.js';
-import { LANES } from '../postgres/outbox-lanes.js';
-import type { DeadMessage, Settlement, Taken, TakenMessage } from '../postgres/postgres-outbox.js';
-import { sendWithin } from '../postgres/transaction-watch.js';
+import { LANES } from '../postgres/outbox/outbox-lanes.js';
+import type { DeadMessage, Settlement, Taken, TakenMessage } from '../postgres/outbox/postgres-outbox.js';
+import { sendWithin } from '../postgres/connection/transaction-watch.js';
 import {
   hasEnded,
   type ModelSnapshot,

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { sagaLabel } from '../../definition/saga-graph.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type {
   GraphReader,
   GraphStore,
@@ -10,9 +10,9 @@ import type {
   UnfinishedPage,
   UnfinishedSaga,
   UpgradeTurn,
-} from '../../engine/graph-store.js';
-import { waitAsLongAsItTakes } from './migrate.js';
-import { SagaGraphRevision } from './saga-entities.js';
+} from '../../engine/ports/graph-store.js';
+import { waitAsLongAsItTakes } from './setup/migrate.js';
+import { SagaGraphRevision } from './schema/saga-entities.js';
 import {
   atRestPageSql,
   duePageSql,
@@ -20,9 +20,9 @@ import {
   endTurnSql,
   keepRevisionSql,
   takeTurnSql,
-} from './sql/unfinished.sql.js';
-import { type StoredSagaRow, toStoredSaga } from './stored-saga-row.js';
-import { committed } from './transaction-watch.js';
+} from './read/unfinished.sql.js';
+import { type StoredSagaRow, toStoredSaga } from './read/stored-saga-row.js';
+import { committed } from './connection/transaction-watch.js';
 
 /** "grap" in ASCII; the second key of the lock is the schema's. */
 const GRAPH_LOCK = 0x67726170;

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Durability } from '../../definition/saga-options.js';
+import type { Durability } from '../../definition/options/saga-options.js';
 import {
   type AwaitedSignals,
   type Checkpoint,
@@ -24,32 +24,32 @@ import {
   type StoreFilter,
   type StoreStats,
   type StoreTarget,
-} from '../../engine/saga-store.js';
-import { type Answers, answersOf } from './answers.js';
-import { ApplicationSql, type Sql } from './application-sql.js';
-import { applyEdit, type EditTransaction } from './apply-edit.js';
-import { checkpointCall } from './checkpoint-call.js';
-import { SagaClaims } from './claim-sagas.js';
-import { findSagas } from './find-sagas.js';
-import { HotCalls, IDLE_TIMEOUT } from './hot-calls.js';
-import { sendSignals } from './postgres-signals.js';
-import { relaxedCall } from './relaxed-statement.js';
-import { beMorePatient } from './engine-client.js';
-import { type Isolation, isolationOf } from './isolation.js';
-import { inLockOrder } from './in-lock-order.js';
-import { type PgClient, poolOf } from './saga-data-source.js';
-import { DEFAULT_SCHEMA } from './saga-entities.js';
+} from '../../engine/ports/saga-store.js';
+import { type Answers, answersOf } from './connection/statement-watchdog.js';
+import { ApplicationSql, type Sql } from './connection/application-sql.js';
+import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
+import { checkpointCall } from './checkpoint/checkpoint-call.js';
+import { SagaClaims } from './claim/claim-sagas.js';
+import { findSagas } from './read/find-sagas.js';
+import { HotCalls, IDLE_TIMEOUT } from './checkpoint/hot-calls.js';
+import { sendSignals } from './signals/postgres-signals.js';
+import { relaxedCall } from './checkpoint/relaxed-statement.js';
+import { beMorePatient } from './connection/engine-client.js';
+import { type Isolation, isolationOf } from './connection/isolation.js';
+import { inLockOrder } from './checkpoint/in-lock-order.js';
+import { type PgClient, poolOf } from './connection/saga-data-source.js';
+import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
 import { type Statements, statementsOf } from './statements.js';
-import { PAGE_BYTES, type ReadBounds, SagaReader } from './saga-reader.js';
-import { SagaStarts } from './start-sagas.js';
-import { type HistoryRow, toHistoryRecord } from './stored-operation.js';
-import { toStoredSaga } from './stored-saga-row.js';
-import { readOnlyFailure } from './read-only-transaction.js';
-import { TransactionPlaces } from './transaction-places.js';
-import { committed, sendWithin, TransactionWatch } from './transaction-watch.js';
-import { isTransientError } from './transient-errors.js';
-import { isUuid } from './uuid.js';
-import { wakeupChannel } from './wakeup-channel.js';
+import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
+import { SagaStarts } from './start/start-sagas.js';
+import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
+import { toStoredSaga } from './read/stored-saga-row.js';
+import { readOnlyFailure } from './connection/read-only-transaction.js';
+import { TransactionPlaces } from './connection/connection-reserve.js';
+import { committed, sendWithin, TransactionWatch } from './connection/transaction-watch.js';
+import { isTransientError } from './connection/transient-errors.js';
+import { isUuid } from './connection/uuid.js';
+import { wakeupChannel } from './connection/wakeup-channel.js';
 
 /** A search may take this many times as long as other statements. */
 const FIND_PATIENCE = 6;

@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { createTestDatabase } from '../../../../../test/support/test-database.js';
-import type { WakeupMessage } from '../../engine/wakeup.js';
-import type { SagaStore } from '../../engine/saga-store.js';
+import type { WakeupMessage } from '../../engine/ports/wakeup.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
 import type { StoreSubject } from '../contract/store-subject.contract.js';
-import { migrate } from './migrate.js';
-import type { SagaMigrationsOptions } from './migrations/saga-migrations.js';
+import { migrate } from './setup/migrate.js';
+import type { SagaMigrationsOptions } from './schema/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
-import { wakeupChannel } from './wakeup-channel.js';
-import { createSagaDataSource, type PgClient, poolOf, sagaParts } from './saga-data-source.js';
+import { wakeupChannel } from './connection/wakeup-channel.js';
+import { createSagaDataSource, type PgClient, poolOf, sagaParts } from './connection/saga-data-source.js';
 
 const SCHEMA = 'saga';
 /** Small, so that the suite can go over it with little data. */

@@ -1,12 +1,12 @@
-import { CHECKPOINT_ARGUMENTS } from './functions/checkpoint.function.js';
-import { FAMILY_ARGUMENTS } from './functions/family.function.js';
-import { CHECKPOINT_PUBLISH_ARGUMENTS } from './functions/checkpoint-publish.function.js';
-import { START_ARGUMENTS } from './functions/start.function.js';
-import { callSql } from './sql/call.sql.js';
-import { fencingSql, relaxedSql } from './relaxed-statement.js';
-import { unsavedSql } from './sql/unsaved.sql.js';
-import { claimSql } from './sql/claim.sql.js';
-import { claimedSql, giveBackSql } from './sql/claimed.sql.js';
+import { CHECKPOINT_ARGUMENTS } from './schema/functions/checkpoint.function.js';
+import { FAMILY_ARGUMENTS } from './schema/functions/family.function.js';
+import { CHECKPOINT_PUBLISH_ARGUMENTS } from './schema/functions/checkpoint-publish.function.js';
+import { START_ARGUMENTS } from './schema/functions/start.function.js';
+import { callSql } from './checkpoint/call.sql.js';
+import { fencingSql, relaxedSql } from './checkpoint/relaxed-statement.js';
+import { unsavedSql } from './checkpoint/unsaved.sql.js';
+import { claimSql } from './claim/claim.sql.js';
+import { claimedSql, giveBackSql } from './claim/claimed.sql.js';
 import {
   fenceOffSql,
   idByCorrelationSql,
@@ -14,14 +14,14 @@ import {
   lockSql,
   requestCancelSql,
   requestPauseSql,
-} from './sql/edit.sql.js';
-import { historySql, operationSql } from './sql/operation.sql.js';
-import { markOverdueSql } from './sql/overdue.sql.js';
-import { statsSql } from './sql/stats.sql.js';
-import { renewSql } from './sql/renew.sql.js';
-import { existingSql } from './sql/existing.sql.js';
-import { signalPartSql, standsSql, stepPartSql } from './sql/stored-saga.sql.js';
-import { endedSql, missingSql, settledSql, watchSql } from './sql/watch.sql.js';
+} from './edit/edit.sql.js';
+import { historySql, operationSql } from './edit/operation.sql.js';
+import { markOverdueSql } from './read/overdue.sql.js';
+import { statsSql } from './read/stats.sql.js';
+import { renewSql } from './claim/renew.sql.js';
+import { existingSql } from './start/existing.sql.js';
+import { signalPartSql, standsSql, stepPartSql } from './read/stored-saga.sql.js';
+import { endedSql, missingSql, settledSql, watchSql } from './read/watch.sql.js';
 
 const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
 

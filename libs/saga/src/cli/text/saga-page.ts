@@ -1,0 +1,147 @@
+import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
+import { columns } from './columns.js';
+import { lookOf, type Paint, SIGNS } from './style.js';
+import { type Happening, timelineOf } from './timeline.js';
+import { counted, durationText, failureText, fromNow, oneLine, waitingText } from './words.js';
+
+export interface PageOptions {
+  readonly paint: Paint;
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly now: number;
+  /** Show what it and its steps were given, and gave: it may be secret. */
+  readonly payloads?: boolean;
+}
+
+/** A saga as one page of text. */
+export function pageOf(saga: SagaSnapshot, byPeople: readonly Happening[], options: PageOptions): string[] {
+  return [
+    ...headOf(saga, options),
+    '',
+    options.paint('bold', 'Steps'),
+    ...stepLines(saga, options),
+    '',
+    options.paint('bold', 'Timeline'),
+    ...timelineLines(saga, byPeople, options),
+  ];
+}
+
+export function headOf(saga: SagaSnapshot, { paint, now, payloads }: PageOptions): string[] {
+  const { failure, waitingFor, lockedBy, parent, tags, finishedAt, overdue, slaAt } = saga;
+  const label = `${saga.saga}@${saga.version}`;
+  const fields: [string, string | false | undefined][] = [
+    ['correlation id', saga.correlationId !== saga.id && saga.correlationId],
+    ['stands at', saga.step],
+    ['waits for', waitingFor && waitingText(waitingFor, now)],
+    ['failure', failure && paint('red', failureText(failure))],
+    ['advanced by', lockedBy],
+    ['overdue', overdue && paint('red', `since ${slaAt!.toISOString()} (${fromNow(slaAt!, now)})`)],
+    ['to finish by', !overdue && !finishedAt && slaAt && `${slaAt.toISOString()} (${fromNow(slaAt, now)})`],
+    ['started', `${saga.createdAt.toISOString()} (${fromNow(saga.createdAt, now)})`],
+    ['ended', finishedAt && `${finishedAt.toISOString()} (after ${took(saga.createdAt, finishedAt)})`],
+    ['part of', parent && `saga ${parent.id}, step '${parent.step}'`],
+    ['priority', saga.priority > 0 && String(saga.priority)],
+    ['round', saga.round > 1 && String(saga.round)],
+    ['tags', tagsText(tags)],
+    ['input', payloads && payloadText(saga.input)],
+    ['started with', payloads && 'startedInput' in saga && payloadText(saga.startedInput)],
+  ];
+  const shown = fields.flatMap(([name, text]) => (text ? [[`  ${paint('dim', name)}`, text]] : []));
+  return [
+    `${paint('bold', label)}  ${saga.id}  ${paint(lookOf(saga.status), saga.status)}`,
+    ...columns(shown),
+  ];
+}
+
+/** In the order of the graph, items and what went wrong under their steps. */
+export function stepLines({ steps }: SagaSnapshot, options: PageOptions): string[] {
+  const rows = steps.flatMap((step) => rowsOf(step, '  ', options));
+  const lines = columns(rows.map(({ cells }) => cells));
+  return rows.flatMap(({ notes }, place) => [lines[place]!, ...notes]);
+}
+
+interface StepRow {
+  readonly cells: string[];
+  readonly notes: string[];
+}
+
+function rowsOf(step: StepSnapshot, indent: string, options: PageOptions): StepRow[] {
+  const { paint, now } = options;
+  const { name, status, items = [] } = step;
+  const sign = paint(lookOf(status), SIGNS[status]);
+  const cells = [
+    `${indent}${sign} ${name}`,
+    paint(lookOf(status), status),
+    attemptsText(step),
+    tookText(step, now),
+  ];
+  return [
+    { cells, notes: notesOf(step, `${indent}    `, options) },
+    ...items.flatMap((item) => rowsOf(item, `${indent}  `, options)),
+  ];
+}
+
+function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: PageOptions): string[] {
+  const { errors, lost = [], child, retryAt, result, unknown, round } = step;
+  const last = errors.at(-1);
+  const notes: (string | false | undefined)[] = [
+    last && paint('red', `${last.name}: ${oneLine(last.message)}`),
+    lost.length > 0 && paint('yellow', lostText(lost)),
+    unknown && paint('yellow', 'nobody knows whether it took effect'),
+    round > 1 && `round ${round}`,
+    retryAt && retryAt.getTime() > now && `not before ${retryAt.toISOString()} (${fromNow(retryAt, now)})`,
+    child !== undefined && `saga ${child}`,
+    payloads && result !== undefined && `result ${payloadText(result)}`,
+  ];
+  return notes.flatMap((note) => (note ? [`${indent}${note}`] : []));
+}
+
+function attemptsText({ attempts, compensationAttempts, status }: StepSnapshot): string {
+  if (status === 'pending' || attempts + compensationAttempts === 0) return '';
+  const undoing = compensationAttempts > 0 ? `, ${compensationAttempts} of undoing` : '';
+  return `${counted(attempts, 'attempt')}${undoing}`;
+}
+
+function lostText(lost: readonly LostAttemptSnapshot[]): string {
+  const { attempt, during, worker, lostAt } = lost.at(-1)!;
+  const what = during === 'compensation' ? 'attempt of undoing' : 'attempt';
+  return `${what} ${attempt} was lost at ${lostAt.toISOString()}${worker === undefined ? '' : ` with worker ${worker}`}`;
+}
+
+/** How long it took, or takes until now. */
+function tookText({ startedAt, updatedAt, status }: StepSnapshot, now: number): string {
+  if (!startedAt || status === 'pending' || status === 'skipped') return '';
+  const goesOn = status === 'running' || status === 'waiting' || status === 'compensating';
+  return took(startedAt, goesOn ? new Date(now) : (updatedAt ?? startedAt));
+}
+
+function timelineLines(saga: SagaSnapshot, byPeople: readonly Happening[], { paint }: PageOptions): string[] {
+  const rows = timelineOf(saga, byPeople).map(({ at, text, kind }) => [
+    `  ${at.toISOString()}`,
+    paint('dim', `+${took(saga.createdAt, at)}`),
+    kind === undefined ? text : paint(kind === 'trouble' ? 'red' : 'yellow', text),
+  ]);
+  return columns(rows);
+}
+
+function took(from: Date, to: Date): string {
+  return durationText(to.getTime() - from.getTime());
+}
+
+function tagsText(tags: Readonly<Record<string, string>>): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}
+
+function payloadText(payload: unknown): string {
+  return JSON.stringify(payload) ?? 'none';
+}
+
+/** Without what it and its steps were given, and gave. */
+export function withoutPayloads({ input: _, startedInput: __, steps, ...saga }: SagaSnapshot): object {
+  return { ...saga, steps: steps.map(stepWithoutPayload) };
+}
+
+function stepWithoutPayload({ result: _, items, ...step }: StepSnapshot): object {
+  return { ...step, ...(items && { items: items.map(stepWithoutPayload) }) };
+}

@@ -1,0 +1,107 @@
+import type { Type } from '@nestjs/common';
+import { SagaDefinitionError } from '../../errors.js';
+import { analyzeGraph } from '../graph/analyze-graph.js';
+import { type DefaultPolicies, inheritedPolicy } from './build-saga-graph.js';
+import { readRedact } from './check-saga.js';
+import { readStep } from './check-step.js';
+import { checkHandler, handlerSaga } from '../options/handler-name.js';
+import { linkSteps } from '../graph/link-steps.js';
+import { OptionReader } from '../options/option-reader.js';
+import { type Report, textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import type { SagaGraph } from '../graph/saga-graph.js';
+import { type HandlerMetadata, SagaMetadata } from '../decorators/saga-metadata.js';
+import { methodsOf, type SagaMethods } from '../decorators/saga-methods.js';
+import type { StepHandlerOptions, StepOptions } from '../options/step-options.js';
+
+/** The saga of one step in which a handler runs. The step has the handler's name. */
+export interface HandlerGraph {
+  readonly graph: SagaGraph;
+  /** The handler's own. */
+  readonly method: string;
+}
+
+/** Those that are its step's. */
+const STEP_OPTIONS = [
+  'compensate',
+  'retry',
+  'compensationRetry',
+  'timeout',
+  'transactional',
+  'idempotent',
+  'compensateOnFailure',
+  'probe',
+  'rateLimit',
+] satisfies (keyof StepHandlerOptions & keyof StepOptions)[];
+const OPTIONS = [...STEP_OPTIONS, 'version', 'concurrency', 'redact'] satisfies (keyof StepHandlerOptions)[];
+
+/**
+ * The graphs of a class's step handlers.
+ * @throws SagaDefinitionError naming the class and everything that is wrong with them, each with its mend
+ */
+export function buildHandlerGraphs(type: Type, defaults: DefaultPolicies = {}): HandlerGraph[] {
+  const problems: string[] = [];
+  const reportOf =
+    ({ name, method }: HandlerMetadata): Report =>
+    (problem, mend) =>
+      problems.push(`handler '${name}' (${method}): ${textOfFlaw({ problem, mend })}`);
+  for (const handler of SagaMetadata.staticHandlersOf(type))
+    reportOf(handler)('it is static, and handlers are methods of the instance', 'take static away');
+  const handlers = SagaMetadata.handlersOf(type);
+  const methods = methodsBeside(handlers, methodsOf(type));
+  const graphs = handlers.map((handler) => ({
+    graph: readHandler(handler, methods, defaults, reportOf(handler)),
+    method: handler.method,
+  }));
+  if (problems.length > 0)
+    throw new SagaDefinitionError(`${type.name || 'An unnamed class'}: ${textOfProblems(problems)}`);
+  return graphs;
+}
+
+function readHandler(
+  { method, name, options: given }: HandlerMetadata,
+  methods: SagaMethods,
+  defaults: DefaultPolicies,
+  report: Report,
+): SagaGraph {
+  const read = new OptionReader(report, '@StepHandler ');
+  const options = read.options(given, OPTIONS);
+  const { version = 1, concurrency } = options;
+  checkHandler('@StepHandler', name, version, report);
+  const inherited = {
+    retry: inheritedPolicy('retry', {}, defaults, report),
+    compensationRetry: inheritedPolicy('compensationRetry', {}, defaults, report),
+  };
+  const own = Object.fromEntries(STEP_OPTIONS.map((option) => [option, options[option]]));
+  const node = readStep(
+    { method, options: own, node: { kind: 'step' } },
+    undefined,
+    methods,
+    inherited,
+    report,
+  );
+  if (name === node.compensate || name === node.probe)
+    report(`a method that it names is called '${name}', too`, 'give the method another name');
+  const graph: SagaGraph = Object.freeze({
+    name: handlerSaga(name),
+    version,
+    onFailure: 'compensate',
+    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    redact: readRedact(options.redact, '@StepHandler', report),
+    steps: linkSteps([{ ...node, name }]) as SagaGraph['steps'],
+  });
+  for (const { problem, mend } of analyzeGraph(graph)) report(problem, mend);
+  return graph;
+}
+
+/** To a handler the others are what steps are to a step: nothing that could undo it. */
+function methodsBeside(handlers: readonly HandlerMetadata[], methods: SagaMethods): SagaMethods {
+  const own = handlers.map(({ method }) => method);
+  return {
+    ...methods,
+    steps: [...methods.steps, ...own],
+    plain: methods.plain.filter((name) => !own.includes(name)),
+    compensations: handlers
+      .map(({ options: { compensate } }) => compensate)
+      .filter((name) => name !== undefined),
+  };
+}

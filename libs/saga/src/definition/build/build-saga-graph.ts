@@ -1,0 +1,97 @@
+import type { Type } from '@nestjs/common';
+import { SagaDefinitionError } from '../../errors.js';
+import { analyzeGraph } from '../graph/analyze-graph.js';
+import { readSaga } from './check-saga.js';
+import { readStep } from './check-step.js';
+import { linkSteps } from '../graph/link-steps.js';
+import { OptionReader } from '../options/option-reader.js';
+import { DEFAULT_COMPENSATION_RETRY, DEFAULT_STEP_RETRY, type RetryPolicy } from '../options/retry-policy.js';
+import { type Report, type SagaFinding, textOfFinding, textOfProblems } from '../../shared/diagnostic.js';
+import type { SagaGraph } from '../graph/saga-graph.js';
+import { SagaMetadata } from '../decorators/saga-metadata.js';
+import { methodsOf } from '../decorators/saga-methods.js';
+import type { SagaOptions } from '../options/saga-options.js';
+
+/** Retry policies of the module, for sagas and steps that have none of their own. */
+export interface DefaultPolicies {
+  /** Of steps. Default: 3 attempts. */
+  readonly retry?: RetryPolicy;
+  /** Of compensations. Default: 10 attempts. */
+  readonly compensationRetry?: RetryPolicy;
+}
+
+/**
+ * The graph of a class decorated with `@Saga`.
+ * @throws SagaDefinitionError naming the class and everything that is wrong with it, each with its mend
+ */
+export function buildSagaGraph(saga: Type, defaults: DefaultPolicies = {}): SagaGraph {
+  const { graph, findings } = readSagaGraph(saga, defaults);
+  if (graph) return graph;
+  throw new SagaDefinitionError(
+    `${saga.name || 'An unnamed class'}: ${textOfProblems(findings.map(textOfFinding))}`,
+  );
+}
+
+/**
+ * Checks a saga's definition without starting an application: its options, its graph's edges, and what can
+ * never work in it. For the tests of applications: `expect(analyzeSaga(PlaceOrderSaga)).toEqual([])`. The retry
+ * policies of SagaModule's options are not looked at.
+ * @returns everything that is wrong, each with its mend; a wrong saga is never thrown
+ */
+export function analyzeSaga(saga: Type): SagaFinding[] {
+  return [...readSagaGraph(saga, {}).findings];
+}
+
+/** The graph, or all that is wrong with the class. */
+function readSagaGraph(
+  saga: Type,
+  defaults: DefaultPolicies,
+): { graph?: SagaGraph; findings: readonly SagaFinding[] } {
+  const findings: SagaFinding[] = [];
+  const reportOf =
+    (step?: string): Report =>
+    (problem, mend) =>
+      findings.push({ ...(step !== undefined && { step }), problem, mend, severity: 'error' });
+  const report = reportOf();
+
+  const options = SagaMetadata.sagaOf(saga);
+  if (!options) {
+    report('it is not a saga', 'decorate the class with @Saga()');
+    return { findings };
+  }
+  const own = readSaga(saga, options, report);
+  const inherited = {
+    retry: inheritedPolicy('retry', options, defaults, report),
+    compensationRetry: inheritedPolicy('compensationRetry', options, defaults, report),
+  };
+  for (const { method } of SagaMetadata.staticStepsOf(saga)) {
+    reportOf(method)('it is static, and steps are methods of the instance', 'take static away');
+  }
+  const methods = methodsOf(saga);
+  const nodes = SagaMetadata.stepsOf(saga).map((step, index) =>
+    readStep(step, methods.steps[index - 1], methods, inherited, reportOf(step.method)),
+  );
+  const linked = linkSteps(nodes);
+  if (linked instanceof Map) {
+    const graph: SagaGraph = Object.freeze({ ...own, steps: linked as SagaGraph['steps'] });
+    // Of options that are wrong it could say only what would be wrong if they were others.
+    if (findings.length === 0) findings.push(...analyzeGraph(graph));
+    return findings.length === 0 ? { graph, findings } : { findings };
+  }
+  findings.push(...(linked as SagaFinding[]));
+  return { findings };
+}
+
+/** What a step without a policy of its own has. */
+export function inheritedPolicy(
+  kind: keyof DefaultPolicies,
+  saga: SagaOptions,
+  defaults: DefaultPolicies,
+  report: Report,
+) {
+  const own = saga[kind];
+  const fallback = kind === 'retry' ? DEFAULT_STEP_RETRY : DEFAULT_COMPENSATION_RETRY;
+  return own
+    ? new OptionReader(report, '@Saga ').retry(own, kind)
+    : new OptionReader(report, 'SagaModule ').retry(defaults[kind] ?? fallback, kind);
+}

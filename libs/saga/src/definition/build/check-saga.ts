@@ -1,0 +1,126 @@
+import type { Type } from '@nestjs/common';
+import { HANDLER_PREFIX } from '../options/handler-name.js';
+import { LARGEST_COUNT, LONGEST_NAME, OptionReader, UNREADABLE } from '../options/option-reader.js';
+import type { SagaGraph } from '../graph/saga-graph.js';
+import { SagaMetadata } from '../decorators/saga-metadata.js';
+import type { Report } from '../../shared/diagnostic.js';
+import type { SagaOptions } from '../options/saga-options.js';
+import { shown } from '../../shared/shown-value.js';
+import { isStandardSchema } from '../types/standard-schema.js';
+
+const SAGA_OPTIONS = [
+  'name',
+  'version',
+  'upgradeFrom',
+  'input',
+  'retry',
+  'compensationRetry',
+  'timeout',
+  'sla',
+  'onFailure',
+  'durability',
+  'lockKey',
+  'concurrency',
+  'retention',
+  'redact',
+] as const satisfies (keyof SagaOptions)[];
+
+/** What a graph has of its saga's own options; its steps' policies are read with them. */
+export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<SagaGraph, 'steps'> {
+  const read = new OptionReader(report, '@Saga ');
+  const options = read.options(given, SAGA_OPTIONS);
+  const { timeout, sla, concurrency } = options;
+  const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
+  const version: unknown = options.version ?? 1;
+  if (
+    !(typeof name === 'string' && name.length > 0 && name.length <= LONGEST_NAME) ||
+    name.trim() !== name ||
+    UNREADABLE.test(name)
+  ) {
+    report(
+      `@Saga name ${shown(name)} cannot be used`,
+      `give 1 to ${LONGEST_NAME} characters, without spaces around them or control characters`,
+    );
+  }
+  if (typeof name === 'string' && name.startsWith(HANDLER_PREFIX)) {
+    report(
+      `@Saga name ${shown(name)} begins with '${HANDLER_PREFIX}', as those of step handlers do`,
+      'give it another name',
+    );
+  }
+  if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {
+    report(`@Saga version ${shown(version)} cannot be used`, 'give a whole number from 1');
+  }
+  if (SagaMetadata.stepsOf(saga).length === 0) {
+    report('it has no steps', 'decorate at least one method with @Step()');
+  }
+  return {
+    name: name as string,
+    version: version as number,
+    upgradeFrom: readUpgradeFrom(options.upgradeFrom, version, report),
+    input: readInput(options.input, report),
+    timeout:
+      timeout === undefined
+        ? undefined
+        : read.durationAboveZero(timeout, 'timeout', 'would turn every saga back before its first step'),
+    sla:
+      sla === undefined
+        ? undefined
+        : read.durationAboveZero(sla, 'sla', 'would make every saga overdue at once'),
+    onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
+    durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
+    lockKey: read.function(options.lockKey, 'lockKey'),
+    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    retention: readRetention(options.retention, read),
+    redact: readRedact(options.redact, '@Saga', report),
+  };
+}
+
+/** Of a class it is known once class-validator is there whether it says anything: when the application starts. */
+function readInput(given: unknown, report: Report): SagaGraph['input'] {
+  if (given === undefined || isStandardSchema(given)) return given;
+  if (typeof given === 'function' && 'prototype' in given) return given as Type;
+  report(
+    `@Saga input is ${shown(given)}`,
+    "give a class with class-validator's decorators, or a Standard Schema (zod from 3.24, valibot from 1.0, arktype from 2.0)",
+  );
+  return undefined;
+}
+
+function readRetention(given: SagaOptions['retention'], read: OptionReader): number | false | undefined {
+  if (given === undefined || given === false) return given;
+  return read.durationAboveZero(given, 'retention', 'would delete every saga as soon as it has ended');
+}
+
+/** @param owner the decorator that was given them */
+export function readRedact(given: unknown, owner: string, report: Report): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const isPath = (path: unknown) => typeof path === 'string' && path.split('.').every((key) => key !== '');
+  if (Array.isArray(given) && given.every(isPath)) return [...(given as string[])];
+  report(
+    `${owner} redact is ${shown(given)}`,
+    "give paths of fields with dots between their keys, such as ['card.number', 'lines.*.price']",
+  );
+  return undefined;
+}
+
+function readUpgradeFrom(given: unknown, version: unknown, report: Report): readonly number[] | undefined {
+  if (given === undefined) return undefined;
+  const versions: unknown[] = Array.isArray(given) ? given : [given];
+  for (const from of versions) {
+    if (Number.isInteger(from) && (from as number) >= 1 && (from as number) < (version as number)) continue;
+    report(
+      `@Saga upgradeFrom ${shown(from)} is no version before ${shown(version)}`,
+      version === 1 ? 'give the new graph a higher version' : 'give a lower version, such as upgradeFrom: 1',
+    );
+  }
+  return [...new Set(versions as number[])].sort((a, b) => b - a);
+}
+
+/** `PlaceOrder` → `place-order`, `HTTPRequest2` → `http-request2`. */
+function kebabCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase();
+}

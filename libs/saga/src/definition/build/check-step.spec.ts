@@ -1,0 +1,183 @@
+import type { Type } from '@nestjs/common';
+import { buildSagaGraph } from './build-saga-graph.js';
+import { problemsOf, sagaOf } from './saga-of.contract.js';
+import type { StepNode } from '../graph/saga-graph.js';
+
+function node(saga: Type, step: string): StepNode {
+  return buildSagaGraph(saga).steps.get(step)!;
+}
+
+describe('the edges of a graph', () => {
+  const edges = (saga: Type) =>
+    [...buildSagaGraph(saga).steps.values()].map(({ name, after, join }) => [name, after, join]);
+
+  it('are those that after names, one or several; [] begins at once', () => {
+    const steps = { a: {}, b: { after: [] }, c: { after: 'a' }, d: { after: ['a', 'b'] }, e: {} };
+    expect(edges(sagaOf(steps))).toEqual([
+      ['a', [], 'all'],
+      ['b', [], 'all'],
+      ['c', ['a'], 'all'],
+      ['d', ['a', 'b'], 'all'],
+      ['e', ['d'], 'all'],
+    ]);
+  });
+
+  it('may lead to steps that are declared later', () => {
+    expect(edges(sagaOf({ a: { after: 'b' }, b: { after: [] } }))).toEqual([
+      ['b', [], 'all'],
+      ['a', ['b'], 'all'],
+    ]);
+  });
+
+  it('may be joined by any', () => {
+    const steps = { a: {}, b: { after: [] }, c: { after: ['a', 'b'], join: 'any' } };
+    expect(edges(sagaOf(steps)).at(-1)).toEqual(['c', ['a', 'b'], 'any']);
+  });
+});
+
+describe('the node of a step', () => {
+  const plain = { kind: 'step', join: 'all', concurrency: 10, pivot: false };
+
+  it('has the documented defaults', () => {
+    const found = node(sagaOf({ pay: {} }), 'pay');
+    expect(found).toMatchObject(plain);
+    for (const option of ['when', 'forEach', 'delay', 'probe', 'savepoint', 'rateLimit'] as const) {
+      expect(found[option]).toBeUndefined();
+    }
+  });
+
+  it('has what its options say', () => {
+    const [when, forEach] = [() => true, () => [1]];
+    const pay = {
+      when,
+      forEach,
+      concurrency: 3,
+      delay: '5s',
+      probe: 'look',
+      rateLimit: { count: 10, per: '1s' },
+    };
+    expect(node(sagaOf({ pay }), 'pay')).toMatchObject({
+      ...pay,
+      delay: 5_000,
+      rateLimit: { count: 10, per: 1_000 },
+    });
+  });
+
+  it('is the point of no return if it says so', () => {
+    expect(node(sagaOf({ pay: { pivot: true } }), 'pay').pivot).toBe(true);
+  });
+
+  it.each([
+    [true, { attempts: 2 }],
+    [false, undefined],
+    [{ attempts: 5 }, { attempts: 5 }],
+  ])('of savepoint %p has %p', (savepoint, expected) => {
+    expect(node(sagaOf({ pay: { savepoint }, book: {} }), 'pay').savepoint).toEqual(expected);
+  });
+
+  it('without a wait has no delay', () => {
+    expect(node(sagaOf({ pay: { delay: 0 } }), 'pay').delay).toBeUndefined();
+  });
+
+  it('may be a fan-out that is transactional', () => {
+    const pay = { forEach: () => [], transactional: true };
+    expect(node(sagaOf({ pay }), 'pay')).toMatchObject({ transactional: true, forEach: pay.forEach });
+  });
+});
+
+describe('a wrong place of a step in the graph', () => {
+  it.each<[string, object, RegExp]>([
+    [
+      'after a compensation',
+      { after: 'undo' },
+      /after names 'undo', which is a compensation .*; name a step/,
+    ],
+    ['after a plain method', { after: 'look' }, /after names 'look', which is a plain method; decorate it/],
+    ['after itself', { after: ['book', 'pay'] }, /after names the step itself; take it out/],
+    ['after a slip', { after: 'boook' }, /waits for 'boook', .* no step .*; did you mean 'book'\? Name one/],
+    ['after what nothing is like', { after: 'xyz' }, /'xyz', .*; name one of its steps: book, send, pay/],
+    ['after a step twice', { after: ['book', 'book', 'send'] }, /after names 'book' twice; name it once/],
+    ['after no name', { after: [7, 'send'] }, /after has 7; give the name of a step, or several/],
+    ['after null', { after: null }, /after has null; give the name/],
+    ['join without after', { join: 'all' }, /join chooses .* waits for 'send' alone; name at least two/],
+    ['join after one', { after: 'book', join: 'any' }, /join chooses .* waits for 'book' alone/],
+    ['join after none', { after: [], join: 'any' }, /join chooses .* waits for none/],
+    ['another join', { after: ['book', 'send'], join: 'some' }, /join is 'some'; give 'all' or 'any'/],
+    ['when that is no function', { when: true }, /when is true; give a function/],
+    ['forEach that is no function', { forEach: [1] }, /forEach is \[ 1 \]; give a function/],
+    [
+      'a fan-out as the point of no return',
+      { forEach: () => [], pivot: true },
+      /no single point of no return; make the step after it/,
+    ],
+    ['concurrency of nothing', { concurrency: 2 }, /concurrency is about .* forEach.*; leave it out/],
+    [
+      'no item at once',
+      { forEach: () => [], concurrency: 0 },
+      /concurrency is 0; give a whole number from 1/,
+    ],
+    ['half an item at once', { forEach: () => [], concurrency: 1.5 }, /concurrency is 1\.5/],
+    ['a delay that is none', { delay: 'later' }, /delay: 'later' is not a duration; give milliseconds/],
+    [
+      'a probe that is missing',
+      { probe: 'ask' },
+      /probe 'ask' is not a method of OrderSaga; write it, or name look/,
+    ],
+    ['a probe that is a step', { probe: 'book' }, /probe 'book' is itself a step; a probe is a plain/],
+    ['a probe that undoes', { compensate: 'undo', probe: 'undo' }, /probe 'undo' is a compensation; /],
+    ['another step’s undoing as a probe', { probe: 'undo' }, /probe 'undo' is a compensation; /],
+    ['a probe in a transaction', { probe: 'look', transactional: true }, /always known; leave probe out/],
+    [
+      'a savepoint of one attempt',
+      { savepoint: { attempts: 1 } },
+      /savepoint\.attempts is 1; give .* from 2/,
+    ],
+    ['a savepoint of a number', { savepoint: 3 }, /savepoint is 3; give true, or \{ attempts: 3 \}/],
+    [
+      'a savepoint with more',
+      { savepoint: { attempts: 2, to: 1 } },
+      /unknown option 'savepoint.to'. The options are: att/,
+    ],
+    ['a rate of nothing', { rateLimit: { count: 0, per: '1s' } }, /rateLimit\.count is 0; give a whole/],
+    [
+      'a rate per nothing',
+      { rateLimit: { count: 1, per: 0 } },
+      /rateLimit\.per 0 would limit nothing; leave/,
+    ],
+    [
+      'a rate per no duration',
+      { rateLimit: { count: 1, per: 'x' } },
+      /rateLimit\.per: 'x' is not a duration/,
+    ],
+    ['a rate without its time', { rateLimit: { count: 1 } }, /rateLimit\.per: undefined is not a duration/],
+    ['a rate that is none', { rateLimit: null }, /rateLimit is null; give such as \{ count: 10/],
+    ['a pivot that is no flag', { pivot: 'yes' }, /pivot is 'yes'; give true or false/],
+    ['transactional that is no flag', { transactional: 1 }, /transactional is 1; give true or false/],
+  ])('is %s', (_, pay, mend) => {
+    const saga = sagaOf({ book: { compensate: 'undo' }, send: {}, pay });
+    const message = problemsOf(saga);
+    expect(message).toMatch(/^OrderSaga: step 'pay': /);
+    expect(message).toMatch(mend);
+    expect(message.match(/step 'pay': /g)).toHaveLength(1);
+  });
+
+  it('is a cycle, which is named', () => {
+    expect(problemsOf(sagaOf({ a: { after: 'c' }, b: {}, c: {} }))).toMatch(
+      /step 'a': waits for itself, in the cycle a → b → c → a; take one/,
+    );
+  });
+
+  it('is what can never work, whatever happens', () => {
+    const steps = { pay: { pivot: true }, book: { compensate: 'undo' } };
+    expect(problemsOf(sagaOf(steps))).toMatch(
+      /step 'book': its compensation 'undo' can never run.*pivot 'pay'/,
+    );
+  });
+
+  it('is shown with all that is wrong besides', () => {
+    const message = problemsOf(sagaOf({ a: { after: 'x' }, b: { after: 'c' }, c: { delay: 'x' } }));
+    for (const problem of [/step 'a': waits for 'x'/, /cycle b → c → b/, /step 'c': delay: 'x'/]) {
+      expect(message).toMatch(problem);
+    }
+  });
+});

@@ -1,0 +1,288 @@
+import { LONGEST_TIMER } from '../options/duration.js';
+import { checkHandler } from '../options/handler-name.js';
+import type { UnlinkedStep } from '../graph/link-steps.js';
+import { LONGEST_NAME, OptionReader, SEPARATORS, UNREADABLE } from '../options/option-reader.js';
+import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { Report } from '../../shared/diagnostic.js';
+import { approvalSignal } from '../graph/saga-graph.js';
+import { signalNameFlaw } from '../options/signal-name.js';
+import type { NodeMetadata, StepMetadata } from '../decorators/saga-metadata.js';
+import type { SagaMethods } from '../decorators/saga-methods.js';
+import type {
+  AnyNodeOptions,
+  ApprovalOptions,
+  RemoteStepOptions,
+  StepOptions,
+  SubSagaOptions,
+  WaitForOptions,
+} from '../options/step-options.js';
+import { shown } from '../../shared/shown-value.js';
+
+const STEP_OPTIONS = [
+  'compensate',
+  'after',
+  'join',
+  'when',
+  'forEach',
+  'concurrency',
+  'delay',
+  'retry',
+  'compensationRetry',
+  'timeout',
+  'transactional',
+  'idempotent',
+  'probe',
+  'compensateOnFailure',
+  'rateLimit',
+  'savepoint',
+  'pivot',
+] satisfies (keyof StepOptions)[];
+const SUB_SAGA_OPTIONS = [
+  'compensate',
+  'after',
+  'join',
+  'when',
+  'delay',
+  'retry',
+  'compensationRetry',
+  'savepoint',
+  'pivot',
+] satisfies (keyof SubSagaOptions)[];
+const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalOptions)[];
+/** What each decorator takes. */
+const OPTIONS_OF: Record<
+  NodeMetadata['kind'],
+  readonly [decorator: string, options: readonly (keyof AnyNodeOptions)[]]
+> = {
+  step: ['@Step', STEP_OPTIONS],
+  'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
+  remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
+  signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
+  approval: ['@Approval', WAIT_OPTIONS],
+};
+/** Items of a fan-out at once, if it does not say. */
+const DEFAULT_CONCURRENCY = 10;
+/** In all, the first included, if a savepoint does not say. */
+const DEFAULT_SAVEPOINT = { attempts: 2 };
+
+/** The policies of steps that have none of their own; undefined: it is wrong, and that was reported. */
+export interface InheritedPolicies {
+  readonly retry: ResolvedRetryPolicy | undefined;
+  readonly compensationRetry: ResolvedRetryPolicy | undefined;
+}
+
+/**
+ * The node of a step. What is wrong with its options is reported, and a node of which anything was reported
+ * is not to be used beyond its name and edges.
+ */
+export function readStep(
+  { method, options: given, node: declared }: StepMetadata,
+  previous: string | undefined,
+  methods: SagaMethods,
+  inherited: InheritedPolicies,
+  report: Report,
+): UnlinkedStep {
+  const read = new OptionReader(report);
+  const [decorator, known] = OPTIONS_OF[declared.kind];
+  const options = new OptionReader(report, `${decorator} `).options<AnyNodeOptions>(given, known);
+  const child = declared.kind === 'sub-saga' ? declared.child : undefined;
+  if (declared.kind === 'sub-saga' && typeof child !== 'function') {
+    report(
+      `@SubSaga was given ${shown(child)}`,
+      'give it a function that returns the class: () => ShipmentSaga',
+    );
+  }
+  const waits = declared.kind === 'signal' || declared.kind === 'approval';
+  checkMethod(method, methods, report);
+  checkCompensation(options, methods, report);
+  checkProbe(options, methods, report);
+  checkCombinations(options, report);
+
+  const { retry, compensationRetry, timeout, delay, concurrency } = options;
+  const idempotent = read.flag(options.idempotent, 'idempotent', true);
+  const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
+  const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
+    name: method,
+    kind: declared.kind,
+    child,
+    remote: declared.kind === 'remote' ? readRemote(declared.handler, options, report) : undefined,
+    wait: waits ? readWait(declared.kind, method, options, read, report) : undefined,
+    after: readAfter(method, options, previous, methods, report),
+    join: read.oneOf(options.join, 'join', ['all', 'any']),
+    compensate: options.compensate,
+    retry: ownRetry ? read.retry(ownRetry, 'retry') : inherited.retry,
+    compensationRetry: compensationRetry
+      ? read.retry(compensationRetry, 'compensationRetry')
+      : inherited.compensationRetry,
+    timeout:
+      timeout === undefined || waits
+        ? undefined
+        : read.durationAboveZero(timeout, 'timeout', 'would fail every attempt', LONGEST_TIMER),
+    transactional: read.flag(options.transactional, 'transactional'),
+    idempotent,
+    compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
+    when: read.function(options.when, 'when'),
+    forEach: read.function(options.forEach, 'forEach'),
+    concurrency: concurrency === undefined ? DEFAULT_CONCURRENCY : read.count(concurrency, 'concurrency'),
+    // No wait is no state of waiting.
+    delay: delay === undefined ? undefined : read.duration(delay, 'delay') || undefined,
+    probe: options.probe,
+    savepoint: readSavepoint(options.savepoint, read),
+    pivot: read.flag(options.pivot, 'pivot'),
+    rateLimit: readRateLimit(options.rateLimit, read),
+  };
+  return node as UnlinkedStep;
+}
+
+function checkMethod(method: string, methods: SagaMethods, report: Report): void {
+  if (method.length > LONGEST_NAME) {
+    report(`its name is longer than ${LONGEST_NAME} characters`, 'give it a shorter one');
+  }
+  if (SEPARATORS.test(method) || UNREADABLE.test(method)) {
+    report(
+      'its name is part of idempotency keys',
+      "leave out spaces, ':', '~', '[', ']' and control characters",
+    );
+  }
+  if (method === 'then') {
+    report('a class with a method then() is taken for a promise wherever it is awaited', 'rename it');
+  }
+  if (!methods.all.includes(method)) report('@Step belongs on a method', 'make it one');
+}
+
+function checkCompensation(options: StepOptions, methods: SagaMethods, report: Report): void {
+  const { compensate } = options;
+  if (compensate === undefined) return;
+  if (!methods.all.includes(compensate)) {
+    report(
+      `compensate ${shown(compensate)} is not a method of ${methods.className}`,
+      ['write it', ...methods.plain].join(', or name '),
+    );
+  } else if (methods.steps.includes(compensate)) {
+    report(`compensate '${compensate}' is itself a step`, 'a compensation is a plain method');
+  }
+}
+
+function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report): void {
+  if (probe === undefined) return;
+  const plain = methods.plain.filter((name) => !methods.compensations.includes(name));
+  if (!methods.all.includes(probe)) {
+    report(
+      `probe ${shown(probe)} is not a method of ${methods.className}`,
+      ['write it', ...plain].join(', or name '),
+    );
+  } else if (methods.steps.includes(probe)) {
+    report(`probe '${probe}' is itself a step`, 'a probe is a plain method that only looks');
+  } else if (methods.compensations.includes(probe)) {
+    report(`probe '${probe}' is a compensation`, 'a probe only looks; write a method of its own for it');
+  }
+}
+
+function checkCombinations(options: StepOptions, report: Report): void {
+  if (options.compensateOnFailure && options.compensate === undefined) {
+    report('compensateOnFailure needs a compensation', 'name one with compensate');
+  }
+  if (options.transactional && options.idempotent === false) {
+    report('transactional steps are exactly once already', 'leave idempotent out');
+  }
+  if (options.transactional && options.probe !== undefined) {
+    report('the outcome of a transactional step is always known', 'leave probe out');
+  }
+  if (options.pivot && options.forEach !== undefined) {
+    // Half of its items done, nobody could say whether the point lies behind.
+    report('a fan-out has no single point of no return', 'make the step after it the pivot');
+  }
+  if (options.concurrency !== undefined && options.forEach === undefined) {
+    report(
+      'concurrency is about the items of forEach, which this step does not have',
+      'leave it out, or say forEach',
+    );
+  }
+}
+
+/** The edges of a step; an edge that is wrong is reported and left out, or kept for the linker to name. */
+function readAfter(
+  step: string,
+  { after, join }: StepOptions,
+  previous: string | undefined,
+  methods: SagaMethods,
+  report: Report,
+): string[] {
+  const given: readonly unknown[] =
+    after === undefined ? [previous].filter((name) => name !== undefined) : [after].flat();
+  const names = [...new Set(given)];
+  if (join !== undefined && names.length < 2) {
+    report(
+      `join chooses between several steps, and this one waits for ${names.length === 0 ? 'none' : `${shown(names[0])} alone`}`,
+      'name at least two in after, or leave join out',
+    );
+  }
+  const twice = names.filter((name) => given.indexOf(name) !== given.lastIndexOf(name));
+  for (const name of twice) report(`after names ${shown(name)} twice`, 'name it once');
+  return names.filter((name): name is string => {
+    const wrong = whatIsWrongWithEdge(step, name, methods);
+    if (wrong) report(...wrong);
+    return !wrong;
+  });
+}
+
+/** Undefined: nothing, or it is a name that the class does not have, of which the linker says what is like it. */
+function whatIsWrongWithEdge(
+  step: string,
+  name: unknown,
+  { all, steps, compensations }: SagaMethods,
+): Parameters<Report> | undefined {
+  if (typeof name !== 'string') {
+    return [`after has ${shown(name)}`, 'give the name of a step, or several in an array'];
+  }
+  if (name === step) return ['after names the step itself', 'take it out'];
+  if (steps.includes(name) || !all.includes(name)) return undefined;
+  return compensations.includes(name)
+    ? [`after names '${name}', which is a compensation and runs only to undo`, 'name a step']
+    : [`after names '${name}', which is a plain method`, 'decorate it with @Step(), or name a step'];
+}
+
+function readRemote(name: string, { version = 1 }: AnyNodeOptions, report: Report): UnlinkedStep['remote'] {
+  checkHandler('@RemoteStep', name, version, report);
+  return { name, version };
+}
+
+function readSavepoint(savepoint: StepOptions['savepoint'], read: OptionReader): UnlinkedStep['savepoint'] {
+  if (savepoint === undefined || savepoint === false) return undefined;
+  if (savepoint === true) return DEFAULT_SAVEPOINT;
+  const given = read.object(savepoint, 'savepoint', ['attempts'], 'true, or { attempts: 3 }');
+  // The first attempt is one of them: with fewer than 2 nothing would ever return to it.
+  return given && { attempts: read.count(given.attempts, 'savepoint.attempts', 2) };
+}
+
+function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader): UnlinkedStep['rateLimit'] {
+  if (rateLimit === undefined) return undefined;
+  const given = read.object(rateLimit, 'rateLimit', ['count', 'per'], "such as { count: 10, per: '1s' }");
+  return (
+    given && {
+      count: read.count(given.count, 'rateLimit.count'),
+      per: read.durationAboveZero(given.per!, 'rateLimit.per', 'would limit nothing'),
+    }
+  );
+}
+
+function readWait(
+  kind: 'signal' | 'approval',
+  step: string,
+  { signal, timeout }: AnyNodeOptions,
+  read: OptionReader,
+  report: Report,
+): UnlinkedStep['wait'] {
+  if (kind === 'signal') checkSignalName(signal, report);
+  return {
+    signal: kind === 'approval' ? approvalSignal(step) : signal!,
+    ...(timeout !== undefined && {
+      timeout: read.durationAboveZero(timeout, 'timeout', 'would wait for nothing'),
+    }),
+  };
+}
+
+function checkSignalName(signal: unknown, report: Report): void {
+  const flaw = signalNameFlaw(signal);
+  if (flaw !== undefined) report(`signal is ${shown(signal)}`, flaw);
+}

@@ -1,0 +1,41 @@
+import type { StepContext } from '../types/contexts.js';
+import { SagaMetadata } from './saga-metadata.js';
+import type { ContractResult, InputGiven, IsRemote, RemoteResult } from '../types/remote-input.js';
+import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
+import type { RemoteStepOptions } from '../options/step-options.js';
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries
+type RemoteMethod<Handler extends string> = (ctx: StepContext<any, any>) => InputGiven<Handler>;
+
+type ResultOf<Handler extends string, R> =
+  IsRemote<R> extends true ? RemoteResult<R> : ContractResult<Handler>;
+
+/**
+ * Declares a method as a step whose work is done by a `@StepHandler` of this name, in whichever process over the same
+ * database has it: what the method returns is what the handler is given, and the step's result is what the handler
+ * returns. While no process has the handler, the saga waits. `StepRejectedError` of the handler, or a handler that
+ * gives up, turns the saga back. Undoing the step runs the handler's compensation where the handler is; then
+ * `compensate` is called, if it is given.
+ */
+export function RemoteStep<
+  const Handler extends string,
+  const Compensation extends string = never,
+  const After extends string = never,
+>(handler: Handler, options: RemoteStepOptions<Compensation, After> = {}) {
+  return <
+    Method extends RemoteMethod<Handler>,
+    Target extends HasCompensation<
+      Compensation,
+      false,
+      NoItems,
+      () => ResultOf<Handler, Awaited<ReturnType<Method>>>
+    > &
+      HasSteps<After>,
+  >(
+    target: Target,
+    key: string,
+    _descriptor: TypedPropertyDescriptor<Method>,
+  ): void => {
+    SagaMetadata.defineStep(target, key, options, { kind: 'remote', handler });
+  };
+}

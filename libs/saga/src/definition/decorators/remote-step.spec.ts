@@ -1,0 +1,122 @@
+import type { Type } from '@nestjs/common';
+import { buildSagaGraph } from '../build/build-saga-graph.js';
+import { bindGraph } from '../graph/bind-graph.js';
+import { diffGraphs } from '../graph/diff-graphs.js';
+import { recordOf } from '../graph/graph-record.js';
+import { linkSubSagas } from '../graph/link-sub-sagas.js';
+import { mermaidOf } from '../describe/mermaid-of-graph.js';
+import { recordWith } from '../record-of.contract.js';
+import { RemoteStep } from './remote-step.decorator.js';
+import { problemsOf, sagaOf } from '../build/saga-of.contract.js';
+import { descriptionOf } from '../describe/saga-description.js';
+import { Saga } from './saga.decorator.js';
+
+/** A saga of one step, which asks for this handler. */
+function sagaWith(handler: unknown, options: object = {}): Type {
+  class OrderSaga {
+    reserve() {}
+    undo() {}
+  }
+  RemoteStep(handler as string, options)(OrderSaga.prototype as never, 'reserve', {});
+  Saga()(OrderSaga);
+  return OrderSaga;
+}
+const deployed = (saga: Type) => ({ graph: buildSagaGraph(saga), methods: new Set(['undo']) });
+
+describe('a remote step', () => {
+  it('knows the handler by its name and version alone', () => {
+    const { steps } = buildSagaGraph(sagaWith('stock.reserve'));
+    expect(steps.get('reserve')).toMatchObject({
+      kind: 'remote',
+      remote: { name: 'stock.reserve', version: 1 },
+    });
+    expect(linkSubSagas([{ type: sagaWith('x'), graph: buildSagaGraph(sagaWith('x')) }])).toEqual([]);
+  });
+
+  it('is recorded with the name of the handler, and not its version, which may change', () => {
+    expect(recordOf(buildSagaGraph(sagaWith('stock.reserve', { version: 2, pivot: true })))).toEqual({
+      steps: [{ name: 'reserve', kind: 'remote', handler: 'stock.reserve', after: [], pivot: true }],
+    });
+  });
+
+  it('is described, and drawn as a flag, with the handler’s name', () => {
+    const one = descriptionOf(buildSagaGraph(sagaWith('stock.reserve')));
+    expect(one.steps[0]).toMatchObject({
+      kind: 'remote',
+      handler: { name: 'stock.reserve', version: 1 },
+    });
+    expect(mermaidOf(one)).toContain('reserve>"reserve<br/>handler stock#46;reserve"]');
+    const two = descriptionOf(buildSagaGraph(sagaWith('stock', { version: 2 })));
+    expect(mermaidOf(two)).toContain('reserve>"reserve<br/>handler stock#64;2"]');
+  });
+
+  test.each<[string, unknown, object, string]>([
+    [
+      'no name',
+      undefined,
+      {},
+      "@RemoteStep was given undefined as the handler's name; give 1 to 192 characters",
+    ],
+    [
+      'a name with separators',
+      'stock reserve',
+      {},
+      "the handler's name 'stock reserve' is part of idempotency",
+    ],
+    [
+      'a version',
+      'stock',
+      { version: 1.5 },
+      '@RemoteStep version 1.5 cannot be used; give a whole number from 1',
+    ],
+    [
+      'an option',
+      'stock',
+      { forEach: () => [] },
+      "@RemoteStep has the unknown option 'forEach'. The options are: compensate, after",
+    ],
+  ])('is refused with a wrong handler: %s', (_, handler, options, problem) => {
+    expect(problemsOf(sagaWith(handler, options))).toContain(`OrderSaga: step 'reserve': ${problem}`);
+  });
+});
+
+test('the names of the sagas in which handlers run are kept for them', () => {
+  expect(problemsOf(sagaOf({ a: {} }, { name: 'handler:stock' }))).toContain(
+    "@Saga name 'handler:stock' begins with 'handler:', as those of step handlers do; give it another name",
+  );
+});
+
+describe('a graph with a remote step that has changed', () => {
+  const asks = (handler: string) => recordWith({ reserve: { kind: 'remote', handler } });
+
+  it('is named where another handler is asked', () => {
+    expect(diffGraphs(asks('stock'), asks('store')).differences).toEqual([
+      "step 'reserve' asks handler 'store' instead of 'stock'",
+    ]);
+  });
+
+  it('is named where it is another kind of step', () => {
+    expect(diffGraphs(asks('stock'), recordWith({ reserve: {} })).differences).toEqual([
+      "step 'reserve' is a step now, and was a remote step",
+    ]);
+  });
+
+  it('is bound to the version of the handler that is asked for now', () => {
+    const { graph, gaps } = bindGraph(asks('stock'), deployed(sagaWith('stock', { version: 2 })));
+    expect(gaps).toEqual(new Map());
+    expect(graph.steps.get('reserve')).toMatchObject({ remote: { name: 'stock', version: 2 } });
+  });
+
+  it('cannot be run by a class that asks another handler, and is undone where the first one is', () => {
+    const { gaps } = bindGraph(asks('stock'), deployed(sagaWith('store')));
+    expect(Object.fromEntries(gaps)).toEqual({
+      reserve: { run: "asks handler 'store' instead of 'stock' now" },
+    });
+  });
+
+  it('can be undone without the step', () => {
+    const { gaps, graph } = bindGraph(asks('stock'), deployed(sagaOf({ other: {} })));
+    expect(Object.fromEntries(gaps)).toEqual({ reserve: { run: 'is gone' } });
+    expect(graph.steps.get('reserve')).toMatchObject({ kind: 'remote', remote: { name: 'stock' } });
+  });
+});

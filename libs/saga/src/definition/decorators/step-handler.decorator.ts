@@ -1,0 +1,61 @@
+import type {
+  HandlerCompensationContext,
+  HandlerContext,
+  TransactionalHandlerCompensationContext,
+  TransactionalHandlerContext,
+} from '../types/handler-contexts.js';
+import { SagaMetadata } from './saga-metadata.js';
+import type { ContractInput, ContractResult } from '../types/remote-input.js';
+import type { ProbeAnswer, StepHandlerOptions } from '../options/step-options.js';
+
+type ContextOf<Transactional extends boolean, Input> = Transactional extends true
+  ? TransactionalHandlerContext<Input>
+  : HandlerContext<Input>;
+
+/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
+type HandlerMethod<Name extends string, Transactional extends boolean> = (
+  ctx: ContextOf<Transactional, ContractInput<Name>>,
+) => ContractResult<Name> | Promise<ContractResult<Name>>;
+
+type HasCompensation<
+  Compensation extends string,
+  Transactional extends boolean,
+  Method extends (...args: any) => any,
+> = {
+  [K in Compensation]: (
+    ctx: Transactional extends true
+      ? TransactionalHandlerCompensationContext<any, Awaited<ReturnType<Method>>>
+      : HandlerCompensationContext<any, Awaited<ReturnType<Method>>>,
+  ) => any;
+};
+
+type HasProbe<Probe extends string, Method extends (...args: any) => any> = {
+  [K in Probe]: (
+    ctx: HandlerContext<any>,
+  ) => ProbeAnswer<Awaited<ReturnType<Method>>> | Promise<ProbeAnswer<Awaited<ReturnType<Method>>>>;
+};
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
+/**
+ * Declares a method of any provider as the handler of the remote steps of this name (`@RemoteStep`), whichever saga
+ * and whichever process over the same database they are in. It runs as a step of a saga does: at least once under one
+ * idempotency key, retried by `retry`, undone by `compensate` when the saga turns back. A process without the handler
+ * never takes the step.
+ */
+export function StepHandler<
+  const Name extends string,
+  const Compensation extends string = never,
+  const Transactional extends boolean = false,
+  const Probe extends string = never,
+>(name: Name, options: StepHandlerOptions<Compensation, Transactional, Probe> = {}) {
+  return <
+    Method extends HandlerMethod<Name, Transactional>,
+    Target extends HasCompensation<Compensation, Transactional, Method> & HasProbe<Probe, Method>,
+  >(
+    target: Target,
+    key: string,
+    _descriptor: TypedPropertyDescriptor<Method>,
+  ): void => {
+    SagaMetadata.defineHandler(target, { method: key, name, options });
+  };
+}

@@ -1,0 +1,70 @@
+import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
+import type { SagaDescription, StepDescription } from './saga-description.js';
+import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
+import type { StandardSchema } from '../types/standard-schema.js';
+
+/**
+ * The graph that a description was made of, for those who look at sagas and act on them without having their classes:
+ * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
+ */
+export function graphOfDescription(description: SagaDescription): SagaGraph {
+  const { name, version, timeout, sla, onFailure, concurrency, redact, locked, inputChecked } = description;
+  const linked = linkSteps(description.steps.map(nodeOf));
+  if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
+  return Object.freeze({
+    name,
+    version,
+    timeout,
+    sla,
+    onFailure,
+    concurrency,
+    redact,
+    ...(inputChecked && { input: schemaNotHere(name) }),
+    ...(locked && { lockKey: () => notHere('lockKey', name) }),
+    steps: linked as SagaGraph['steps'],
+  });
+}
+
+function nodeOf(step: StepDescription): UnlinkedStep {
+  const { name, kind, handler, compensation, conditional, forEach, concurrency = 1 } = step;
+  const wait = waitOf(step);
+  return {
+    name,
+    kind,
+    after: step.after,
+    join: step.join,
+    compensate: compensation,
+    retry: step.retry,
+    compensationRetry: step.compensationRetry,
+    timeout: wait ? undefined : step.timeout,
+    transactional: step.transactional,
+    idempotent: step.idempotent,
+    compensateOnFailure: step.compensateOnFailure,
+    when: conditional ? () => notHere('when', name) : undefined,
+    forEach: forEach ? () => notHere('forEach', name) : undefined,
+    concurrency,
+    delay: step.delay,
+    probe: step.probe,
+    savepoint: step.savepoint,
+    pivot: step.pivot,
+    rateLimit: step.rateLimit,
+    wait,
+    remote: handler,
+    childName: step.child,
+  };
+}
+
+function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wait'] {
+  if (kind !== 'signal' && kind !== 'approval') return undefined;
+  const awaited = kind === 'approval' ? approvalSignal(name) : signal!;
+  return { signal: awaited, ...(timeout !== undefined && { timeout }) };
+}
+
+function schemaNotHere(name: string): StandardSchema {
+  const validate = () => notHere('input', name);
+  return { '~standard': { version: 1, vendor: 'nestjs-durable-saga', validate } };
+}
+
+function notHere(what: string, name: string): never {
+  throw new Error(`${what} of '${name}' is known to its class alone, which is not here`);
+}

@@ -1,0 +1,144 @@
+import { buildSagaGraph } from '../build/build-saga-graph.js';
+import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
+
+/** A saga's definition as plain data: `JSON.stringify` carries all of it. Times are in milliseconds. */
+export interface SagaDescription {
+  /** The saga's. */
+  readonly name: string;
+  /** Of the graph. */
+  readonly version: number;
+  /** For going forward; absent: no deadline. */
+  readonly timeout?: number;
+  /** From when an instance may begin, past which it is overdue; absent: never. */
+  readonly sla?: number;
+  /** What a failure leads to. */
+  readonly onFailure: 'compensate' | 'suspend';
+  /** Paths of what of the input, and of each step's result, is never shown; absent: none. */
+  readonly redact?: readonly string[];
+  /** Has a `lockKey`: of the instances with one key, one is active at a time. */
+  readonly locked: boolean;
+  /** Has an `input`: what an instance is started with is checked by its class. */
+  readonly inputChecked: boolean;
+  /** Instances advanced at once, across all processes; absent: no limit. */
+  readonly concurrency?: number;
+  /** In an order in which every step comes after those that it waits for. */
+  readonly steps: readonly StepDescription[];
+  /** What waits for what. */
+  readonly edges: readonly EdgeDescription[];
+}
+
+/** A step of a saga as plain data. Functions (`when`, `forEach`, `retryIf`) show as their being there. */
+export interface StepDescription {
+  /** The step's, which is its method's. */
+  readonly name: string;
+  /** Which decorator it has. */
+  readonly kind: StepNode['kind'];
+  /** The name of the saga that a sub-saga step runs. */
+  readonly child?: string;
+  /** The handler that a remote step asks for, with its version. */
+  readonly handler?: { readonly name: string; readonly version: number };
+  /** The signal that a step of kind `signal` waits for. */
+  readonly signal?: string;
+  /** The steps that it waits for. */
+  readonly after: readonly string[];
+  /** Waits until `all` of them are done, or `any` one has completed. */
+  readonly join: 'all' | 'any';
+  /** Has a `when`: it may be skipped. */
+  readonly conditional: boolean;
+  /** Runs once per item. */
+  readonly forEach: boolean;
+  /** Items at once; only with `forEach`. */
+  readonly concurrency?: number;
+  /** Wait between being ready and beginning. */
+  readonly delay?: number;
+  /** The method that undoes it; absent: nothing does. */
+  readonly compensation?: string;
+  /** It is undone also when it is the one that definitely failed. */
+  readonly compensateOnFailure: boolean;
+  /** The method that is asked when an outcome is unknown. */
+  readonly probe?: string;
+  /** Later failures go back to it, so many rounds in all; absent: it is none. */
+  readonly savepoint?: { readonly attempts: number };
+  /** It is a point of no return. */
+  readonly pivot: boolean;
+  /** Its writes and its checkpoint are one commit. */
+  readonly transactional: boolean;
+  /** False: at most once. */
+  readonly idempotent: boolean;
+  /** Of its attempts. */
+  readonly retry: RetryDescription;
+  /** Of its compensation's. */
+  readonly compensationRetry: RetryDescription;
+  /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
+  readonly timeout?: number;
+  /** At most so many attempts within `per` milliseconds; absent: none. */
+  readonly rateLimit?: { readonly count: number; readonly per: number };
+}
+
+/** A retry policy with its defaults in, without its function. */
+export type RetryDescription = Omit<ResolvedRetryPolicy, 'retryIf'>;
+
+/** `to` waits for `from`. */
+export interface EdgeDescription {
+  /** A step by name. */
+  readonly from: string;
+  /** A step by name. */
+  readonly to: string;
+  /** That of the step that waits. */
+  readonly join: 'all' | 'any';
+}
+
+/** What is to be known of a graph, without its functions. */
+export function descriptionOf(graph: SagaGraph): SagaDescription {
+  const steps = [...graph.steps.values()].map(stepDescriptionOf);
+  return withoutUndefined({
+    name: graph.name,
+    version: graph.version,
+    timeout: graph.timeout,
+    sla: graph.sla,
+    onFailure: graph.onFailure,
+    redact: graph.redact,
+    locked: graph.lockKey !== undefined,
+    inputChecked: graph.input !== undefined,
+    concurrency: graph.concurrency,
+    steps,
+    edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
+  });
+}
+
+function stepDescriptionOf(node: StepNode): StepDescription {
+  return withoutUndefined({
+    name: node.name,
+    kind: node.kind,
+    child: node.child ? buildSagaGraph(node.child()).name : node.childName,
+    handler: node.remote && { name: node.remote.name, version: node.remote.version },
+    signal: node.kind === 'signal' ? node.wait?.signal : undefined,
+    after: [...new Set(node.after)],
+    join: node.join,
+    conditional: node.when !== undefined,
+    forEach: node.forEach !== undefined,
+    concurrency: node.forEach && node.concurrency,
+    delay: node.delay,
+    compensation: node.compensate,
+    compensateOnFailure: node.compensateOnFailure,
+    probe: node.probe,
+    savepoint: node.savepoint && { attempts: node.savepoint.attempts },
+    pivot: node.pivot,
+    transactional: node.transactional,
+    idempotent: node.idempotent,
+    retry: retryDescriptionOf(node.retry),
+    compensationRetry: retryDescriptionOf(node.compensationRetry),
+    timeout: node.wait ? node.wait.timeout : node.timeout,
+    rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
+  });
+}
+
+function retryDescriptionOf({ retryIf: _, ...policy }: ResolvedRetryPolicy): RetryDescription {
+  return policy;
+}
+
+/** So that the description equals what comes out of JSON. */
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
+}

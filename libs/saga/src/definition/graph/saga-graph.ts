@@ -1,0 +1,134 @@
+import type { Type } from '@nestjs/common';
+import type { Durability } from '../options/saga-options.js';
+import type { RemoteHandler } from '../options/handler-name.js';
+import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { StandardSchema } from '../types/standard-schema.js';
+import type { ItemsOf, Predicate } from '../options/step-options.js';
+
+/** A step as the machine sees it: a node of a directed acyclic graph. */
+export interface StepNode {
+  readonly name: string;
+  /**
+   * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `remote`: the
+   * same of a handler's saga, which is known by its name alone, and may be in another process only. `signal` and
+   * `approval`: its method is called once the signal, or a person's approval, has come.
+   */
+  readonly kind: 'step' | 'sub-saga' | 'remote' | 'signal' | 'approval';
+  /** The steps that this one waits for. */
+  readonly after: readonly string[];
+  /** `all` of them have to be done, or `any` one of them completed. */
+  readonly join: 'all' | 'any';
+  /** The steps that wait for this one; the inverse of `after`. */
+  readonly dependents: readonly string[];
+  readonly compensate?: string;
+  readonly retry: ResolvedRetryPolicy;
+  readonly compensationRetry: ResolvedRetryPolicy;
+  /** Milliseconds per attempt. */
+  readonly timeout?: number;
+  readonly transactional: boolean;
+  /** False: at most once. */
+  readonly idempotent: boolean;
+  readonly compensateOnFailure: boolean;
+  /** Asked once the step is ready; false: it is skipped. */
+  readonly when?: Predicate;
+  /** One run of the step per item of what it returns. */
+  readonly forEach?: ItemsOf;
+  /** Items at once. */
+  readonly concurrency: number;
+  /** Milliseconds between being ready and beginning. */
+  readonly delay?: number;
+  /** The method that is asked what came of an attempt whose outcome is unknown. */
+  readonly probe?: string;
+  /** A later failure undoes what came after this step and goes forward again; `attempts` in all. */
+  readonly savepoint?: { readonly attempts: number };
+  /** Once it has completed, the saga only goes forward. */
+  readonly pivot: boolean;
+  /** At most `count` attempts begin within `per` milliseconds, across all processes. */
+  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** Of one that waits for a signal, or for a person: its name, and for how many milliseconds. */
+  readonly wait?: { readonly signal: string; readonly timeout?: number };
+  /** The class of a sub-saga; late, since classes may refer to each other. */
+  readonly child?: () => Type;
+  /** Its name, where the class is not here. */
+  readonly childName?: string;
+  /** The handler of a remote step. */
+  readonly remote?: RemoteHandler;
+}
+
+/** A saga's definition as data: validated, immutable, and all that the machine needs to know of it. */
+export interface SagaGraph {
+  readonly name: string;
+  readonly version: number;
+  /** The lower versions whose running instances are moved to this one; undefined: none. */
+  readonly upgradeFrom?: readonly number[];
+  /** What the input has to be; undefined: nobody checks it. */
+  readonly input?: Type | StandardSchema;
+  /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
+  readonly timeout?: number;
+  /** Milliseconds from when the saga may begin, past which it is overdue. */
+  readonly sla?: number;
+  /** `suspend`: a failure waits for an operator instead of turning the saga back. */
+  readonly onFailure: 'compensate' | 'suspend';
+  /** Undefined: durable. No part of what an instance goes by: it counts as the class says now. */
+  readonly durability?: Durability;
+  /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
+  readonly lockKey?: (input: unknown) => string;
+  /** Sagas of this name that are advanced at once, across all processes. */
+  readonly concurrency?: number;
+  /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
+  readonly retention?: number | false;
+  /** Paths of what of the input, and of each step's result, is never shown. */
+  readonly redact?: readonly string[];
+  /** In an order in which every step comes after those that it waits for. */
+  readonly steps: ReadonlyMap<string, StepNode>;
+}
+
+/** What a failed attempt came to is known: it left nothing behind. */
+export function leavesNothing(node: StepNode): boolean {
+  return node.transactional || startsSaga(node);
+}
+
+/** Is there a way to undo it: a method, or for one that starts a saga that one's own compensations? */
+export function canBeUndone(node: StepNode): boolean {
+  return node.compensate !== undefined || startsSaga(node);
+}
+
+/** Its method only gives the input of another saga, for which it waits: a sub-saga, or that of a handler. */
+export function startsSaga({ kind }: StepNode): boolean {
+  return kind === 'sub-saga' || kind === 'remote';
+}
+
+/** What the names of signals that stand for people's decisions begin with. */
+export const APPROVAL_PREFIX = 'approval:';
+
+/** The name of the signal that an approval waits for. */
+export function approvalSignal(step: string): string {
+  return APPROVAL_PREFIX + step;
+}
+
+/** `name@version`, as log lines and messages show it. */
+export function sagaLabel(saga: { readonly name: string; readonly version: number }): string {
+  return `${saga.name}@${saga.version}`;
+}
+
+/** The key under which an item of a fan-out has its state: `ship[3]`. */
+export function itemKey(step: string, index: number): string {
+  return `${step}[${index}]`;
+}
+
+/** The step of an item's key, and of a step's own. */
+export function stepOfKey(key: string): string {
+  return key.endsWith(']') ? key.slice(0, key.indexOf('[')) : key;
+}
+
+/** The index in an item's key; undefined: it is a step's own. */
+export function indexOfKey(key: string): number | undefined {
+  return key.endsWith(']') ? Number(key.slice(key.indexOf('[') + 1, -1)) : undefined;
+}
+
+/** The node of a key. */
+export function nodeOf(graph: SagaGraph, key: string): StepNode {
+  const node = graph.steps.get(stepOfKey(key));
+  if (!node) throw new Error(`${sagaLabel(graph)} has no step '${key}'`);
+  return node;
+}

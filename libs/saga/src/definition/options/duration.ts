@@ -1,0 +1,39 @@
+import { SagaValidationError } from '../../errors.js';
+import { type Flaw, textOfFlaw } from '../../shared/diagnostic.js';
+import { shown } from '../../shared/shown-value.js';
+
+/** Milliseconds as a number, or a whole or decimal number with a unit: `'250ms'`, `'10s'`, `'15m'`, `'24h'`, `'7d'`. */
+export type Duration = number | string;
+
+const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const PATTERN = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+/** A hundred years: beyond it a timestamp is more likely a mistake than a wish, and PostgreSQL's range is near. */
+const LONGEST = 100 * 365 * MILLISECONDS.d;
+
+/** Node's timers cannot be set further ahead: the bound of durations that are kept in memory (24 days). */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * A duration in milliseconds.
+ * @throws SagaValidationError when it is not one; the message names `what`.
+ */
+export function toMilliseconds(duration: Duration, what = 'duration', longest = LONGEST): number {
+  const read = readDuration(duration, what, longest);
+  if (typeof read !== 'number') throw new SagaValidationError(textOfFlaw(read));
+  return read;
+}
+
+/** A duration in milliseconds, or what is wrong with it. */
+export function readDuration(duration: Duration, what: string, longest = LONGEST): number | Flaw {
+  const match = typeof duration === 'string' ? PATTERN.exec(duration) : undefined;
+  const value = match
+    ? Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS]
+    : typeof duration === 'number'
+      ? duration
+      : NaN;
+  if (value >= 0 && value <= longest) return value;
+  return {
+    problem: `${what}: ${shown(duration)} is not a duration`,
+    mend: `give milliseconds (0 to ${longest}) or a string such as '250ms', '10s', '15m', '24h' or '7d'`,
+  };
+}

@@ -1,0 +1,117 @@
+import { SagaValidationError } from '../../errors.js';
+import { type Duration, readDuration } from './duration.js';
+import { type Flaw, textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { readObject } from '../../shared/read-object.js';
+import { shown } from '../../shared/shown-value.js';
+
+/** When, and how often, an attempt that failed is made again. */
+export interface RetryPolicy {
+  /** Attempts in all, the first included; at least 1. */
+  attempts: number;
+  /** Wait before the second attempt. Default `'200ms'`. */
+  delay?: Duration;
+  /** Each further wait is this many times the one before; default 2. */
+  factor?: number;
+  /** No wait is longer than this; default `'1m'`, or `delay` if that is longer. */
+  maxDelay?: Duration;
+  /** 0 to 1: the part of the wait that is random, so that many failures do not come back at one moment; default 0.2. */
+  jitter?: number;
+  /**
+   * Asked whether an error may go away: `false` turns the saga back at once. Has to answer at once. Default: `true` for
+   * every error but StepRejectedError.
+   */
+  retryIf?: (error: unknown) => boolean;
+}
+
+/** What a column of counts can hold. */
+const MOST_ATTEMPTS = 2_147_483_647;
+
+const POLICY = [
+  'attempts',
+  'delay',
+  'factor',
+  'maxDelay',
+  'jitter',
+  'retryIf',
+] as const satisfies (keyof RetryPolicy)[];
+
+/** A retry policy with its defaults in and its durations in milliseconds. */
+export interface ResolvedRetryPolicy {
+  readonly attempts: number;
+  readonly delay: number;
+  readonly factor: number;
+  readonly maxDelay: number;
+  readonly jitter: number;
+  readonly retryIf?: (error: unknown) => boolean;
+}
+
+export const DEFAULT_STEP_RETRY: RetryPolicy = { attempts: 3 };
+export const DEFAULT_COMPENSATION_RETRY: RetryPolicy = { attempts: 10 };
+/** An at-most-once step is tried again only if it says so itself. */
+export const AT_MOST_ONCE_RETRY: RetryPolicy = { attempts: 1 };
+
+/**
+ * The policy with its defaults in.
+ * @throws SagaValidationError naming every value that is out of range; `what` says whose policy it is.
+ */
+export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): ResolvedRetryPolicy {
+  const { resolved, flaws } = readRetryPolicy(policy, what);
+  if (!resolved) throw new SagaValidationError(textOfProblems(flaws.map(textOfFlaw)));
+  return resolved;
+}
+
+/** The policy with its defaults in, or all that is wrong with it. */
+export function readRetryPolicy(
+  given: RetryPolicy,
+  what: string,
+): { resolved?: ResolvedRetryPolicy; flaws: readonly Flaw[] } {
+  const [option, owner] = what.split(' ').reverse();
+  const read = readObject<RetryPolicy>(given, POLICY, `${option}.`);
+  if (!read) {
+    const problem = `${what} is ${shown(given)}`;
+    return { flaws: [{ problem, mend: 'give a policy such as { attempts: 3 }' }] };
+  }
+  const policy = read.options;
+  const flaws: Flaw[] = read.flaws.map(({ problem, mend }) => ({
+    problem: owner === undefined ? problem : `${owner} has the ${problem}`,
+    mend,
+  }));
+  const expect = (fits: boolean, key: keyof RetryPolicy, mend: string): void => {
+    if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, mend });
+  };
+  const milliseconds = (duration: Duration, key: keyof RetryPolicy): number => {
+    const read = readDuration(duration, `${what}.${key}`);
+    if (typeof read === 'number') return read;
+    flaws.push(read);
+    return 0;
+  };
+  const delay = milliseconds(policy.delay ?? '200ms', 'delay');
+  const resolved: ResolvedRetryPolicy = {
+    attempts: policy.attempts!,
+    delay,
+    factor: policy.factor ?? 2,
+    maxDelay:
+      policy.maxDelay === undefined ? Math.max(60_000, delay) : milliseconds(policy.maxDelay, 'maxDelay'),
+    jitter: policy.jitter ?? 0.2,
+    retryIf: policy.retryIf,
+  };
+  const { attempts, factor, jitter, retryIf } = resolved;
+  const isCount = Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS;
+  expect(isCount, 'attempts', `give a whole number from 1 to ${MOST_ATTEMPTS}`);
+  expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
+  expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give 0 to 1');
+  expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');
+  return flaws.length > 0 ? { flaws } : { resolved, flaws };
+}
+
+/**
+ * Milliseconds to wait after the `failures`-th failure: exponential with an upper bound and jitter below it
+ * ("equal jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ * @param random a number from 0 to 1, given by the caller so that this stays a function of its arguments
+ */
+export function retryDelay(policy: ResolvedRetryPolicy, failures: number, random: number): number {
+  // The power may be Infinity, and nothing times Infinity is no number.
+  const full =
+    policy.delay === 0 ? 0 : Math.min(policy.maxDelay, policy.delay * policy.factor ** (failures - 1));
+  return Math.round(full * (1 - policy.jitter * random));
+}

@@ -1,0 +1,11 @@
+import { LONGEST_NAME, UNREADABLE } from './option-reader.js';
+import { APPROVAL_PREFIX } from '../graph/saga-graph.js';
+
+/** What a name of a signal has to be instead; undefined: it is one. */
+export function signalNameFlaw(name: unknown): string | undefined {
+  if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME || UNREADABLE.test(name))
+    return `give a name of 1 to ${LONGEST_NAME} characters, without control characters`;
+  return name.startsWith(APPROVAL_PREFIX)
+    ? `names that begin with '${APPROVAL_PREFIX}' are those of approvals; choose another`
+    : undefined;
+}

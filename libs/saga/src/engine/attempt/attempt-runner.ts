@@ -1,0 +1,238 @@
+import { types } from 'node:util';
+import type { EntityManager } from 'typeorm';
+import { type SagaError, StepAbortedError } from '../../errors.js';
+import { leavesNothing } from '../../definition/graph/saga-graph.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { leaveAlone } from '../../shared/ignore-rejection.js';
+import type { Clock } from '../../shared/clock.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type { Invoker } from '../ports/invoker.js';
+import { encodePayload } from '../payload/payload.js';
+import type { AttemptWatch } from '../observe/instrument.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import { serializeError } from '../payload/serialize-error.js';
+import type { StepAttempt } from './step-attempt.js';
+
+export interface AttemptRunnerOptions {
+  readonly maxPayloadBytes: number;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: EngineLog;
+  readonly clock: Clock;
+  readonly observers: SagaObservers;
+}
+
+type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
+
+/** An attempt that timed out: told apart from what a method throws by identity, since that may be a proxy that throws. */
+const TIMED_OUT = Symbol('timed out');
+
+/** Makes attempts: calls the method, bounds it in time, and says what happened as an event for the machine. */
+export class AttemptRunner {
+  constructor(private readonly options: AttemptRunnerOptions) {}
+
+  run(attempt: StepAttempt, invoke: Invoker, manager?: EntityManager): Promise<SagaEvent> {
+    const { kind, node } = attempt.action;
+    if (kind === 'probe') return this.probed(attempt, invoke, this.lost(attempt));
+    return node.probe === undefined
+      ? this.attempted(attempt, invoke, manager)
+      : this.attemptedAndAsked(attempt, invoke, manager);
+  }
+
+  private async attemptedAndAsked(
+    attempt: StepAttempt,
+    invoke: Invoker,
+    manager: EntityManager | undefined,
+  ): Promise<SagaEvent> {
+    const event = await this.attempted(attempt, invoke, manager);
+    const { probe } = attempt.action.node;
+    if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
+    if (isBrokenOff(attempt)) return event;
+    const question = attempt.probe();
+    const answer = await this.probed(question, invoke, event);
+    attempt.messages.replaceBy(question.messages);
+    return answer;
+  }
+
+  private async attempted(
+    attempt: StepAttempt,
+    invoke: Invoker,
+    manager: EntityManager | undefined,
+  ): Promise<SagaEvent> {
+    let result: unknown;
+    const watch = this.watch(attempt);
+    attempt.messages.open(attempt.traceparent);
+    try {
+      const call = () => invoke(attempt.method, attempt.context(manager), attempt.payload());
+      result = await this.bounded(attempt, watch ? () => watch.within(call) : call);
+    } catch (error) {
+      return this.ended(attempt, watch, this.failed(attempt, error));
+    } finally {
+      attempt.messages.close();
+    }
+    const event: SagaEvent =
+      attempt.action.kind === 'compensate'
+        ? { type: 'compensation-completed', step: attempt.step }
+        : this.completed(attempt, result);
+    return this.ended(attempt, watch, event);
+  }
+
+  /** Undefined: nobody measures it. */
+  private watch(attempt: StepAttempt): AttemptWatch | undefined {
+    const watch = this.options.observers.attempting(() => attempt.measured());
+    attempt.traceparent = watch?.traceparent;
+    return watch;
+  }
+
+  private ended<E extends SagaEvent>(attempt: StepAttempt, watch: AttemptWatch | undefined, event: E): E {
+    if (watch) this.options.observers.ended(watch, event, isBrokenOff(attempt));
+    return event;
+  }
+
+  /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
+  private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
+    let answer: unknown;
+    let done: { result: unknown } | undefined;
+    const watch = this.watch(probe);
+    probe.messages.open(probe.traceparent);
+    try {
+      answer = await this.bounded(probe, () => within(watch, () => invoke(probe.method, probe.context())));
+      // Here, since it may be a proxy, or a getter that throws.
+      if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
+    } catch (error) {
+      const thrown = error === TIMED_OUT ? probe.abortedBy : error;
+      this.options.log.warn(
+        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
+        probe.subject,
+      );
+      this.ended(probe, watch, { ...failed, error: serializeError(thrown) });
+      return failed;
+    } finally {
+      probe.messages.close();
+    }
+    this.ended(probe, watch, { type: 'step-completed', step: probe.step });
+    if (answer === 'not-done') return { ...failed, unknown: false };
+    if (done) return this.completed(probe, done.result);
+    if (answer !== 'unknown') {
+      this.options.log.warn(
+        `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
+        probe.subject,
+      );
+    }
+    return failed;
+  }
+
+  /** Nobody can tell what a lost attempt of an at-most-once step came to. */
+  private lost({ step }: StepAttempt): StepFailed {
+    return {
+      type: 'step-failed',
+      step,
+      kind: 'error',
+      unknown: true,
+      retryable: true,
+      error: {
+        name: 'StepInterruptedError',
+        message: `The at-most-once step '${step}' was interrupted; whether it took effect is unknown`,
+      },
+      now: this.options.now(),
+      random: this.options.random(),
+    };
+  }
+
+  private completed({ step, action }: StepAttempt, result: unknown): SagaEvent {
+    try {
+      const text = encodePayload(result, `result of step '${step}'`, this.options.maxPayloadBytes);
+      return { type: 'step-completed', step, result: text, now: this.options.now() };
+    } catch (error) {
+      // The step did its work, and will do no better next time: it is undone, without a result.
+      const [now, random] = [this.options.now(), this.options.random()];
+      const failed = { step, error: serializeError(error), retryable: false, now, random };
+      return { type: 'step-failed', kind: 'error', unknown: !leavesNothing(action.node), ...failed };
+    }
+  }
+
+  /** What a failed attempt means. A transactional one was rolled back, so its outcome is always known. */
+  failed(attempt: StepAttempt, error: unknown): SagaEvent {
+    const { kind, node } = attempt.action;
+    const timedOut = error === TIMED_OUT;
+    const thrown = timedOut ? attempt.abortedBy : error;
+    const refused = attempt.refusal !== undefined && error === attempt.refusal;
+    const rejected = refused || isCoded(thrown, 'SAGA_STEP_REJECTED');
+    const policy = kind === 'compensate' ? node.compensationRetry : node.retry;
+    const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt);
+    const failed = {
+      step: attempt.step,
+      error: serializeError(thrown),
+      retryable,
+      now: this.options.now(),
+      random: this.options.random(),
+    };
+    if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
+    // Who gave up because the signal aborted, and who was not waited for any longer, may have sent the request already.
+    const unknown = isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);
+    return {
+      type: 'step-failed',
+      ...failed,
+      kind: timedOut ? 'timeout' : retryable ? 'error' : 'rejected',
+      unknown: unknown && !leavesNothing(node),
+    };
+  }
+
+  /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */
+  private bounded(attempt: StepAttempt, call: () => unknown): unknown {
+    const { timeout } = attempt.action.node;
+    if (timeout === undefined) return call();
+    return new Promise<unknown>((resolve, reject) => {
+      const { clock } = this.options;
+      const timer = clock.after(timeout, () => {
+        attempt.abort(
+          new StepAbortedError(
+            `Step '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
+            'timeout',
+          ),
+        );
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
+        reject(TIMED_OUT);
+      });
+      new Promise((settle) => settle(call())).then(resolve, reject).finally(() => clock.cancel(timer));
+    });
+  }
+
+  private mayRetry(
+    retryIf: ((error: unknown) => boolean) | undefined,
+    error: unknown,
+    attempt: StepAttempt,
+  ): boolean {
+    if (!retryIf) return true;
+    try {
+      const answer: unknown = retryIf(error);
+      leaveAlone(answer);
+      if (types.isPromise(answer)) throw new TypeError('it has to answer at once, and returned a promise');
+      return Boolean(answer);
+    } catch (thrown) {
+      this.options.log.warn(
+        `retryIf of step '${attempt.step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
+        attempt.subject,
+      );
+      return true;
+    }
+  }
+}
+
+function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
+  return watch ? watch.within(call) : call();
+}
+
+/** Nobody waits for it any more: it is no failure of the step. */
+function isBrokenOff({ abortedBy }: StepAttempt): boolean {
+  return abortedBy?.trigger === 'lease-lost' || abortedBy?.trigger === 'shutdown';
+}
+
+/** By code, not by class: two copies of this package may be loaded (ES module and bundled). */
+function isCoded(error: unknown, code: SagaError['code']): boolean {
+  try {
+    return (error as { code?: unknown } | null | undefined)?.code === code;
+  } catch {
+    return false;
+  }
+}

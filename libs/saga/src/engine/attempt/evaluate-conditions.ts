@@ -1,0 +1,76 @@
+import type { StepContext } from '../../definition/types/contexts.js';
+import type { Action } from '../../machine/decide.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { stepState, type SagaState } from '../../machine/saga-state.js';
+import { shown } from '../../shared/shown-value.js';
+import { leaveAlone } from '../../shared/ignore-rejection.js';
+import { decodePayload, encodePayload } from '../payload/payload.js';
+import { SagaPayloadError } from '../../errors.js';
+import { serializeError } from '../payload/serialize-error.js';
+import type { StepAttempt } from './step-attempt.js';
+
+/** Items of one fan-out: each has a row, and the saga is held in memory as a whole. */
+export const MOST_ITEMS = 10_000;
+
+const ASKED: readonly Action['kind'][] = ['run', 'expand', 'await'];
+
+/**
+ * Asks a step's `when` and `forEach`, which come before its first attempt. Both are functions of the context, and
+ * asked here and now.
+ * @returns what follows; undefined: nothing, the step is to be run
+ */
+export function askFirst(
+  attempt: StepAttempt,
+  state: SagaState,
+  options: { readonly maxPayloadBytes: number; readonly now: number },
+): SagaEvent[] | undefined {
+  const { kind, node, index } = attempt.action;
+  if (!ASKED.includes(kind) || index !== undefined) return undefined;
+  // It was asked whether to wait.
+  if (node.wait && kind === 'run') return undefined;
+  const { status, attempts } = stepState(state, node.name);
+  const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
+  if (!isFirst) return undefined;
+  const context = attempt.context() as StepContext;
+  try {
+    if (node.when && !answered(node.when(context)))
+      return [{ type: 'skipped-by-condition', step: node.name }];
+    if (kind === 'await') return [{ type: 'awaited', step: node.name, now: options.now }];
+    if (!node.forEach) return undefined;
+    const items = itemsOf(node.forEach(context), options.maxPayloadBytes, node.name);
+    return [{ type: 'expanded', step: node.name, items }];
+  } catch (error) {
+    // A function of what is stored already: to ask it again would give the same.
+    const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;
+    return [
+      { type: 'step-started', step: node.name },
+      { type: 'step-failed', step: node.name, error: serializeError(error), now: options.now, ...failed },
+    ];
+  }
+}
+
+function answered(answer: unknown): boolean {
+  if (typeof answer === 'boolean') return answer;
+  leaveAlone(answer);
+  throw new TypeError(`when() has to return true or false, at once; it returned ${shown(answer)}`);
+}
+
+function itemsOf(items: unknown, maxPayloadBytes: number, step: string): string[] {
+  if (Array.isArray(items)) requireFewEnough(items, step);
+  const stored = Array.isArray(items)
+    ? decodePayload(encodePayload(items, 'forEach()', maxPayloadBytes))
+    : undefined;
+  // An array may have a toJSON() that gives none.
+  if (Array.isArray(stored)) return requireFewEnough(stored, step).map((item) => JSON.stringify(item));
+  leaveAlone(items);
+  throw new TypeError(`forEach() has to return an array, at once; it returned ${shown(items)}`);
+}
+
+function requireFewEnough(items: unknown[], step: string): unknown[] {
+  if (items.length <= MOST_ITEMS) return items;
+  throw new SagaPayloadError(
+    `forEach() of step '${step}' returned ${items.length} items; a step runs over ${MOST_ITEMS} at most. Return batches (each ` +
+      `item an array of several), or split the work into sub-sagas.`,
+    'forEach()',
+  );
+}

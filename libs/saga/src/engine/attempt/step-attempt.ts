@@ -1,0 +1,169 @@
+import type { EntityManager } from 'typeorm';
+import type { CompensationContext, StepContext } from '../../definition/types/contexts.js';
+import type { OutboxMessage } from '../../definition/types/outbox-message.js';
+import type { SagaFailure } from '../../definition/types/saga-failure.js';
+import type { Action } from '../../machine/decide.js';
+import { type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
+import type { StepAbortedError } from '../../errors.js';
+import { decodeResults } from '../payload/decode-results.js';
+import { askingSaga } from '../ports/handler-calls.js';
+import type { LogSubject } from '../ports/engine-log.js';
+import { decodePayload } from '../payload/payload.js';
+import type { MeasuredAttempt } from '../observe/instrument.js';
+import type { StoredSaga } from '../ports/saga-store.js';
+import { type PublishPorts, StepMessages } from './step-messages.js';
+
+/** One attempt of a step or of a compensation: its context, and the handle by which it is aborted. */
+export class StepAttempt {
+  /** Why it was aborted, if it was. */
+  abortedBy: StepAbortedError | undefined;
+  /** What it failed with, if that will not help by being tried again, whatever the policy says. */
+  refusal: unknown;
+  /** The trace context of what follows from it; undefined: nobody measures it. */
+  traceparent: string | undefined;
+  /** What its method publishes. */
+  readonly messages: StepMessages;
+  private controller: AbortController | undefined;
+
+  constructor(
+    readonly action: Action,
+    private readonly saga: StoredSaga,
+    private readonly state: SagaState,
+    /** Monotonic time, milliseconds. */
+    readonly startedAt: number,
+    private readonly ports: PublishPorts,
+  ) {
+    this.messages = new StepMessages(askingSaga(saga), ports, saga.tags);
+  }
+
+  /** The step's name, or the item's key. */
+  get step(): string {
+    return this.action.key;
+  }
+
+  get method(): string {
+    const { kind, node } = this.action;
+    if (kind === 'probe') return node.probe!;
+    return kind === 'compensate' ? node.compensate! : node.name;
+  }
+
+  /** For the log. */
+  get subject(): LogSubject {
+    return { sagaId: this.saga.id, saga: this.saga.name, step: this.step };
+  }
+
+  /** As it is measured. */
+  measured(): MeasuredAttempt {
+    const { action, saga, method } = this;
+    const { kind, node, index, key } = action;
+    return {
+      saga,
+      step: node.name,
+      index,
+      method,
+      kind,
+      attempt: attemptOf(kind, stepState(this.state, key)),
+    };
+  }
+
+  /** The question what came of this attempt: as the attempt itself, with a signal of its own. */
+  probe(): StepAttempt {
+    const { action, saga, state, startedAt, ports } = this;
+    return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports);
+  }
+
+  /** What its step waited for, a copy for each attempt; only going forward. */
+  payload(): unknown {
+    const { kind, key } = this.action;
+    return kind === 'run' ? decodePayload(stepState(this.state, key).wait?.payload) : undefined;
+  }
+
+  abort(reason: StepAbortedError): void {
+    this.abortedBy ??= reason;
+    this.controller?.abort(this.abortedBy);
+  }
+
+  context(manager?: EntityManager): StepContext | CompensationContext {
+    return new AttemptContext(this, this.saga, this.state, manager);
+  }
+
+  /** Made on first use: most steps never look, and an AbortController costs more than an empty step. */
+  signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.abortedBy) this.controller.abort(this.abortedBy);
+    return this.controller.signal;
+  }
+}
+
+/** What methods see. Payloads are parsed on first use, a copy for each attempt. */
+class AttemptContext {
+  readonly sagaId: string;
+  readonly correlationId: string;
+  readonly step: string;
+  readonly attempt: number;
+  readonly round: number;
+  readonly idempotencyKey: string;
+  declare readonly index: number | undefined;
+  declare readonly item: unknown;
+  declare readonly result: unknown;
+  declare readonly failure: SagaFailure | undefined;
+  readonly #attempt: StepAttempt;
+  readonly #saga: StoredSaga;
+  readonly #state: SagaState;
+  #input: { value: unknown } | undefined;
+  #results: Record<string, unknown> | undefined;
+
+  constructor(
+    attempt: StepAttempt,
+    saga: StoredSaga,
+    state: SagaState,
+    readonly manager: EntityManager | undefined,
+  ) {
+    const { kind, node, index, key } = attempt.action;
+    const step = stepState(state, key);
+    const whole = index === undefined ? step : stepState(state, node.name);
+    this.#attempt = attempt;
+    this.#saga = saga;
+    this.#state = state;
+    this.sagaId = saga.id;
+    this.correlationId = saga.correlationId ?? saga.id;
+    this.step = node.name;
+    this.attempt = attemptOf(kind, step);
+    this.round = whole.round;
+    const again = whole.round > 1 ? `~${whole.round}` : '';
+    this.idempotencyKey = `${saga.id}:${key}${again}${kind === 'compensate' ? ':compensate' : ''}`;
+    if (index !== undefined) {
+      this.index = index;
+      this.item = decodePayload(whole.items![index]);
+    }
+    if (kind === 'compensate') {
+      this.result = decodePayload(step.result);
+      this.failure = state.failure ?? LOST_RACE;
+    }
+  }
+
+  get input(): unknown {
+    this.#input ??= { value: decodePayload(this.#saga.input) };
+    return this.#input.value;
+  }
+
+  get results(): Record<string, unknown> {
+    this.#results ??= decodeResults(this.#state);
+    return this.#results;
+  }
+
+  publish(message: OutboxMessage): void {
+    this.#attempt.messages.publish(message);
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal();
+  }
+}
+
+function attemptOf(kind: Action['kind'], step: StepState): number {
+  return kind === 'compensate' ? step.compensationAttempts : step.attempts;
+}
+
+/** What the compensations of a branch that lost are told while the saga goes on. */
+const LOST_RACE: SagaFailure = { kind: 'cancelled', reason: 'another branch was faster' };

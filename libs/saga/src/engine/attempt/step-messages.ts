@@ -1,0 +1,75 @@
+import type { OutboxMessage } from '../../definition/types/outbox-message.js';
+import { SagaStateError } from '../../errors.js';
+import { NOTHING } from '../../shared/empty-array.js';
+import { outgoingMessage } from '../payload/outgoing-message.js';
+import type { StoredMessage, StoredSaga } from '../ports/saga-store.js';
+import { TRACEPARENT, storedTraceOf, traceparentOf } from '../observe/trace-context.js';
+
+/** The header by which those who answer know the saga. */
+export const SAGA_ID = 'saga-id';
+
+export interface PublishPorts {
+  readonly maxPayloadBytes: number;
+  /** A UUID. */
+  readonly newId: () => string;
+}
+
+/** What one attempt publishes: sent if, and only if, what the attempt comes to is stored. */
+export class StepMessages {
+  private messages: StoredMessage[] = NOTHING;
+  private isOpen = false;
+  /** Of the attempt under way. Undefined: it has no span of its own. */
+  private traceparent: string | undefined;
+
+  constructor(
+    private readonly sagaId: string,
+    private readonly ports: PublishPorts,
+    private readonly tags?: StoredSaga['tags'],
+  ) {}
+
+  get all(): readonly StoredMessage[] {
+    return this.messages;
+  }
+
+  /**
+   * @throws SagaPayloadError naming what is wrong with the message
+   * @throws SagaStateError when nobody waits for this attempt any more
+   */
+  publish(message: OutboxMessage): void {
+    if (!this.isOpen)
+      throw new SagaStateError(
+        `Saga ${this.sagaId}: publish() is for a step's method, or its compensation, until that has returned; not for ` +
+          `\`when\` and \`forEach\`, or for what goes on afterwards.`,
+      );
+    const id = this.ports.newId();
+    const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: this.traceparent ?? this.traceparentOf(id) };
+    const defaults = { key: this.sagaId, headers };
+    const stored = { id, ...outgoingMessage(message, 'message', this.ports.maxPayloadBytes, defaults) };
+    if (this.messages === NOTHING) this.messages = [stored];
+    else this.messages.push(stored);
+  }
+
+  private traceparentOf(message: string): string {
+    const { trace, flags } = storedTraceOf(this.sagaId, this.tags);
+    return traceparentOf(trace, message, flags);
+  }
+
+  /**
+   * The method is called, again perhaps: what it published before does not count.
+   * @param traceparent what its messages follow from; default: its saga
+   */
+  open(traceparent?: string): void {
+    this.traceparent = traceparent;
+    this.messages = NOTHING;
+    this.isOpen = true;
+  }
+
+  close(): void {
+    this.isOpen = false;
+  }
+
+  /** The attempt failed, and others may tell what came of it: theirs count in its place. */
+  replaceBy({ messages }: StepMessages): void {
+    this.messages = messages;
+  }
+}

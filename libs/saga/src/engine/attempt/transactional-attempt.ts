@@ -1,0 +1,176 @@
+import { SagaCodecError, SagaTransactionError } from '../../errors.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
+import { type Clock, sleep } from '../../shared/clock.js';
+import type { AttemptRunner } from './attempt-runner.js';
+import type { Invoker } from '../ports/invoker.js';
+import type { MadeCheckpoint } from '../write/made-checkpoint.js';
+import type { CheckpointResult, SagaStore } from '../ports/saga-store.js';
+import type { StepAttempt } from './step-attempt.js';
+import { transientWait } from '../../shared/transient-wait.js';
+
+/** What a transaction is about to make durable. No other checkpoint of the saga is written until `release`. */
+export interface Staged {
+  readonly candidate: SagaState;
+  readonly checkpoint: MadeCheckpoint;
+  release(): void;
+}
+
+/** The run of the saga whose step is attempted. */
+export interface TransactionHost {
+  readonly id: string;
+  readonly epoch: number;
+  readonly isFenced: boolean;
+  /** It is to stand still once what is under way has come to its end. */
+  readonly isPausing: boolean;
+  /** No other can have taken over. */
+  readonly isLeaseSafe: boolean;
+  /** Until it is safe, lost, or there is nothing to be begun any more. `longer`: so many ms more than usual, without renewals. */
+  extendLease(longer?: number): Promise<void>;
+  /**
+   * Undefined: nobody waits for this attempt any more, and it must not be committed.
+   * @throws NotNow if another checkpoint of the saga is long in being written
+   */
+  stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
+  /** What was staged is durable. */
+  adopt(staged: Staged): void;
+  refused(result: CheckpointResult): Promise<void>;
+  fence(): void;
+}
+
+export interface TransactionPorts {
+  readonly attempts: AttemptRunner;
+  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** Transient database errors that the method itself meets (serialization failures) are tried again this often. */
+const RETRIES = 8;
+
+/** serialization_failure */
+const SERIALIZATION_FAILURE = '40001';
+
+/**
+ * Runs the method of a transactional step, or its compensation, and stores its checkpoint in one transaction.
+ * Undefined: stored, or the saga is not ours any more; otherwise it was rolled back, and the event says why.
+ * Transient database errors are tried again and do not count.
+ *
+ * Its transaction may be at a level at which nobody else may change the saga's row while it is open. A renewal of the
+ * lease does. So when a checkpoint fails to serialize, the next try has a lease that is long enough to need none.
+ */
+export async function attemptInTransaction(
+  attempt: StepAttempt,
+  invoke: Invoker,
+  host: TransactionHost,
+  ports: TransactionPorts,
+): Promise<SagaEvent | undefined> {
+  const { attempts, store } = ports;
+  const { clock } = ports;
+  for (let tries = 0, inMethod = 0, longer = 0; ; tries += 1) {
+    let event: SagaEvent | undefined;
+    let staged: Staged | undefined;
+    let began = clock.monotonic();
+    try {
+      // Not within the transaction: all who hold a connection would wait for one more of the same pool.
+      if (!host.isLeaseSafe || longer > 0) await host.extendLease(longer);
+      if (!host.isLeaseSafe) return undefined;
+      const result = await store.transact(async (manager) => {
+        // A transaction can be long in beginning, and is tried again.
+        if (!host.isLeaseSafe) throw new NotNow();
+        began = clock.monotonic();
+        event = await attempts.run(attempt, invoke, manager);
+        if (isFailure(event)) throw new RolledBack();
+        staged = await host.stage(attempt, event);
+        if (!staged) throw new LeftBehind();
+        return staged.checkpoint;
+      });
+      if (result === 'saved') return void host.adopt(staged!);
+      await host.refused(result);
+      // Nothing of it is there. It was under way when the pause was asked for, and so comes to its end.
+      if (host.isPausing && !attempt.abortedBy) continue;
+      return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
+    } catch (error) {
+      if (error instanceof LeftBehind) return undefined;
+      const failure = event && isFailure(event) ? event : undefined;
+      const transient = failure
+        ? isTransientFailure(failure, store)
+        : error instanceof NotNow || store.isTransient(error);
+      if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
+      if (host.isFenced) return undefined;
+      // What it came to could not be encoded: that is no failure of the step.
+      if (staged && error instanceof SagaCodecError) throw error;
+      // The method met it as well, and caught it.
+      if (failure || error instanceof SagaTransactionError) inMethod += 1;
+      if (staged && isSerializationFailure(error))
+        longer = Math.max(2 * longer, 2 * (clock.monotonic() - began));
+      if (!transient || inMethod > RETRIES || attempt.abortedBy) {
+        return failure ?? attempts.failed(attempt, error instanceof NotNow ? attempt.abortedBy : error);
+      }
+    } finally {
+      staged?.release();
+    }
+    await backoff(tries, ports);
+  }
+}
+
+/**
+ * The connection was lost while the transaction was being committed: did it commit? Asked under the row's lock,
+ * so that a commit still under way is waited for.
+ */
+async function wasCommitted(
+  { step, action }: StepAttempt,
+  host: TransactionHost,
+  ports: TransactionPorts,
+): Promise<boolean> {
+  const { store } = ports;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const saga = await store.edit({ id: host.id }, () => undefined);
+      if (saga?.epoch !== host.epoch) {
+        host.fence();
+        return false;
+      }
+      const { status } = stepState(saga.state, step);
+      return status === (action.kind === 'run' ? 'completed' : 'compensated');
+    } catch (error) {
+      if (!store.isTransient(error)) throw error;
+      await backoff(tries, ports);
+    }
+  }
+}
+
+function isSerializationFailure(error: unknown): boolean {
+  return (error as { code?: unknown }).code === SERIALIZATION_FAILURE;
+}
+
+type FailureEvent = Extract<SagaEvent, { type: 'step-failed' | 'compensation-failed' }>;
+
+export function isFailure(event: SagaEvent): event is FailureEvent {
+  return event.type === 'step-failed' || event.type === 'compensation-failed';
+}
+
+/** TypeORM's: of a statement, or of one for which there is no connection any more. Others are not the database's. */
+const DATABASE_ERRORS = [
+  'QueryFailedError',
+  'QueryRunnerAlreadyReleasedError',
+  'QueryRunnerProviderAlreadyReleasedError',
+];
+
+function isTransientFailure({ error }: FailureEvent, store: TransactionPorts['store']): boolean {
+  if (!DATABASE_ERRORS.includes(error.name)) return false;
+  return store.isTransient(Object.assign(new Error(error.message), { code: error.code }));
+}
+
+function backoff(tries: number, { clock, random }: TransactionPorts): Promise<void> {
+  return sleep(clock, transientWait(tries, random()));
+}
+
+/** Rolls back what comes to its end after the run has given the saga back, or lost it; never seen outside. */
+class LeftBehind extends Error {}
+
+/** Rolls a transaction back, to be made again: going on would mean to wait, with a connection in hand, for who may wait for it. */
+export class NotNow extends Error {}
+
+/** Rolls a transaction back; never seen outside. */
+class RolledBack extends Error {}

@@ -1,0 +1,56 @@
+import type { ObservedEvent } from '../../definition/types/observed-event.js';
+import type { Action } from '../../machine/decide.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import type { ToldSaga } from './observed-changes.js';
+import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
+
+/** An attempt that is about to be made. */
+export interface MeasuredAttempt {
+  readonly saga: StoredSaga;
+  /** The step's name. */
+  readonly step: string;
+  /** Of a fan-out: which item. */
+  readonly index?: number;
+  /** The method that is called. */
+  readonly method: string;
+  readonly kind: Action['kind'];
+  /** 1, 2, … */
+  readonly attempt: number;
+}
+
+export interface AttemptWatch {
+  /** The trace context of what follows from the attempt: its messages, and the saga that it starts. */
+  readonly traceparent?: string;
+  /** Calls the method, so that what it does is known to be the attempt's. */
+  within<T>(call: () => T): T;
+  /** `brokenOff`: nobody waited for it any more, since the lease was lost, or the process shuts down. */
+  ended(event: SagaEvent, brokenOff: boolean): void;
+}
+
+export interface StartWatch {
+  /** The trace context that is stored with the saga. */
+  readonly traceparent?: string;
+  ended(result: StartResult): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * Measures what the engine does: the port of the telemetry entry. Called on the path of sagas, so whatever it does has
+ * to be quick; what it throws changes nothing.
+ */
+export interface Instrument {
+  /** A saga is about to be stored. */
+  starting(saga: Omit<NewSaga, 'leased'>): StartWatch;
+  attempting(attempt: MeasuredAttempt): AttemptWatch;
+  /** As observers are told, of what is stored of the saga. */
+  happened(event: ObservedEvent, saga: ToldSaga): void;
+  /** So many checkpoints are written by one statement. */
+  checkpointing(checkpoints: number): void;
+  claimed(sagas: readonly StoredSaga[]): void;
+  /** The database did not answer a claim, or not with all that it took. */
+  claimFailed(error: unknown): void;
+  /** A relay could not read the outbox, or store what it has sent. */
+  relayFailed(error: unknown): void;
+  /** Another worker has taken the saga over, or an operator has. */
+  leaseLost(saga: StoredSaga): void;
+}

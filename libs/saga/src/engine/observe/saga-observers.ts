@@ -1,0 +1,141 @@
+import type { ObservedEvent } from '../../definition/types/observed-event.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import type { SagaState, SagaStatus } from '../../machine/saga-state.js';
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { logAttention } from './attention-log.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
+import { headOf, type NamedSaga, observedChanges, type ToldSaga } from './observed-changes.js';
+import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
+import { serializeError } from '../payload/serialize-error.js';
+import { TRACE_TAG } from './trace-context.js';
+
+export type SagaObserver = (event: ObservedEvent) => void;
+
+type Start = Omit<NewSaga, 'leased'>;
+
+/**
+ * Who is told what happens to sagas in this process, once it is stored, and who measures it. Nobody waits for them, and
+ * what they throw is a line in the log. While there are none, nothing is derived.
+ */
+export class SagaObservers {
+  private observers: readonly SagaObserver[] = [];
+  /** Undefined: nobody measures. */
+  private instrument: Instrument | undefined;
+
+  constructor(
+    private readonly log: EngineLog,
+    /** False: the log leaves out what the errors of sagas say. */
+    private readonly showsMessages = true,
+  ) {}
+
+  add(observer: SagaObserver): void {
+    this.observers = [...this.observers, observer];
+  }
+
+  measureBy(instrument: Instrument): void {
+    this.instrument = instrument;
+  }
+
+  /**
+   * The later of two states is stored. That a saga needs an operator is an error in the log of the process that stored it.
+   * @param graph undefined: this process does not have it
+   */
+  changed(
+    saga: ToldSaga,
+    [before, after]: readonly [SagaState, SagaState],
+    at: number,
+    graph: SagaGraph | undefined,
+  ): void {
+    if (this.isObserved) for (const event of observedChanges(saga, before, after, at)) this.tell(event, saga);
+    const { status } = after;
+    if (status !== before.status && (status === 'stuck' || status === 'suspended'))
+      this.safely(() => logAttention({ saga, state: after, graph }, this.showsMessages, this.log));
+  }
+
+  /** A worker begins with a saga that nothing has happened to. */
+  started(saga: ToldSaga, at: number): void {
+    if (this.isObserved) this.tell({ type: 'started', ...headOf(saga, 'running', at) }, saga);
+  }
+
+  /** It was not finished within its `sla`. */
+  overdue(saga: NamedSaga & { readonly status: SagaStatus }, at: number): void {
+    if (this.isObserved) this.tell({ type: 'overdue', ...headOf(saga, saga.status, at) });
+  }
+
+  /** Stores a saga, with the trace that its start belongs to. */
+  start(saga: Start, store: (saga: Start) => Promise<StartResult>): Promise<StartResult> {
+    return this.instrument ? this.measuredStart(this.instrument, saga, store) : store(saga);
+  }
+
+  private async measuredStart(
+    instrument: Instrument,
+    saga: Start,
+    store: (saga: Start) => Promise<StartResult>,
+  ): Promise<StartResult> {
+    const watch = this.safely(() => instrument.starting(saga));
+    const { traceparent } = watch ?? {};
+    try {
+      const traced = traceparent === undefined ? saga.tags : { [TRACE_TAG]: traceparent, ...saga.tags };
+      const result = await store({ ...saga, tags: traced });
+      this.safely(() => watch?.ended(result));
+      return result;
+    } catch (error) {
+      this.safely(() => watch?.failed(error));
+      throw error;
+    }
+  }
+
+  /** Undefined: nobody measures it. */
+  attempting(attempt: () => MeasuredAttempt): AttemptWatch | undefined {
+    const { instrument } = this;
+    return instrument && this.safely(() => instrument.attempting(attempt()));
+  }
+
+  ended(watch: AttemptWatch | undefined, event: SagaEvent, brokenOff: boolean): void {
+    if (watch) this.safely(() => watch.ended(event, brokenOff));
+  }
+
+  checkpointing(checkpoints: number): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.checkpointing(checkpoints));
+  }
+
+  claimed(sagas: readonly StoredSaga[]): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.claimed(sagas));
+  }
+
+  claimFailed(error: unknown): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.claimFailed(error));
+  }
+
+  relayFailed(error: unknown): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.relayFailed(error));
+  }
+
+  leaseLost(saga: StoredSaga): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.leaseLost(saga));
+  }
+
+  private get isObserved(): boolean {
+    return this.observers.length > 0 || this.instrument !== undefined;
+  }
+
+  private tell(event: ObservedEvent, saga?: ToldSaga): void {
+    if (saga) this.safely(() => this.instrument?.happened(event, saga));
+    for (const observe of this.observers) this.safely(() => observe(event));
+  }
+
+  private safely<T>(call: () => T): T | undefined {
+    try {
+      return call();
+    } catch (error) {
+      this.log.error(`An observer of sagas failed: ${serializeError(error).message}`);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { SerializedError } from '../../definition/types/saga-failure.js';
+import { APPROVAL_PREFIX, approvalSignal, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import type { ApprovalDecision } from '../../definition/options/step-options.js';
+import { SagaStateError, SagaValidationError } from '../../errors.js';
+import { isTerminal, stepState } from '../../machine/saga-state.js';
+import type { Edit, StoredSaga } from '../ports/saga-store.js';
+
+/** A decision as it is stored: the payload of its signal. */
+export interface StoredDecision extends ApprovalDecision {
+  readonly approved: boolean;
+}
+
+/** Why a step that waits for a person has failed; undefined: it was approved, or this is no decision. */
+export function refusalIn(signal: string, payload: string | undefined): SerializedError | undefined {
+  if (!signal.startsWith(APPROVAL_PREFIX) || payload === undefined) return undefined;
+  const { approved, by, comment } = JSON.parse(payload) as StoredDecision;
+  if (approved) return undefined;
+  return {
+    name: 'ApprovalRejectedError',
+    code: 'SAGA_APPROVAL_REJECTED',
+    message: `Rejected by ${by}${comment === undefined ? '' : `: ${comment}`}`,
+  };
+}
+
+/**
+ * Stores a person's decision, unless there is one already that the saga has not taken.
+ * @throws SagaValidationError when the step is no approval
+ * @throws SagaStateError when nothing is left to decide
+ */
+export function decisionEdit(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  { step, decision, messageId }: { step: string; decision: StoredDecision; messageId: string },
+): Edit | undefined {
+  const name = approvalSignal(step);
+  const pending = saga.signals?.find((signal) => signal.name === name);
+  if (pending?.messageId === messageId) return undefined; // an answer that was lost
+  checkApproval(saga, graph, step);
+  const call = decision.approved ? 'approved' : 'rejected';
+  const { status, rollbackTo } = saga.state;
+  if (isTerminal(status) || (status === 'compensating' && rollbackTo === undefined))
+    throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: the saga is ${status}.`);
+  if (pending) {
+    const { approved, by } = JSON.parse(pending.payload!) as StoredDecision;
+    throw new SagaStateError(
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: ${by} has ${approved ? 'approved' : 'rejected'} it already.`,
+    );
+  }
+  const { status: stands, wait } = stepState(saga.state, step);
+  if (wait?.heard !== undefined)
+    throw new SagaStateError(
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: it was approved already, and is ${stands}.`,
+    );
+  if (stands !== 'pending' && stands !== 'waiting')
+    throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
+  return { signal: { name, messageId, payload: JSON.stringify(decision) } };
+}
+
+function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined, step: string): void {
+  if (!graph) {
+    if (saga.state.steps.get(step)?.wait?.signal === approvalSignal(step)) return;
+    throw new SagaStateError(
+      `Step '${step}' of saga ${id} cannot be decided on here: this process does not have ${sagaLabel(saga)}, and the ` +
+        `saga does not wait for a person at this step yet.`,
+    );
+  }
+  if (graph.steps.get(step)?.kind === 'approval') return;
+  const approvals = [...graph.steps.values()]
+    .filter(({ kind }) => kind === 'approval')
+    .map((node) => node.name);
+  throw new SagaValidationError(
+    `'${step}' is no approval of ${sagaLabel(saga)}. ${
+      approvals.length > 0
+        ? `Its approvals: ${approvals.join(', ')}.`
+        : 'It has none; declare one with @Approval().'
+    }`,
+  );
+}

@@ -1,0 +1,91 @@
+import { SagaStateError, SagaValidationError } from '../../errors.js';
+import type { SagaStatus } from '../../machine/saga-state.js';
+import { samePayload } from '../payload/payload.js';
+import type { Operation, OperatorAction } from '../ports/operation.js';
+import type { Edit, StoredSaga } from '../ports/saga-store.js';
+
+/** What a call says beside what it does. */
+export interface OperatorCall {
+  /** A UUID, the same however often the call is sent. */
+  readonly id: string;
+  readonly action: OperatorAction;
+  readonly by?: string;
+  readonly reason?: string;
+  readonly step?: string;
+  readonly newInput?: boolean;
+  /** The new input of a retry, the result of a skip, as JSON text. Another one is another call. */
+  readonly given?: string;
+  /** How the saga was when the operator looked at it. */
+  readonly expects?: { readonly status?: SagaStatus; readonly revision?: number };
+  /** People who have to make the same call, this one included. */
+  readonly needed: number;
+}
+
+/** What a call comes to. `pending`: so many have made it, and others have to, before it is carried out. */
+export interface Operated {
+  readonly edit: Edit | undefined;
+  readonly pending?: number;
+}
+
+/**
+ * An operator's call: kept in the saga's history with what it changes, and carried out once enough people have made it.
+ * One that changes nothing is not kept, nor is one whose answer was lost carried out again.
+ * @param change what it does; throws when that does not fit the saga
+ * @throws SagaStateError when the saga is not as the operator expects it
+ */
+export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edit | undefined): Operated {
+  const before = saga.operations?.find(({ id }) => id === call.id);
+  const proposers = proposersOf(saga, call);
+  if (before) return { edit: undefined, ...(before.proposed && { pending: proposers.size }) };
+  checkExpected(saga, call);
+  const edit = change();
+  if (!edit) return { edit };
+  const operation: Operation = {
+    ...{ id: call.id, action: call.action, by: call.by, reason: call.reason, step: call.step },
+    ...{ from: saga.state.status, revision: saga.checkpoints, newInput: call.newInput },
+    ...(call.given !== undefined && { given: call.given }),
+    proposed: false,
+  };
+  const pending = new Set([...proposers, call.by]).size;
+  if (pending >= call.needed) return { edit: { ...edit, operation } };
+  const isNew = !proposers.has(call.by!);
+  return {
+    edit: isNew ? { proposal: true, operation: { ...operation, proposed: true } } : undefined,
+    pending,
+  };
+}
+
+/** Who has proposed the same, with all that it is given, for the saga as it is. */
+function proposersOf({ operations = [], checkpoints }: StoredSaga, call: OperatorCall) {
+  const same = operations.filter(
+    (one) =>
+      one.proposed &&
+      one.action === call.action &&
+      one.step === call.step &&
+      one.revision === checkpoints &&
+      (one.newInput ?? false) === (call.newInput ?? false) &&
+      samePayload(one.given, call.given),
+  );
+  return new Set(same.map(({ by }) => by!));
+}
+
+function checkExpected(
+  { id, name, state, checkpoints }: StoredSaga,
+  { action, expects }: OperatorCall,
+): void {
+  const { status = state.status, revision = checkpoints } = expects ?? {};
+  if (status === state.status && revision === checkpoints) return;
+  const difference =
+    status === state.status
+      ? `it has changed since revision ${revision} (it is at ${checkpoints})`
+      : `it is ${state.status}, and was expected to be ${status}`;
+  throw new SagaStateError(
+    `Saga ${id} (${name}): ${action}() does nothing, since ${difference}. Look again.`,
+  );
+}
+
+/** @throws SagaValidationError when a call that needs several people does not say who makes it */
+export function checkNamed({ action, by, needed }: OperatorCall): void {
+  if (needed < 2 || by !== undefined) return;
+  throw new SagaValidationError(`${action}(): ${needed} people have to agree to it; say who calls: { by }.`);
+}

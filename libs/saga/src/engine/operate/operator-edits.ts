@@ -1,0 +1,244 @@
+import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
+import { SagaStateError } from '../../errors.js';
+import { decide, dueWhenLost, isUndecided, pivotPassed } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
+import { follow } from '../../machine/follow.js';
+import { relationsOf } from '../../machine/graph-relations.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { isSettled, isTerminal, type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
+import { describeStep } from '../../machine/describe-step.js';
+import { graphUnknownHere } from '../ports/handler-calls.js';
+import { nextSignal } from '../run/run-signals.js';
+import type { Edit, StoredSaga } from '../ports/saga-store.js';
+
+/**
+ * What each of an operator's calls does to a saga: an edit under its row's lock, or SagaStateError naming the
+ * call and the state. `graph` is undefined where this process does not know the saga's version.
+ */
+type OperatorEdit<Options> = (
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  options: Options,
+) => Edit | undefined;
+
+/**
+ * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
+ * the outcome of a pivot is not known: who calls can ask again.
+ */
+export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, options) => {
+  const edit = requestCancelEdit(saga, graph, now, options);
+  if (edit === undefined && saga.state.pendingRollback === undefined) return undefined;
+  const pivot = graph && undecidedPivotOf(saga, graph, now);
+  if (pivot === undefined) return edit;
+  throw new SagaStateError(
+    `Saga ${saga.id} (${saga.name}) cannot be cancelled now: the outcome of its point of no return '${pivot}' is not known ` +
+      `yet. If it completes, the saga only goes forward; if it fails, the saga can be cancelled. Ask again then, or pause ` +
+      `the saga first.`,
+  );
+};
+
+/**
+ * The same for a saga whose parent is cancelled or does not need it any more. Nobody asks again, so it is accepted while
+ * the outcome of a pivot is not known: that decides.
+ */
+export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  const { status, stuckIn, rollbackTo, pendingRollback } = saga.state;
+  const isFull = (to: { rollbackTo?: string } | undefined) => to !== undefined && to.rollbackTo === undefined;
+  const isOnItsWay = status === 'compensating' ? rollbackTo === undefined : status === 'running';
+  if (isOnItsWay && (status === 'compensating' || isFull(pendingRollback))) return undefined;
+  if (isTerminal(status) || stuckIn === 'compensating') throw doesNotFit('cancelled', saga);
+  if (graph && pivotPassed(graph, saga.state)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its point of no return, and only goes forward.`,
+    );
+  }
+  // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
+  if (saga.lockedBy !== undefined) return { requestCancel: { reason } };
+  const known = graph ?? graphUnknownHere(saga);
+  if (!known && mayHaveActed(saga)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} cannot be cancelled here: this process does not have ${sagaLabel(saga)}, and so does not know ` +
+        `whether it has passed a point of no return. Cancel it from an application that has it.`,
+    );
+  }
+  return edited(saga, known, now, { type: 'cancelled', reason, now });
+};
+
+function mayHaveActed({ state }: StoredSaga): boolean {
+  return [...state.steps.values()].some(({ status, unknown }) => status === 'completed' || unknown);
+}
+
+/**
+ * The pivot whose outcome is not known: an attempt may be in progress, or have taken effect. Not one that waits for its
+ * sub-saga, which is asked to roll back; nor one of a saga that is at rest, whose operator decides.
+ */
+function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): string | undefined {
+  const { pivots } = relationsOf(graph);
+  const { status } = saga.state;
+  if (pivots.length === 0 || (status !== 'running' && status !== 'compensating')) return undefined;
+  const state = heard(graph, saga.state, saga, now);
+  const isKnown = (name: string) => {
+    const [node, step] = [graph.steps.get(name)!, stepState(state, name)];
+    return startsSaga(node) || !isUndecided(node, step);
+  };
+  const recorded = pivots.find((name) => !isKnown(name));
+  if (recorded !== undefined || saga.lockedBy === undefined) return recorded;
+  // That an attempt is in progress is not stored: its worker may have begun all that is due.
+  return dueWhenLost(graph, state, now).find(
+    ({ kind, node }) => kind === 'run' && node.pivot && !startsSaga(node),
+  )?.key;
+}
+
+/** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
+export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  if (saga.state.status === 'aborted') return undefined; // an answer that was lost
+  if (isTerminal(saga.state.status)) throw doesNotFit('aborted', saga);
+  return edited(saga, graph, now, { type: 'aborted', reason });
+};
+
+/** Lets it stand still where it is. While a worker holds it, it is asked to: what is under way settles first. */
+export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
+  const { status } = saga.state;
+  if (status === 'paused' || saga.pauseRequested) return undefined; // it is, or will be
+  if (isSettled(status)) throw doesNotFit('paused', saga);
+  // Also of a worker whose lease ran out: what it was doing is found out by who takes it over.
+  if (saga.lockedBy !== undefined) return { requestPause: true };
+  return edited(saga, graph, now, { type: 'paused' });
+};
+
+/** Lets a paused saga go on where it is. */
+export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
+  const { status } = saga.state;
+  if (status === 'paused') return edited(saga, graph, now, { type: 'unpaused' });
+  if (saga.pauseRequested && !isSettled(status)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be resumed yet: it is paused once what is under way has come to its end. ` +
+        `Try again then.`,
+    );
+  }
+  throw doesNotFit('resumed', saga);
+};
+
+/** Undoes a saga that completed, by its own compensations. */
+export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
+  const { status, stuckIn, failure } = saga.state;
+  const rollsBack = status === 'compensated' || status === 'compensating' || stuckIn === 'compensating';
+  if (rollsBack && failure?.kind === 'undone') return undefined; // on its way, or done
+  if (status !== 'completed') throw doesNotFit('undone', saga);
+  if (!graph) {
+    throw new SagaStateError(
+      `Saga ${saga.id} cannot be undone here: this process does not have ${sagaLabel(saga)}, and so does not know whether ` +
+        `it has passed a point of no return.`,
+    );
+  }
+  if (pivotPassed(graph, saga.state)) {
+    throw new SagaStateError(
+      `Saga ${saga.id} (${saga.name}) cannot be undone: it has passed its point of no return.`,
+    );
+  }
+  return edited(saga, graph, now, { type: 'undone', reason });
+};
+
+/** Tries again what gave up, with a full budget of attempts. */
+export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | undefined } }> = (
+  saga,
+  graph,
+  now,
+  { step, input },
+) => {
+  if (!isHeld(saga)) throw doesNotFit('retried', saga);
+  if (step !== undefined && !gaveUp(saga, graph).includes(step)) {
+    throw stepDoesNotFit('retried', step, saga, gaveUp(saga, graph));
+  }
+  const edit = edited(saga, graph, now, { type: 'retried', step });
+  return input && 'state' in edit ? { ...edit, input: input.text } : edit;
+};
+
+/** Takes a step that gave up (or its compensation, if the saga turns back) as done by hand. */
+export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
+  saga,
+  graph,
+  now,
+  { step, result },
+) => {
+  if (!isHeld(saga)) throw doesNotFit('skipped', saga);
+  const steps = gaveUp(saga, graph);
+  if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
+  return edited(saga, graph, now, { type: 'skipped', step, result });
+};
+
+/** The steps, or items, that a saga which needs a person stands at: what an operator may retry or skip. */
+export function gaveUp({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
+  const resumed = state.stuckIn ?? 'running';
+  const failed = [...state.steps]
+    .filter(([key, step]) => {
+      const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).cut;
+      return step.status === 'compensation_failed' || (isForward && isFailed(step));
+    })
+    .map(([key]) => key);
+  if (failed.length > 0 || !graph) return failed;
+  // It lost its workers: what it would go on with.
+  return decide(graph, { ...state, status: resumed }, Infinity).actions.map(({ key }) => key);
+}
+
+/** Of a fan-out its items count, unless it failed before it had any. */
+function isFailed({ status, items }: StepState): boolean {
+  return status === 'failed' && items === undefined;
+}
+
+function isHeld({ state: { status } }: StoredSaga): boolean {
+  return status === 'stuck' || status === 'suspended';
+}
+
+function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, event: SagaEvent): Edit {
+  // An operator's events change states by name alone; without the graph only the next step stays unsaid.
+  const known: SagaGraph = graph ?? {
+    name: saga.name,
+    version: saga.version,
+    onFailure: 'compensate',
+    steps: new Map(),
+  };
+  const evolved = evolve(known, saga.state, event);
+  const { status } = evolved;
+  if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
+  const { state, decision } = follow(graph, heard(graph, evolved, saga, now), now);
+  if (state.status === 'paused') {
+    // Where it would go on.
+    const next = decide(graph, { ...state, status: state.stuckIn! }, now);
+    return { state, step: describeStep(state, next), due: false };
+  }
+  return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
+}
+
+/** What was sent meanwhile came before the time that is over now. */
+function heard(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga, now: number): SagaState {
+  let state = given;
+  for (
+    let event = nextSignal(graph, state, signals, now);
+    event;
+    event = nextSignal(graph, state, signals, now)
+  )
+    state = evolve(graph, state, event);
+  return state;
+}
+
+function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {
+  const doing =
+    state.stuckIn === undefined
+      ? ''
+      : `, in ${state.stuckIn === 'compensating' ? 'turning back' : 'going forward'}`;
+  return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
+}
+
+function stepDoesNotFit(
+  call: string,
+  step: string,
+  { id, state }: StoredSaga,
+  steps: string[],
+): SagaStateError {
+  return new SagaStateError(
+    `Step '${step}' of saga ${id} cannot be ${call}: it is ${stepState(state, step).status}. ` +
+      `The saga is stuck at: ${[...new Set(steps)].join(', ') || 'no step'}.`,
+  );
+}

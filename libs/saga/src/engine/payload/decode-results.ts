@@ -1,0 +1,23 @@
+import { indexOfKey } from '../../definition/graph/saga-graph.js';
+import { resultOf, type SagaState, stands } from '../../machine/saga-state.js';
+import { decodePayload } from './payload.js';
+
+/** The results of the steps that completed and stand, by step name, as the JSON text of one object. */
+export function resultsText(state: SagaState): string {
+  const parts: string[] = [];
+  for (const key of standing(state)) {
+    const text = resultOf(state, key);
+    if (text !== undefined) parts.push(`${JSON.stringify(key)}:${text}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+/** The results of the steps that completed and stand, by step name. */
+export function decodeResults(state: SagaState): Record<string, unknown> {
+  // Not by assignment, for the sake of a step named __proto__.
+  return Object.fromEntries(standing(state).map((key) => [key, decodePayload(resultOf(state, key))]));
+}
+
+function standing(state: SagaState): string[] {
+  return [...state.steps.keys()].filter((key) => indexOfKey(key) === undefined && stands(state, key));
+}

@@ -1,0 +1,57 @@
+import { cut, shown } from '../../shared/shown-value.js';
+import type { SerializedError } from '../../definition/types/saga-failure.js';
+
+const LONGEST_MESSAGE = 4_000;
+const LONGEST_STACK = 8_000;
+const DEEPEST_CAUSE = 4;
+/** An object that is thrown is described as JSON, if it has no more parts than this. */
+const MOST_PARTS = 1_000;
+
+/** Anything that can be thrown, as something that can be stored. Never throws itself, whatever its getters do. */
+export function serializeError(thrown: unknown, depth = 0): SerializedError {
+  const read = (key: string): unknown => {
+    try {
+      return (thrown as Record<string, unknown>)[key];
+    } catch {
+      return undefined;
+    }
+  };
+  if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) {
+    return { name: 'NonError', message: storable(describe(thrown), LONGEST_MESSAGE) };
+  }
+  const [name, message, code, stack, cause] = ['name', 'message', 'code', 'stack', 'cause'].map(read);
+  const serialized: SerializedError = {
+    name: storable(typeof name === 'string' && name !== '' ? name : 'NonError', 200),
+    message: storable(typeof message === 'string' ? message : describe(thrown), LONGEST_MESSAGE),
+  };
+  if (typeof code === 'string' || typeof code === 'number') serialized.code = storable(String(code), 200);
+  if (typeof stack === 'string') serialized.stack = storable(stack, LONGEST_STACK);
+  if (cause !== undefined && cause !== null && depth < DEEPEST_CAUSE) {
+    serialized.cause = serializeError(cause, depth + 1);
+  }
+  return serialized;
+}
+
+function describe(thrown: unknown): string {
+  try {
+    if (typeof thrown === 'object') return jsonOf(thrown) ?? 'object';
+    // eslint-disable-next-line @typescript-eslint/no-base-to-string -- objects do not come here
+    return String(thrown);
+  } catch {
+    return typeof thrown === 'object' ? shown(thrown) : typeof thrown;
+  }
+}
+
+/** @throws what its getters do, and for one that JSON cannot carry, or that would take for ever */
+function jsonOf(thrown: unknown): string | undefined {
+  let parts = 0;
+  return JSON.stringify(thrown, (_, part: unknown) => {
+    parts += 1;
+    if (parts > MOST_PARTS) throw new RangeError('too many parts');
+    return typeof part === 'string' ? cut(part, LONGEST_MESSAGE) : part;
+  });
+}
+
+function storable(text: string, longest: number): string {
+  return cut(text, longest).replaceAll('\0', '\u2400');
+}

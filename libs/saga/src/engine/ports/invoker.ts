@@ -1,0 +1,12 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+
+/** Calls a method of a saga's class with its context, and with what it waited for. */
+export type Invoker = (method: string, context: object, payload?: unknown) => unknown;
+
+/** A saga that this process can run. */
+export interface RunnableSaga {
+  readonly graph: SagaGraph;
+  readonly invoke: Invoker;
+  /** Those of its class that are no steps; default: the compensations that its graph names. */
+  readonly methods?: ReadonlySet<string>;
+}

@@ -1,0 +1,36 @@
+import type { SagaStatus } from '../../machine/saga-state.js';
+
+export type OperatorAction =
+  'cancel' | 'abort' | 'undo' | 'pause' | 'resume' | 'retry' | 'skip' | 'approve' | 'reject';
+
+/** What a person did to a saga, or asks another one to do as well: stored with what it changed. */
+export interface Operation {
+  /** A UUID, one a call: a call whose answer was lost is known by it. */
+  readonly id: string;
+  readonly action: OperatorAction;
+  readonly by?: string;
+  readonly reason?: string;
+  /** The step that it was about. */
+  readonly step?: string;
+  /** The saga's status before. */
+  readonly from: SagaStatus;
+  /** The saga's `checkpoints` before: a proposal holds for as long as it is there. */
+  readonly revision: number;
+  /** Nothing was done: it waits for a second person. */
+  readonly proposed: boolean;
+  /** Of a retry: it goes on with another input. */
+  readonly newInput?: boolean;
+  /** What the call was given, as JSON text: the new input of a retry, the result of a skip. */
+  readonly given?: string;
+}
+
+export interface StoredOperation extends Operation {
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly at: number;
+}
+
+/** Bytes: what a call was given is kept whole, and shown in a history as far as it is no larger. */
+export const LARGEST_SHOWN = 65_536;
+
+/** Of a saga's operations so many, the latest, are loaded with it. */
+export const RECENT_OPERATIONS = 20;

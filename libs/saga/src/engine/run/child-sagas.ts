@@ -1,0 +1,145 @@
+import type { SerializedError } from '../../definition/types/saga-failure.js';
+import { handlerOf } from '../../definition/options/handler-name.js';
+import { type SagaGraph, sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
+import { SagaStateError } from '../../errors.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { isTerminal } from '../../machine/saga-state.js';
+import { requestCancelEdit, undoEdit } from '../operate/operator-edits.js';
+import { resultsText } from '../payload/decode-results.js';
+import {
+  graphUnknownHere,
+  handlerFailure,
+  handlerResult,
+  newHandlerCall,
+  withdrawEdit,
+} from '../ports/handler-calls.js';
+import { newSagaOf } from '../operate/new-saga.js';
+import type { SagaDefinitions } from '../ports/saga-definitions.js';
+import type { Child, Edit, StoredSaga, StoreTarget } from '../ports/saga-store.js';
+import { TRACE_TAG } from '../observe/trace-context.js';
+import { serializeError } from '../payload/serialize-error.js';
+
+export interface ChildSagasPorts {
+  /** The graph on which new sagas of this class start. */
+  readonly latest: SagaDefinitions['latest'];
+  readonly checked: SagaDefinitions['checked'];
+  readonly ended: (ids: readonly string[]) => Promise<StoredSaga[]>;
+  readonly edit: (
+    target: StoreTarget,
+    change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
+  ) => Promise<StoredSaga | undefined>;
+  readonly now: () => number;
+  /** A UUID. */
+  readonly newId: () => string;
+}
+
+/** A step that waits for another saga. */
+export interface Awaited {
+  readonly step: string;
+  readonly id: string;
+}
+
+type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
+
+/** The sagas that steps of others wait for: how they are made, heard of, cancelled and undone. */
+export class ChildSagas {
+  constructor(private readonly ports: ChildSagasPorts) {}
+
+  /**
+   * The saga that a step starts; it is stored with the step's checkpoint.
+   * @param input JSON text
+   * @param traceparent of the attempt that starts it; undefined: it is not measured
+   * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
+   */
+  make(node: StepNode, saga: StoredSaga, input: string | undefined, traceparent?: string): Child {
+    const { priority } = saga;
+    const tags = traceparent === undefined ? saga.tags : { ...saga.tags, [TRACE_TAG]: traceparent };
+    const given = { id: this.ports.newId(), fresh: true, priority, tags };
+    const made = node.remote
+      ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
+      : newSagaOf(this.ports.latest(node.child!()), input, given);
+    return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
+  }
+
+  /**
+   * What a step's method gives its saga, as it is to be stored. What a handler is given is its own to judge.
+   * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for a wrong input
+   */
+  async checked({ child }: StepNode, input: unknown): Promise<unknown> {
+    return child ? this.ports.checked(this.ports.latest(child()), input) : input;
+  }
+
+  /** What became of those that have ended by now. */
+  async ended(awaited: readonly Awaited[]): Promise<ChildEnded[]> {
+    const ended = new Map(
+      (await this.ports.ended(awaited.map(({ id }) => id))).map((saga) => [saga.id, saga]),
+    );
+    return awaited.flatMap(({ step, id }) => {
+      const child = ended.get(id);
+      return child ? [this.endOf(child, step)] : [];
+    });
+  }
+
+  /** Asks the step's saga to turn back; one that only goes forward is left to its end. */
+  async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
+    const asked: SagaEvent = { type: 'child-cancelling', step, child: id };
+    try {
+      const child = await this.ports.edit(
+        { id },
+        (saga, graph, now) => withdrawEdit(saga, reason) ?? requestCancelEdit(saga, graph, now, { reason }),
+      );
+      return [asked, ...this.endIfOver(child, step)];
+    } catch (error) {
+      if (error instanceof SagaStateError) return [asked];
+      throw error;
+    }
+  }
+
+  /**
+   * Asks the step's saga to undo itself. One that was asked before, by a worker that was lost since, may have ended
+   * before anyone waited for it: nobody will be woken by that any more.
+   */
+  async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
+    try {
+      const child = await this.ports.edit({ id }, (saga, graph, now) =>
+        undoEdit(saga, graph ?? graphUnknownHere(saga), now, { reason }),
+      );
+      if (!child)
+        throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);
+      return [{ type: 'child-undoing', step, child: id }, ...this.endIfOver(child, step)];
+    } catch (error) {
+      if (!(error instanceof SagaStateError)) throw error;
+      const failed = { step, error: serializeError(error), retryable: false, now: this.ports.now() };
+      return [{ type: 'compensation-failed', ...failed, random: 0 }];
+    }
+  }
+
+  private endIfOver(child: StoredSaga | undefined, step: string): ChildEnded[] {
+    return child && isTerminal(child.state.status) ? [this.endOf(child, step)] : [];
+  }
+
+  private endOf(child: StoredSaga, step: string): ChildEnded {
+    const status = child.state.status as ChildEnded['status'];
+    const ended = { type: 'child-ended', step, child: child.id, now: this.ports.now() } as const;
+    const handler = handlerOf(child.name);
+    if (handler !== undefined) {
+      return status === 'completed'
+        ? { ...ended, status, result: handlerResult(handler, child) }
+        : { ...ended, status, ...handlerFailure(handler, child) };
+    }
+    return status === 'completed'
+      ? { ...ended, status, result: resultsText(child.state) }
+      : { ...ended, status, error: errorOf(child) };
+  }
+}
+
+/** What its parent's step is told of a saga that turned back, or was aborted. */
+function errorOf(child: StoredSaga): SerializedError {
+  const { status, failure } = child.state;
+  const why = failure?.error?.message ?? failure?.reason ?? failure?.kind;
+  return {
+    name: 'SubSagaFailedError',
+    message: `Sub-saga ${sagaLabel(child)} (${child.id}) was ${status}${why === undefined ? '' : `: ${why}`}`,
+    ...(failure?.error && { cause: failure.error }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { dueWhenLost } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { isSettled, type LostLease, type SagaState } from '../../machine/saga-state.js';
+import { mapSteps } from '../../machine/step-changes.js';
+import type { StoredSaga } from '../ports/saga-store.js';
+
+/** Attempts under these leases began after what was recorded last. */
+export function lostLeasesOf({ lostLeases = [], updatedAt }: StoredSaga): LostLease[] {
+  return lostLeases.map((lease) => ({
+    ...lease,
+    from: Math.min(Math.max(lease.from, updatedAt), lease.until),
+  }));
+}
+
+/**
+ * The state of a saga that a worker holds, with what no checkpoint has recorded yet: the attempts that were lost with the
+ * workers before, and those in progress. Both are derived, as a worker that takes over derives them.
+ */
+export function liveState(saga: StoredSaga, graph: SagaGraph, now: number): SagaState {
+  const { state, lockedBy, takeovers: count } = saga;
+  if (lockedBy === undefined || isSettled(state.status) || state.status === 'paused') return state;
+  const leases = lostLeasesOf(saga);
+  const taken: SagaEvent = {
+    type: 'taken-over',
+    ...{ count, bound: Infinity, leases, now: leases.at(-1)?.takenOver ?? now },
+  };
+  const since = withRecorded(count > 0 ? evolve(graph, state, taken) : state);
+  return dueWhenLost(graph, since, now)
+    .flatMap(({ kind, key }) => begun(kind, key))
+    .reduce((next, event) => evolve(graph, next, event), since);
+}
+
+/** What is recorded as running is in progress, or is asked about. */
+function withRecorded(state: SagaState): SagaState {
+  return mapSteps(state, (step) =>
+    step.status === 'running' && step.items === undefined ? { ...step, active: true } : step,
+  );
+}
+
+function begun(kind: string, step: string): SagaEvent[] {
+  if (kind === 'run') return [{ type: 'step-started', step }];
+  return kind === 'compensate' ? [{ type: 'compensation-started', step }] : [];
+}
+
+/** When an attempt in progress began, at the earliest: the start of an at-most-once step is recorded. */
+export function runningSince(saga: StoredSaga, key: string): number {
+  const { state, leasedAt, updatedAt, createdAt, stepTimes } = saga;
+  const recorded = state.steps.get(key)?.status === 'running' ? stepTimes.get(key) : undefined;
+  return recorded?.updatedAt ?? Math.max(leasedAt ?? createdAt, updatedAt);
+}

@@ -1,0 +1,28 @@
+import type { Decision } from '../../machine/decide.js';
+import type { SagaState } from '../../machine/saga-state.js';
+import { unsettledSteps } from '../../machine/step-map.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
+
+/** Milliseconds. By default the first two waits of a step are shorter. */
+const NEAR = 1_000;
+
+/**
+ * Is the next thing to happen another attempt of what failed, and soon? To give the saga back for that, and to claim it
+ * again, costs more than the attempt, and leaves dead rows in two indexes.
+ */
+export function isNearRetry({ wakeAt }: Decision, { steps }: SagaState, now: number): boolean {
+  if (wakeAt === undefined || wakeAt - now > NEAR) return false;
+  for (const [, { retryAt, permit, failures, compensationFailures }] of unsettledSteps(steps))
+    if (retryAt === wakeAt && permit === undefined && failures + compensationFailures > 0) return true;
+  return false;
+}
+
+/** Does a saga of this name keep its lease, and its place, until then? */
+export function staysFor(
+  next: Decision,
+  state: SagaState,
+  name: string,
+  { now, hasRoom }: Pick<SagaRunPorts, 'now' | 'hasRoom'>,
+): boolean {
+  return isNearRetry(next, state, now()) && hasRoom(name);
+}

@@ -1,0 +1,42 @@
+import type { Action } from '../../machine/decide.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
+
+/** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
+const SLACK = { part: 0.1, least: 50, most: 1_000 };
+/** A process that was stopped for a while is not that slow. */
+const LONGEST_LEAD = 10_000;
+
+/**
+ * How long (ms) after its time an attempt may still begin. An attempt begins a little after the time it was given,
+ * and one may be later than the next: the limit is asked for windows that are longer by as much, so that it is kept
+ * by what really begins.
+ */
+export function permitSlack(per: number): number {
+  return Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
+}
+
+/** Is this an attempt of a step with a rate limit that has no time from it yet, or let it pass? */
+export function needsPermit({ kind, node, key }: Action, state: SagaState, now: number): boolean {
+  if (kind !== 'run' || !node.rateLimit) return false;
+  const { permit } = stepState(state, key);
+  return permit === undefined || now > permit + permitSlack(node.rateLimit.per);
+}
+
+/** A time of the store, as this process sees it: what may begin at once is due here too, whose clock is behind. */
+export function mayBegin(time: number, storeNow: number, now: number): number {
+  return time <= storeNow ? Math.min(time, now) : time;
+}
+
+/**
+ * How long before its time an attempt has to be taken in hand in this process: where answers take longer than a
+ * permit is good for, permits are asked for times to come, and whoever waits for one comes before it is due.
+ */
+export class PermitLead {
+  /** Milliseconds; 0 where answers are quick. */
+  lead = 0;
+
+  /** An answer of a limit with this slack took so long (ms). */
+  answered(took: number, slack: number): void {
+    this.lead = took > slack / 2 ? Math.min(LONGEST_LEAD, 2 * took) : 0;
+  }
+}

@@ -1,0 +1,123 @@
+import type { Decision } from '../../machine/decide.js';
+import { hasAdvanced } from '../../machine/lost-workers.js';
+import type { SagaState } from '../../machine/saga-state.js';
+import { describeStep } from '../../machine/describe-step.js';
+import { MadeCheckpoint } from '../write/made-checkpoint.js';
+import { NOTHING } from '../../shared/empty-array.js';
+import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js';
+import type { RunChildren } from './run-children.js';
+import type { RunRecord } from './run-record.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import type { StoredMessage, StoredSaga } from '../ports/saga-store.js';
+
+/** What a checkpoint carries beside the state. */
+export interface CheckpointParts {
+  readonly cancelSeen: boolean;
+  readonly pauseSeen: boolean;
+  readonly release?: { dueAt?: number };
+  /** Of the step whose transaction it is part of. */
+  readonly messages?: readonly StoredMessage[];
+}
+
+interface Published {
+  readonly step: string;
+  readonly message: StoredMessage;
+}
+
+export interface RunCheckpointsPorts {
+  readonly observers: SagaObservers;
+  /** The store's time. */
+  readonly now: () => number;
+}
+
+/**
+ * Makes the checkpoints of one run: numbers them, and gives each what has come together since the one before. Once one
+ * is stored, observers are told.
+ */
+export class RunCheckpoints {
+  /** Of the last one. */
+  private number: number;
+  private readonly elapsed = new Map<string, number>();
+  /** What observers know of. */
+  private told: SagaState;
+  private published: readonly Published[] = NOTHING;
+  /** What is stored of the saga, and held here, in characters of payloads. */
+  bytes: number;
+
+  constructor(
+    private readonly saga: StoredSaga,
+    private readonly record: RunRecord,
+    private readonly children: RunChildren | undefined,
+    private readonly ports: RunCheckpointsPorts,
+  ) {
+    this.number = saga.checkpoints;
+    this.told = saga.state;
+    this.bytes = sizeOfSaga(saga);
+  }
+
+  /** An attempt of this step, or item, took so many milliseconds. */
+  took(step: string, elapsed: number): void {
+    this.elapsed.set(step, elapsed);
+  }
+
+  /** The step has come to its end, and with that these are sent. */
+  publish(step: string, messages: readonly StoredMessage[]): void {
+    if (messages.length === 0) return;
+    this.published = [...this.published, ...messages.map((message) => ({ step, message }))];
+  }
+
+  /** What these steps came to cannot be stored. */
+  retract(steps: readonly string[]): void {
+    this.published = this.published.filter(({ step }) => !steps.includes(step));
+  }
+
+  make(
+    state: SagaState,
+    next: Decision,
+    { cancelSeen, pauseSeen, release, messages = NOTHING }: CheckpointParts,
+  ): MadeCheckpoint {
+    const { id, epoch, name, lock, parent } = this.saga;
+    this.number += 1;
+    const changed = this.record.changedIn(state);
+    const fresh = this.record.isNew(changed);
+    const parts = {
+      id,
+      epoch,
+      number: this.number,
+      state,
+      changed,
+      fresh,
+      elapsed: this.elapsed,
+      step: describeStep(state, next),
+      // What is given back to wait for its time may have come to nothing.
+      advances: release === undefined || hasAdvanced(this.record.saved, state, changed),
+      cancelSeen,
+      pauseSeen,
+      release,
+      lock: lock && { name, key: lock.key },
+      parent,
+      starts: this.children?.startedBy(state, this.record.saved),
+      after: undefined,
+      messages: this.messagesWith(messages),
+    };
+    // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
+    const size = sizeOfSteps(state, changed);
+    const growth = fresh ? size : size - sizeOfSteps(this.record.saved, changed);
+    return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth);
+  }
+
+  /** Undefined: none. */
+  private messagesWith(more: readonly StoredMessage[]): StoredMessage[] | undefined {
+    if (this.published.length === 0 && more.length === 0) return undefined;
+    return [...this.published.map(({ message }) => message), ...more];
+  }
+
+  saved({ messages, state, growth }: MadeCheckpoint): void {
+    this.elapsed.clear();
+    this.bytes += growth;
+    if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
+    const before = this.told;
+    this.told = state;
+    this.ports.observers.changed(this.saga, [before, state], this.ports.now(), this.record.graph);
+  }
+}

@@ -1,0 +1,105 @@
+import { SagaCodecError, SagaValidationError } from '../../errors.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
+import { unsettledSteps } from '../../machine/step-map.js';
+import type { AttemptRunner } from '../attempt/attempt-runner.js';
+import type { Awaited, ChildSagas } from './child-sagas.js';
+import type { Invoker } from '../ports/invoker.js';
+import type { Child, StoredSaga } from '../ports/saga-store.js';
+import type { StepAttempt } from '../attempt/step-attempt.js';
+
+export interface RunChildrenPorts {
+  readonly attempts: AttemptRunner;
+  readonly children: ChildSagas;
+  readonly now: () => number;
+}
+
+/** What a step has waited for cannot be read here, and nothing was begun: others may be able to. */
+export class UnreadableChild extends Error {}
+
+/** The sub-saga steps of one run: what is made and asked for them, and which sagas its checkpoints start. */
+export class RunChildren {
+  private readonly made: Child[] = [];
+
+  constructor(
+    private readonly saga: StoredSaga,
+    private readonly invoke: Invoker,
+    private readonly ports: RunChildrenPorts,
+  ) {}
+
+  /** Carries out what is to be done for a sub-saga step, its own compensation apart. */
+  async attempt(attempt: StepAttempt, state: SagaState): Promise<SagaEvent[]> {
+    const { step, action } = attempt;
+    if (action.kind === 'run') return [await this.start(attempt)];
+    const awaited = { step, id: stepState(state, step).child!.id };
+    const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is undone`;
+    return action.kind === 'cancel-child'
+      ? this.ports.children.cancel(awaited, reason)
+      : this.ports.children.undo(awaited, reason);
+  }
+
+  /** The sagas that a checkpoint of this state starts. */
+  startedBy(state: SagaState, saved: SagaState): Child[] | undefined {
+    const started = this.made.filter(({ id, parent: { step } }) => {
+      const isWanted = stepState(state, step).child?.id === id;
+      return isWanted && stepState(saved, step).child?.id !== id;
+    });
+    return started.length > 0 ? started : undefined;
+  }
+
+  /** What became of the sagas that are waited for, as far as they have ended. */
+  async heard(state: SagaState): Promise<SagaEvent[]> {
+    // It stands still: what has come is heard once it goes on.
+    if (state.status === 'paused') return [];
+    const awaited = awaitedBy(state);
+    return awaited.length > 0 ? this.ports.children.ended(awaited) : [];
+  }
+
+  /** The same, before anything is begun. */
+  async heardFirst(state: SagaState): Promise<SagaEvent[]> {
+    try {
+      return await this.heard(state);
+    } catch (error) {
+      if (!(error instanceof SagaCodecError)) throw error;
+      throw new UnreadableChild(`${error.message} The saga is given back`, { cause: error });
+    }
+  }
+
+  /** The input is checked as `start()` does it: as part of the attempt, so that its timeout bounds that as well. */
+  private checking(attempt: StepAttempt): Invoker {
+    return async (...call) => {
+      const input = await this.invoke(...call);
+      try {
+        return await this.ports.children.checked(attempt.action.node, input);
+      } catch (error) {
+        if (isWrongInput(error)) attempt.refusal = error;
+        throw error;
+      }
+    };
+  }
+
+  private async start(attempt: StepAttempt): Promise<SagaEvent> {
+    const { attempts, children } = this.ports;
+    const event = await attempts.run(attempt, this.checking(attempt));
+    if (event.type !== 'step-completed') return event;
+    try {
+      const child = children.make(attempt.action.node, this.saga, event.result, attempt.traceparent);
+      this.made.push(child);
+      return { type: 'child-started', step: attempt.step, child: child.id };
+    } catch (error) {
+      return attempts.failed(attempt, error);
+    }
+  }
+}
+
+/** It will be wrong the next time, too; one that could not be checked has a cause, which may pass. */
+function isWrongInput(error: unknown): boolean {
+  return error instanceof SagaValidationError && error.cause === undefined;
+}
+
+/** The steps of a saga that wait for others, with those. */
+export function awaitedBy({ steps }: SagaState): Awaited[] {
+  return [...unsettledSteps(steps)].flatMap(([name, step]) =>
+    awaitsChild(step) ? [{ step: name, id: step.child!.id }] : [],
+  );
+}

@@ -1,0 +1,104 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { awaitsSignal, type SagaState } from '../../machine/saga-state.js';
+import { unsettledSteps } from '../../machine/step-map.js';
+import { stepAwaiting } from '../../machine/waits.js';
+import { refusalIn } from '../operate/approvals.js';
+import type { SagaStore, StoredSignal } from '../ports/saga-store.js';
+
+export interface RunSignalsPorts {
+  readonly unheard: SagaStore['unheard'];
+  readonly now: () => number;
+}
+
+/** To which it happens. */
+interface HearingRun {
+  readonly state: SagaState;
+  apply(event: SagaEvent): void;
+}
+
+/** What a saga was sent from outside, until a step takes it. */
+export class RunSignals {
+  private known = 0;
+  private kept: StoredSignal[] = [];
+
+  constructor(
+    private readonly id: string,
+    private readonly graph: SagaGraph,
+    stored: readonly StoredSignal[] | undefined,
+    /** All that was sent before this time is known. */
+    private asOf: number,
+    private readonly ports: RunSignalsPorts,
+  ) {
+    this.keep(stored ?? []);
+  }
+
+  /**
+   * Lets steps take what was sent for them; true: one has.
+   * @param withRefusals from which nothing follows before they are recorded
+   */
+  hear(run: HearingRun, { withRefusals = true } = {}): boolean {
+    const before = run.state;
+    const signals = withRefusals
+      ? this.kept
+      : this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);
+    const next = () => nextSignal(this.graph, run.state, signals, this.ports.now());
+    for (let event = next(); event; event = next()) run.apply(event);
+    return run.state !== before;
+  }
+
+  /** Something may have come; true: something has. */
+  async look(): Promise<boolean> {
+    const [before, asOf] = [this.known, this.ports.now()];
+    this.keep(await this.ports.unheard(this.id));
+    this.asOf = Math.max(this.asOf, asOf);
+    return this.known > before;
+  }
+
+  /** Undefined: no wait is over of which this run may not know that its signal has come. */
+  lookInTime(state: SagaState): Promise<boolean> | undefined {
+    const now = this.ports.now();
+    return this.knownTime(state, now) < now ? this.look() : undefined;
+  }
+
+  /** The time, but not past a wait's that is over, and whose signal may have come without this run being told. */
+  knownTime(state: SagaState, now = this.ports.now()): number {
+    let time = now;
+    if (state.status !== 'running') return time;
+    for (const [, step] of unsettledSteps(state.steps)) {
+      const { until = Infinity } = step.wait ?? {};
+      if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;
+    }
+    return time;
+  }
+
+  /** What was taken, as far as that is stored, is not told again. */
+  forget({ heard = {} }: SagaState): void {
+    if (this.kept.length > 0) this.kept = this.kept.filter(({ name, number }) => number > (heard[name] ?? 0));
+  }
+
+  private keep(signals: readonly StoredSignal[]): void {
+    const fresh = signals.filter(({ number }) => number > this.known);
+    this.kept.push(...fresh);
+    this.known = fresh.at(-1)?.number ?? this.known;
+  }
+}
+
+/** The first of these, which are in order, that a step of this state waits for and that was not taken before. */
+export function nextSignal(
+  graph: SagaGraph,
+  state: SagaState,
+  signals: readonly StoredSignal[],
+  now: number,
+): SagaEvent | undefined {
+  const { heard = {} } = state;
+  const next = signals.find(
+    ({ name, number }) => number > (heard[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
+  );
+  return next && eventOf(next, now);
+}
+
+function eventOf({ name, number, payload }: StoredSignal, now: number): SagaEvent {
+  const error = refusalIn(name, payload);
+  return error ? { type: 'refused', name, number, error, now } : { type: 'signalled', name, number, payload };
+}

@@ -1,0 +1,331 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { SagaUnavailableError } from '../../errors.js';
+import { graphOf, sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { INITIAL, PENDING } from '../../machine/saga-state.js';
+import { AttemptRunner } from '../attempt/attempt-runner.js';
+import { ChildSagas } from './child-sagas.js';
+import { systemClock } from '../../shared/clock.js';
+import { PermitLead } from './permits.js';
+import { SagaRun } from './saga-run.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
+import { CHANCE, gate, log, portsTo, runOf, SAGA } from './run-of.contract.js';
+import type { Checkpoint } from '../ports/saga-store.js';
+
+describe('what a transactional step committed', () => {
+  test.each([
+    ['is still there', sequenceOf(stepOf('book', { transactional: true }), stepOf('next'))],
+    ['and finished is still finished', sequenceOf(stepOf('book', { transactional: true }))],
+  ])('%s when shutdown interrupts the run during the commit', async (_, graph) => {
+    const written: Checkpoint[] = [];
+    const [staged, committed] = [gate(), gate()];
+    const run = runOf(SAGA, graph, () => 'booked', {
+      ...portsTo(written),
+      store: {
+        transact: async (work) => {
+          const checkpoint = await work(undefined as never);
+          staged.open();
+          await committed.passed;
+          written.push(checkpoint);
+          return 'saved';
+        },
+        edit: async () => undefined,
+        isTransient: () => false,
+      },
+    });
+    const ended = run.advance();
+    await staged.passed;
+    run.drain();
+    run.interrupt();
+    // As far as it comes without the commit.
+    await new Promise((resolve) => setImmediate(resolve));
+    committed.open();
+    await ended;
+    const last = written.at(-1)!;
+    expect(last.state.steps.get('book')).toMatchObject({ status: 'completed', result: '"booked"' });
+    expect(last.state.status).toBe(graph.steps.size === 1 ? 'completed' : 'running');
+  });
+});
+
+test('a transactional step that ends after the run has given the saga back is rolled back', async () => {
+  const written: Checkpoint[] = [];
+  const [begun, goesOn, rolledBack] = [gate(), gate(), gate()];
+  const graph = sequenceOf(stepOf('book', { transactional: true }));
+  const book = async () => {
+    begun.open();
+    await goesOn.passed;
+  };
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    try {
+      written.push(await work(undefined as never));
+      return 'saved';
+    } finally {
+      rolledBack.open();
+    }
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
+  const ended = run.advance();
+  await begun.passed;
+  run.drain();
+  run.interrupt();
+  expect(await ended).toMatchObject({ type: 'released' });
+  goesOn.open();
+  await rolledBack.passed;
+  expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
+});
+
+test('nothing begins that a transaction is about to leave without need', async () => {
+  const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
+  const graph = graphOf(
+    stepOf('ask'),
+    stepOf('slow', { after: ['ask'] }),
+    stepOf('quick', { transactional: true }),
+    stepOf('go on', { after: ['slow', 'quick'], join: 'any' }),
+  );
+  const called: string[] = [];
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    await work(undefined as never);
+    staged.open();
+    await committed.passed;
+    return 'saved';
+  };
+  const invoke = async (method: string) => {
+    called.push(method);
+    if (method === 'quick') await saving.passed;
+  };
+  const checkpoint = async () => {
+    saving.open();
+    await saved.passed;
+    return 'saved' as const;
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
+  const ended = run.advance();
+  await saving.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  // That the first is recorded lets the second be committed, and the third begin.
+  saved.open();
+  await staged.passed;
+  await new Promise((resolve) => setImmediate(resolve));
+  committed.open();
+  await ended;
+  expect(called).toEqual(['ask', 'quick', 'go on', 'undo ask']);
+});
+
+test('a checkpoint that cannot be sent any more at shutdown, and may have arrived, is left to whoever takes over', async () => {
+  let tries = 0;
+  const checkpoint = async (): Promise<never> => {
+    tries += 1;
+    throw new SagaUnavailableError('The write may or may not have arrived.');
+  };
+  const store = { transact: undefined as never, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
+  expect(await run.advance()).toEqual({ type: 'fenced' });
+  expect(tries).toBe(1);
+});
+
+describe('what a sub-saga came to', () => {
+  it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
+    const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });
+    const graph = sequenceOf(subSaga, stepOf('bill'));
+    const child = { id: '01920000-0000-7000-8000-000000000002', phase: 'running' } as const;
+    const waiting = { ...PENDING, status: 'waiting', attempts: 1, child } as const;
+    const state = { ...INITIAL, steps: new Map([['ship', waiting]]) };
+    const ended = { ...SAGA, id: child.id, state: { ...INITIAL, status: 'completed' } } as const;
+    const written: Checkpoint[] = [];
+    let storedBefore: unknown;
+    const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
+    const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
+    const children = new ChildSagas({ ...ports, latest: undefined as never, checked: undefined as never });
+    const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
+    expect(await run.advance()).toEqual({ type: 'settled' });
+    expect(run.state.status).toBe('completed');
+    expect(storedBefore).toBe('completed');
+  });
+});
+
+test('a step begins once what it waited for is recorded, whenever its delay is over', async () => {
+  const graph = sequenceOf(stepOf('first'), stepOf('next', { delay: 10 }));
+  const early: string[] = [];
+  // The delay of 10 ms is over between any two looks at the clock.
+  for (let pace = 1; pace <= 20; pace += 1) {
+    let [now, recorded] = [0, 'nothing'];
+    const invoke = (method: string) => {
+      if (method === 'next' && recorded !== 'completed')
+        early.push(`at a pace of ${pace} ms: first is recorded as ${recorded}`);
+    };
+    const run = runOf(SAGA, graph, invoke, {
+      attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => now, log }),
+      checkpoint: async ({ state }) => {
+        recorded = state.steps.get('first')?.status ?? 'nothing';
+        return 'saved';
+      },
+      store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+      reserve: async () => ({ times: [], now: 0 }),
+      now: () => (now += pace),
+      maxPayloadBytes: 1_000,
+      asked: async () => undefined,
+      children: undefined as never,
+      unheard: async () => [],
+      newId: () => randomUUID(),
+      ...CHANCE,
+      log,
+    });
+    await run.advance();
+    expect(recorded).toBe('completed');
+  }
+  expect(early).toEqual([]);
+});
+
+test('a delay is recorded before it is over: whoever takes over knows that the step may have begun', async () => {
+  const graph = graphOf(stepOf('other'), stepOf('delayed', { delay: 5 }));
+  const begun = gate();
+  let recorded: string | undefined;
+  let known: string | undefined;
+  const invoke = async (method: string) => {
+    if (method === 'other') return begun.passed;
+    known = recorded;
+    begun.open();
+  };
+  const run = runOf(SAGA, graph, invoke, {
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
+    checkpoint: async ({ state }) => {
+      recorded = state.steps.get('delayed')?.status;
+      return 'saved';
+    },
+    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    reserve: async () => ({ times: [], now: 0 }),
+    now: Date.now,
+    maxPayloadBytes: 1_000,
+    asked: async () => undefined,
+    children: undefined as never,
+    unheard: async () => [],
+    newId: () => randomUUID(),
+    ...CHANCE,
+    log,
+  });
+  expect(await run.advance()).toEqual({ type: 'settled' });
+  expect(run.state.status).toBe('completed');
+  expect(known).toBe('waiting');
+});
+
+test('a cancellation that is found as the start of an at-most-once step is recorded is heeded at once', async () => {
+  const graph = sequenceOf(stepOf('book', { idempotent: false }));
+  const called: string[] = [];
+  const run = runOf(SAGA, graph, (method) => void called.push(method), {
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
+    checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
+    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    reserve: async () => ({ times: [], now: 0 }),
+    now: () => 0,
+    maxPayloadBytes: 1_000,
+    asked: async () => ({ cancelRequested: { reason: 'by hand' } }),
+    children: undefined as never,
+    unheard: async () => [],
+    newId: () => randomUUID(),
+    ...CHANCE,
+    log,
+  });
+  expect(await run.advance()).toEqual({ type: 'settled' });
+  expect(run.state.status).toBe('compensated');
+  expect(called).toEqual([]);
+});
+
+describe('a run whose lease may have run out', () => {
+  const graph = sequenceOf(stepOf('book'));
+  const old = systemClock.monotonic() - 120_000;
+
+  test('begins nothing once another has taken over', async () => {
+    const called: string[] = [];
+    const ports = { ...portsTo([]), renew: async (run: SagaRun) => run.fence() };
+    const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins no transactional step again whose transaction was too long in beginning', async () => {
+    const called: string[] = [];
+    const transact: SagaRunPorts['store']['transact'] = async (work) => {
+      run.leasedAt = old;
+      await work(undefined as never);
+      return 'saved';
+    };
+    const run: SagaRun = runOf(
+      SAGA,
+      sequenceOf(stepOf('book', { transactional: true })),
+      (method) => void called.push(method),
+      {
+        ...portsTo([]),
+        store: { transact, edit: async () => undefined, isTransient: () => false },
+        renew: async () => {
+          run.leasedAt = systemClock.monotonic();
+          run.fence();
+        },
+      },
+    );
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+
+  test('begins what is next once it has extended it', async () => {
+    let renewals = 0;
+    const renew = async (run: SagaRun) => {
+      // The first answer is lost.
+      if ((renewals += 1) > 1) run.leasedAt = systemClock.monotonic();
+    };
+    const run = new SagaRun(SAGA, graph, () => renewals, { ...portsTo([]), renew }, old);
+    expect(await run.advance()).toEqual({ type: 'settled' });
+    expect(run.state.status).toBe('completed');
+    expect(run.state.steps.get('book')?.result).toBe('2');
+  });
+
+  test('does not begin an at-most-once step whose start took too long to record', async () => {
+    const called: string[] = [];
+    const ports = portsTo([]);
+    const run: SagaRun = new SagaRun(
+      SAGA,
+      sequenceOf(stepOf('book', { idempotent: false })),
+      (method) => void called.push(method),
+      {
+        ...ports,
+        checkpoint: async () => {
+          run.leasedAt = old;
+          return 'saved';
+        },
+        renew: async () => run.fence(),
+      },
+      systemClock.monotonic(),
+    );
+    expect(await run.advance()).toEqual({ type: 'fenced' });
+    expect(called).toEqual([]);
+  });
+});
+
+test('a rate limit whose answers come too late to be of use is asked for times to come', async () => {
+  const graph = sequenceOf(stepOf('book', { rateLimit: { count: 1, per: 500 } }));
+  let now = 1_000;
+  const aheads: (number | undefined)[] = [];
+  const clock = { ...systemClock, monotonic: () => now, after: systemClock.after };
+  const run = new SagaRun(
+    SAGA,
+    graph,
+    () => 'booked',
+    {
+      ...portsTo([]),
+      permits: new PermitLead(),
+      clock: { ...clock, after: (delay, call) => ((now += delay), systemClock.after(0, call)) },
+      now: () => now,
+      reserve: async ({ ahead = 0 }) => {
+        aheads.push(ahead);
+        const asked = now;
+        now += 300;
+        return { times: [asked + 150 + ahead], now: asked + 150 };
+      },
+    },
+    now,
+  );
+  expect(await run.advance()).toEqual({ type: 'settled' });
+  expect(run.state.status).toBe('completed');
+  expect(aheads).toEqual([0, 600]);
+});

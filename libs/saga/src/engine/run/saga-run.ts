@@ -1,0 +1,504 @@
+import { type SagaGraph, startsSaga } from '../../definition/graph/saga-graph.js';
+import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
+import { SagaCodecError, SagaUnavailableError } from '../../errors.js';
+import type { Action, Decision } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
+import { relationsOf } from '../../machine/graph-relations.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
+import { askFirst } from '../attempt/evaluate-conditions.js';
+import { cancellation, ENDED, isAtMostOnce, startOf } from '../attempt/attempt-events.js';
+import { sleep } from '../../shared/clock.js';
+import { logErrorOf, subjectOf } from '../ports/engine-log.js';
+import { Inbox } from './inbox.js';
+import type { Invoker } from '../ports/invoker.js';
+import { Mutex } from '../../shared/mutex.js';
+import { staysFor } from './near-retry.js';
+import type { MadeCheckpoint } from '../write/made-checkpoint.js';
+import type { CheckpointResult, StoredSaga } from '../ports/saga-store.js';
+import { needsPermit } from './permits.js';
+import { RunAttempts } from './run-attempts.js';
+import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
+import { RunChildren } from './run-children.js';
+import { RunPermits } from './run-permits.js';
+import { RunRecord } from './run-record.js';
+import { RunSignals } from './run-signals.js';
+import { serializeError } from '../payload/serialize-error.js';
+import { StepAttempt } from '../attempt/step-attempt.js';
+import { transientWait } from '../../shared/transient-wait.js';
+import {
+  attemptInTransaction,
+  isFailure,
+  NotNow,
+  type Staged,
+  type TransactionHost,
+} from '../attempt/transactional-attempt.js';
+
+/** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
+const SAFE_PART = 0.9;
+
+/** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
+const STAGE_PATIENCE = 2_000;
+
+const SETTLED: RunEnd = { type: 'settled' };
+
+type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
+
+/**
+ * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is at rest, has to
+ * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
+ */
+export class SagaRun implements TransactionHost {
+  /** Monotonic time at which it was asked for the lease, or for its last extension; later if that was longer than usual. */
+  leasedAt: number;
+  private readonly record: RunRecord;
+  private readonly inbox: Inbox<RunMessage>;
+  private readonly attempts = new RunAttempts();
+  private cancelAsked = false;
+  /** The state knows of the cancellation. */
+  private cancelSeen = false;
+  isFenced = false;
+  private draining = false;
+  isPausing = false;
+  /** Checkpoints of one saga never overlap, those of its transactional steps included. */
+  private readonly writing = new Mutex();
+  readonly checkpoints: RunCheckpoints;
+  private readonly permits: RunPermits;
+  /** Undefined: none of its steps starts one. */
+  private readonly children: RunChildren | undefined;
+  /** Undefined: none of its steps waits for one. */
+  private readonly signals: RunSignals | undefined;
+
+  constructor(
+    readonly saga: StoredSaga,
+    private readonly graph: SagaGraph,
+    private readonly invoke: Invoker,
+    private readonly ports: SagaRunPorts,
+    leasedAt: number,
+  ) {
+    this.leasedAt = leasedAt;
+    this.inbox = new Inbox(ports.clock);
+    this.permits = new RunPermits(saga.name, ports);
+    const { hasSubSagas, hasWaits } = relationsOf(graph);
+    if (hasWaits) {
+      const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
+      this.signals = new RunSignals(saga.id, graph, saga.signals, asOf, ports);
+    }
+    const { signals } = this;
+    const now = signals ? () => signals.knownTime(this.state) : ports.now;
+    this.record = new RunRecord(graph, saga.state, now);
+    if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
+    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports);
+  }
+
+  get id(): string {
+    return this.saga.id;
+  }
+
+  get epoch(): number {
+    return this.saga.epoch;
+  }
+
+  get state(): SagaState {
+    return this.record.state;
+  }
+
+  /** Events that happened before this run, such as the loss of the worker before. */
+  begin(events: readonly SagaEvent[]): void {
+    // A worker that was lost may have been at what these have brought.
+    this.signals?.hear(this.record, { withRefusals: false });
+    for (const event of events) this.apply(event);
+    this.record.begin();
+  }
+
+  private apply(event: SagaEvent): void {
+    this.record.apply(event);
+    if (event.type === 'cancelled') this.cancelSeen = this.cancelAsked = true;
+  }
+
+  cancel(reason: string | undefined): void {
+    if (this.cancelAsked) return;
+    this.cancelAsked = true;
+    this.isPausing = false;
+    const event = cancellation(reason, this.ports.now());
+    this.inbox.put({ event });
+    this.attempts.abortCancelled(evolve(this.graph, this.state, event));
+  }
+
+  /** The lease is another's: whatever is under way here does not count any more. */
+  fence(): void {
+    if (this.isFenced) return;
+    this.isFenced = true;
+    this.attempts.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
+    this.inbox.put({ wake: true });
+  }
+
+  /** Not a method's error but the store's: nobody can say what is stored, so whoever claims it next finds out. */
+  private fenceAfter(error: unknown): void {
+    logErrorOf(this.saga, error, this.ports.log);
+    this.fence();
+  }
+
+  /** The lease could not be renewed in time: tells the methods, but their results still count if nobody took over. */
+  leaseExpired(): void {
+    this.attempts.abort('lease-lost', 'The lease of this saga could not be renewed in time');
+  }
+
+  /** Begins nothing more; once what is under way has settled, the lease is given back. */
+  drain(): void {
+    this.draining = true;
+    this.inbox.put({ wake: true });
+  }
+
+  /** The same, and once what is under way has settled, it comes to rest until somebody resumes it. */
+  pause(): void {
+    this.isPausing = true;
+    this.inbox.put({ wake: true });
+  }
+
+  /** The time to drain is over: methods that heed their signal break off. */
+  abortForShutdown(): void {
+    this.attempts.abort('shutdown', 'The process is shutting down');
+  }
+
+  /** Those that do not are recorded as unknown, and the lease is given back. */
+  interrupt(): void {
+    this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
+  }
+
+  /** What one of its steps waits for may have come: the end of another saga, or a signal. */
+  look(): void {
+    void this.lookAround().catch((error: unknown) => {
+      // Whoever claims it next looks again, and it was marked to be due at once.
+      this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`, subjectOf(this.saga));
+    });
+  }
+
+  private async lookAround(): Promise<void> {
+    if (this.children) for (const event of await this.children.heard(this.state)) this.inbox.put({ event });
+    if (await this.signals?.look()) this.inbox.put({ wake: true });
+  }
+
+  async advance(): Promise<RunEnd> {
+    if (this.children) for (const event of await this.children.heardFirst(this.state)) this.apply(event);
+    for (;;) {
+      if (this.isFenced) return { type: 'fenced' };
+      const look = this.signals?.lookInTime(this.state);
+      if (look) {
+        // A wait is over, unless its signal has come and this was not told.
+        await look.catch((error: unknown) => this.fenceAfter(error));
+        continue;
+      }
+      const decision = this.decide();
+      if (this.isOver(decision)) {
+        const end = await this.finish();
+        if (end) return end;
+        continue;
+      }
+      if (this.record.hasNews) {
+        await this.saveProgress();
+        continue;
+      }
+      const begins = !this.halts && decision.actions.length > 0;
+      if (begins && !this.isSure) {
+        await this.makeSure();
+        continue;
+      }
+      const asking = begins ? this.beginAll(decision.actions) : undefined;
+      const asked = asking && (await asking);
+      if (this.isFenced) return { type: 'fenced' };
+      // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
+      if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
+      if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntil(decision.wakeAt));
+      for (const message of this.inbox.take()) if (!('wake' in message)) this.take(message);
+    }
+  }
+
+  /** What to do next, once everything has happened that follows without doing anything. */
+  private decide(): ReturnType<RunRecord['decide']> {
+    const before = this.state;
+    this.signals?.hear(this.record);
+    let decision = this.record.decide();
+    // What has begun to wait just now may find what came before.
+    while (this.signals?.hear(this.record)) decision = this.record.decide();
+    if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
+    return decision;
+  }
+
+  /** Nothing more is begun. */
+  private get halts(): boolean {
+    return this.draining || this.isPausing;
+  }
+
+  /** Nothing is under way, and nothing will be begun here. */
+  private isOver(next: Decision): boolean {
+    if (next.settle !== undefined) return true;
+    if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
+    // An attempt that ended while a checkpoint was being written is told of by the inbox.
+    if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
+    return (
+      this.halts || (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
+    );
+  }
+
+  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
+  private async finish(): Promise<RunEnd | undefined> {
+    let dueAt: number | undefined;
+    const result = await this.save(() => {
+      // A transactional step may have come to its end while this waited for its turn.
+      const decision = this.decide();
+      if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
+      if (isSettled(this.state.status) && this.record.isSaved) return undefined;
+      dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
+      const { settle } = decision;
+      const state =
+        settle === undefined
+          ? this.state
+          : evolve(this.graph, this.state, { type: 'settled', status: settle });
+      return this.checkpointOf(state, decision, { release: { dueAt } });
+    });
+    if (result === 'fenced') return { type: 'fenced' };
+    if (result === 'cancelled') return undefined;
+    return isSettled(this.state.status) ? SETTLED : { type: 'released', dueAt };
+  }
+
+  /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */
+  private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
+    const ready = actions.filter((action) => !this.isAsked(action) && !this.answersFirst(action));
+    if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action)))
+      return this.beginInTurn(ready);
+    for (const action of ready) {
+      const event = startOf(action);
+      if (event) this.apply(event);
+    }
+    for (const action of ready) this.beginAttempt(this.attempt(action));
+    return undefined;
+  }
+
+  private isLimited(action: Action): boolean {
+    return needsPermit(action, this.state, this.ports.now());
+  }
+
+  private async beginInTurn(ready: readonly Action[]): Promise<boolean> {
+    const limited = ready.filter((action) => this.isLimited(action));
+    await this.beginRecorded(ready.filter((action) => !limited.includes(action)));
+    if (limited.length === 0 || this.isFenced) return false;
+    await this.permits.ask(limited).then(
+      (events) => events.forEach((event) => this.apply(event)),
+      (error: unknown) => this.fenceAfter(error),
+    );
+    return true;
+  }
+
+  /** That at-most-once steps begin is stored before they do. */
+  private async beginRecorded(begun: readonly Action[]): Promise<void> {
+    const started = begun.flatMap((action) => startOf(action) ?? []);
+    if (begun.some((action) => isAtMostOnce(action))) {
+      const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
+      const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
+      if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
+      if (result !== 'saved' || !this.isLeaseSafe) return;
+    } else {
+      for (const event of started) this.apply(event);
+    }
+    for (const action of begun) this.beginAttempt(this.attempt(action));
+  }
+
+  /** An answer that was long in coming may have come when another has taken over already. */
+  get isLeaseSafe(): boolean {
+    const { clock, lease } = this.ports;
+    return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
+  }
+
+  async extendLease(longer?: number): Promise<void> {
+    const { clock, random, renew } = this.ports;
+    for (let tries = 0; ; tries += 1) {
+      await renew(this, longer);
+      if (this.isLeaseSafe || this.isFenced || this.draining) return;
+      await sleep(clock, transientWait(tries, random()));
+    }
+  }
+
+  /** Nothing is to begin before it is: what a transaction is about to commit may leave nothing to begin. */
+  private get isSure(): boolean {
+    return this.isLeaseSafe && this.writing.isFree;
+  }
+
+  private async makeSure(): Promise<void> {
+    if (!this.isLeaseSafe) await this.extendLease();
+    else (await this.writing.acquire())();
+  }
+
+  /** `when` and `forEach` come before the first attempt, and may take its place. */
+  private answersFirst(action: Action): boolean {
+    if (!action.node.when && !action.node.forEach) return false;
+    const { maxPayloadBytes } = this.ports;
+    const attempt = this.attempt(action);
+    const events = askFirst(attempt, this.state, { maxPayloadBytes, now: this.ports.now() });
+    for (const event of events ?? []) this.inbox.put({ event });
+    return events !== undefined;
+  }
+
+  /** To cancel another saga changes nothing here until it is done. */
+  private isAsked({ kind, key }: Action): boolean {
+    return kind === 'cancel-child' && this.attempts.includes(key);
+  }
+
+  /** What came of it; undefined: that is stored already. */
+  private attemptOf(attempt: StepAttempt): Promise<SagaEvent | SagaEvent[] | undefined> {
+    const { kind, node } = attempt.action;
+    if (startsSaga(node) && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
+    return node.transactional
+      ? attemptInTransaction(attempt, this.invoke, this, this.ports)
+      : this.ports.attempts.run(attempt, this.invoke);
+  }
+
+  private attempt(action: Action): StepAttempt {
+    return new StepAttempt(action, this.saga, this.state, this.ports.clock.monotonic(), this.ports);
+  }
+
+  private beginAttempt(attempt: StepAttempt): void {
+    this.attempts.add(attempt);
+    const { kind } = attempt.action;
+    void this.attemptOf(attempt).then(
+      (events) => this.ended(attempt, events),
+      (error: unknown) => {
+        this.fenceAfter(error);
+        this.ended(attempt, undefined);
+      },
+    );
+    if (kind === 'run' && this.cancelAsked) this.attempts.abortCancelled(this.state);
+  }
+
+  private ended(attempt: StepAttempt, came: SagaEvent | SagaEvent[] | undefined): void {
+    this.attempts.delete(attempt);
+    const [event, ...more] = Array.isArray(came) ? came : [came];
+    this.inbox.put(event ? { attempt, event } : { wake: true });
+    for (const further of more) this.inbox.put({ event: further! });
+  }
+
+  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
+    const release = await this.writing.acquireWithin(STAGE_PATIENCE, this.ports.clock);
+    if (!release) throw new NotNow();
+    if (!this.attempts.has(attempt)) return void release();
+    const { state, decision: next } = this.record.stage(event);
+    // The last step's transaction also finishes the saga.
+    const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
+    const candidate = isLast ? evolve(this.graph, state, { type: 'settled', status: next.settle }) : state;
+    const parts = { ...(isLast && { release: {} }), messages: attempt.messages.all };
+    return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
+  }
+
+  adopt({ candidate, checkpoint }: Staged): void {
+    this.record.adopt(candidate);
+    this.checkpoints.saved(checkpoint);
+    this.attempts.abortObsolete(this.graph, this.state);
+  }
+
+  private timeUntil(wakeAt: number | undefined): number | undefined {
+    return wakeAt === undefined ? undefined : wakeAt - this.ports.now();
+  }
+
+  private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
+    if (attempt) {
+      const { active } = stepState(this.state, attempt.step);
+      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: nobody waits for it
+      this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
+      // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
+      const trigger = attempt.abortedBy?.trigger;
+      if ((trigger === 'lease-lost' || trigger === 'shutdown') && isFailure(event))
+        return this.takeInterruption();
+    }
+    if (event.type === 'interrupted') return this.takeInterruption();
+    const before = this.state;
+    this.apply(event);
+    // Of one that failed, or that nobody waits for any more, nothing is sent.
+    const ended = ENDED.has(event.type) && this.state !== before;
+    if (attempt && ended) this.checkpoints.publish(attempt.step, attempt.messages.all);
+    this.attempts.abortObsolete(this.graph, this.state);
+  }
+
+  /** Whatever is under way is recorded as unknown, and the lease given back. */
+  private takeInterruption(): void {
+    this.apply({ type: 'interrupted', now: this.ports.now() });
+    this.attempts.clear();
+    this.draining = true;
+  }
+
+  private saveProgress(): Promise<CheckpointResult> {
+    // A transactional step may have recorded it, while this waited for its turn.
+    return this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
+  }
+
+  /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
+  private async save(make: () => MadeCheckpoint | undefined): Promise<CheckpointResult> {
+    const turn = this.writing.acquire();
+    const release = turn instanceof Promise ? await turn : turn;
+    try {
+      const checkpoint = make();
+      if (!checkpoint) return 'saved';
+      let result: CheckpointResult;
+      try {
+        result = await this.ports.checkpoint(checkpoint);
+      } catch (error) {
+        return this.unstorable(checkpoint, error);
+      }
+      if (result === 'saved') {
+        this.record.saveAs(checkpoint.state);
+        this.checkpoints.saved(checkpoint);
+        this.signals?.forget(checkpoint.state);
+      } else await this.refused(result);
+      return result;
+    } finally {
+      release();
+    }
+  }
+
+  async refused(result: CheckpointResult): Promise<void> {
+    const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
+    const { cancelRequested, pauseRequested } = asked ?? {};
+    if (!cancelRequested && !pauseRequested) return this.fence();
+    if (cancelRequested && !this.cancelSeen) this.cancelNow(cancelRequested.reason);
+    // It was asked for after a cancellation, or that would have taken it back.
+    if (pauseRequested) this.isPausing = true;
+  }
+
+  private cancelNow(reason: string | undefined): void {
+    this.isPausing = false;
+    // Not by way of the inbox: the next checkpoint must know of it.
+    this.apply(cancellation(reason, this.ports.now()));
+    this.attempts.abortCancelled(this.state);
+  }
+
+  /**
+   * The database refuses what is to be stored. The results that are new since the last checkpoint are the only
+   * user data in it, so their steps have failed; if even that cannot be stored, the lease runs out and the
+   * bound on takeovers puts the saga before a person.
+   */
+  private unstorable({ state, changed }: MadeCheckpoint, error: unknown): CheckpointResult {
+    logErrorOf(this.saga, error, this.ports.log, 'a checkpoint was refused: ');
+    const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
+    // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
+    const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
+    // Keys that are missing are nothing that the steps have done.
+    if (fresh.length === 0 || isUnknown || error instanceof SagaCodecError) {
+      this.fence();
+      return 'fenced';
+    }
+    this.record.refuse(fresh, serializeError(error));
+    this.checkpoints.retract(fresh);
+    return 'cancelled';
+  }
+
+  private checkpointOf(
+    state: SagaState,
+    next: Decision,
+    parts: Omit<CheckpointParts, 'cancelSeen' | 'pauseSeen'> = {},
+  ): MadeCheckpoint {
+    return this.checkpoints.make(state, next, {
+      ...parts,
+      cancelSeen: this.cancelSeen,
+      pauseSeen: this.isPausing,
+    });
+  }
+}

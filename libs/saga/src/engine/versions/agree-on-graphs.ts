@@ -1,0 +1,158 @@
+import { bindGraph, type BoundGraph } from '../../definition/graph/bind-graph.js';
+import { diffGraphs } from '../../definition/graph/diff-graphs.js';
+import {
+  describedRecordOf,
+  type GraphRecord,
+  type OperatorRules,
+  recordOf,
+} from '../../definition/graph/graph-record.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import { SagaDriftError } from '../../errors.js';
+import { unmetNeeds } from '../../machine/missing-code.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type {
+  GraphReader,
+  GraphStore,
+  GraphWriter,
+  SagaVersion,
+  StoredGraph,
+  UnfinishedSaga,
+} from '../ports/graph-store.js';
+import type { RunnableSaga } from '../ports/invoker.js';
+import { deployedOf } from './saga-bindings.js';
+
+/** A graph that differs from the newest that is stored of its version. */
+export interface Drift {
+  readonly saga: RunnableSaga;
+  readonly differences: readonly string[];
+  readonly hints: readonly string[];
+  /** Of the instances that have not ended: those that may need what the code does not have. */
+  readonly affected: number;
+  readonly unaffected: number;
+  /** What the first of those affected lack, each once. */
+  readonly problems: readonly { readonly problem: string; readonly id: string }[];
+}
+
+/** Problems named for a saga; instances at one step have one problem. */
+const PROBLEMS_NAMED = 5;
+
+/**
+ * Stores the graph of each saga that is new, and finds those whose graph has changed and whose version has not.
+ * Where instances of such a version are running, they keep the graph that they have, if `onDrift` is `warn`; otherwise
+ * nothing is changed. However many processes start at one moment, one after the other looks and stores.
+ * @throws SagaDriftError when `onDrift` is `error`
+ */
+export async function agreeOnGraphs(
+  sagas: readonly RunnableSaga[],
+  store: GraphStore,
+  onDrift: 'error' | 'warn',
+  log: EngineLog,
+  /** Stored beside the graphs, for those who operate sagas from elsewhere. */
+  operators?: OperatorRules,
+): Promise<void> {
+  // Nearly always all is as it was: one look, and no lock.
+  const stored = await store.stored(sagas.map(({ graph }) => graph));
+  const records = new Map(sagas.map(({ graph }) => [graph, describedRecordOf(graph, operators)]));
+  if (sagas.every(({ graph }) => isStored(graph, records.get(graph)!, stored))) return;
+  await store.exclusively(async (graphs) => {
+    const drifts: Drift[] = [];
+    for (const saga of sagas) {
+      const drift = await driftOf(saga, graphs);
+      if (drift && drift.affected + drift.unaffected > 0) drifts.push(drift);
+      await storeGraph(saga.graph, records.get(saga.graph)!, graphs, drift);
+    }
+    if (drifts.length === 0) return;
+    if (onDrift === 'error') throw new SagaDriftError(drifts.map((drift) => textOf(drift, MEND)).join('\n'));
+    for (const drift of drifts) log.warn(textOf(drift, CONSEQUENCE));
+  });
+}
+
+/** Undefined: nothing is stored of it, or the same. */
+export async function driftOf(saga: RunnableSaga, graphs: GraphReader): Promise<Drift | undefined> {
+  const revisions = await graphs.stored([saga.graph]);
+  const newest = revisions.at(-1);
+  if (!newest) return undefined;
+  const { differences, hints } = diffGraphs(newest.graph, recordOf(saga.graph));
+  if (differences.length === 0) return undefined;
+  const fits = new FitOfInstances(saga, revisions);
+  await graphs.eachUnfinished(saga.graph, (batch) => batch.forEach((instance) => fits.count(instance)));
+  return { saga, differences, hints, ...fits.result };
+}
+
+/** Counts which instances can go on under the graphs that they started with. */
+class FitOfInstances {
+  private affected = 0;
+  private unaffected = 0;
+  private readonly problems = new Map<string, string>();
+  private readonly bound = new Map<number, BoundGraph>();
+  private readonly newest: number;
+
+  constructor(saga: RunnableSaga, revisions: readonly StoredGraph[]) {
+    for (const { revision, graph } of revisions) this.bound.set(revision, bindGraph(graph, deployedOf(saga)));
+    this.newest = revisions.at(-1)!.revision;
+  }
+
+  count({ id, graphRevision, state }: UnfinishedSaga): void {
+    const bound = this.bound.get(graphRevision ?? this.newest);
+    const needs = bound ? unmetNeeds(bound, state) : [];
+    if (needs.length === 0 && bound) {
+      this.unaffected += 1;
+      return;
+    }
+    this.affected += 1;
+    for (const { problem } of needs) {
+      if (this.problems.size < PROBLEMS_NAMED && !this.problems.has(problem)) this.problems.set(problem, id);
+    }
+  }
+
+  get result(): Pick<Drift, 'affected' | 'unaffected' | 'problems'> {
+    const problems = [...this.problems].map(([problem, id]) => ({ problem, id }));
+    return { affected: this.affected, unaffected: this.unaffected, problems };
+  }
+}
+
+function isStored(saga: SagaVersion, record: GraphRecord, stored: readonly StoredGraph[]): boolean {
+  const newest = stored.findLast(({ name, version }) => name === saga.name && version === saga.version);
+  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(record);
+}
+
+async function storeGraph(
+  saga: SagaVersion,
+  record: GraphRecord,
+  graphs: GraphWriter,
+  drift: Drift | undefined,
+): Promise<void> {
+  const { name, version } = saga;
+  const newest = (await graphs.stored([saga])).at(-1)?.revision;
+  if (drift && newest !== undefined) await graphs.keep(saga, newest);
+  // The same structure may have another text: then the row is to say how the code has it now.
+  const revision = drift ? newest! + 1 : (newest ?? 1);
+  await graphs.put({ name, version, revision, graph: record });
+}
+
+function textOfGraph(graph: GraphRecord): string {
+  return JSON.stringify(graph);
+}
+
+const MEND =
+  'Raise its version (and say upgradeFrom, to move the running ones), ' +
+  "or give SagaModule.forRoot({ onDrift: 'warn' }), so that they keep the graph that they have";
+const CONSEQUENCE =
+  'They keep the graph that they have; those affected will be stuck when a worker comes upon them';
+
+/** "3 affected, 2 not". */
+export function countsOf({ affected, unaffected }: Pick<Drift, 'affected' | 'unaffected'>): string {
+  return `${affected} affected, ${unaffected} not`;
+}
+
+function textOf(drift: Drift, ending: string): string {
+  const { saga, differences, hints, affected, unaffected, problems } = drift;
+  const sentences = [
+    `The graph of ${sagaLabel(saga.graph)} has changed, and its version has not: ${differences.join('; ')}`,
+    ...hints.map((hint) => `Perhaps renamed: ${hint}`),
+    `Running instances: ${affected + unaffected}, ${countsOf(drift)}`,
+    ...problems.map(({ problem, id }) => `Affected, for example ${id}: ${problem}`),
+    ending,
+  ];
+  return `${sentences.join('. ')}.`;
+}

@@ -1,0 +1,73 @@
+import { ClaimTrouble } from './claim-trouble.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import { SagaObservers } from '../observe/saga-observers.js';
+
+function scene() {
+  let now = 0;
+  const lines: string[] = [];
+  const line = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
+  const log: EngineLog = {
+    debug: () => undefined,
+    log: line('log'),
+    warn: line('warn'),
+    error: line('error'),
+  };
+  const counted: unknown[] = [];
+  const observers = new SagaObservers(log);
+  observers.measureBy({ claimFailed: (error: unknown) => counted.push(error) } as never);
+  const isTransient = (error: unknown) => (error as Error).message.startsWith('lost');
+  const trouble = new ClaimTrouble({
+    store: { isTransient },
+    clock: { monotonic: () => now },
+    log,
+    observers,
+  });
+  return { trouble, lines, counted, pass: (ms: number) => (now += ms) };
+}
+
+describe('a claim that fails', () => {
+  test('is a line in the log at once, and counted, also if the failure may pass', () => {
+    const { trouble, lines, counted } = scene();
+    trouble.met(new Error('lost the connection'));
+    expect(lines).toEqual([
+      'warn Claiming failed: lost the connection. Sagas that are due are not run here until a claim succeeds',
+    ]);
+    expect(counted).toEqual([new Error('lost the connection')]);
+  });
+
+  test('is an error if it does not pass by itself', () => {
+    const { trouble, lines } = scene();
+    trouble.met(new Error('no such function'));
+    expect(lines).toMatchObject([expect.stringMatching(/^error Claiming failed: no such function/)]);
+  });
+
+  test('again for the same reason is logged every half minute, with how long it lasts, and counted each time', () => {
+    const { trouble, lines, counted, pass } = scene();
+    for (let n = 0; n < 100; n += 1) {
+      trouble.met(new Error('lost the connection'));
+      pass(1_000);
+    }
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).toContain('Claiming failed, 31 times in 30.0 s: lost the connection');
+    expect(counted).toHaveLength(100);
+  });
+
+  test('for another reason is logged at once', () => {
+    const { trouble, lines } = scene();
+    trouble.met(new Error('lost the connection'));
+    trouble.met(new Error('lost again'));
+    expect(lines).toHaveLength(2);
+  });
+
+  test('is followed by a line when claims succeed again, and by none if none failed', () => {
+    const { trouble, lines, pass } = scene();
+    trouble.over();
+    trouble.met(new Error('lost the connection'));
+    pass(2_500);
+    trouble.over();
+    trouble.over();
+    expect(lines.slice(1)).toEqual(['log Claiming succeeds again, after 1 failure(s) in 2.5 s']);
+    trouble.met(new Error('lost the connection'));
+    expect(lines).toHaveLength(3);
+  });
+});

@@ -1,0 +1,26 @@
+import type { Clock } from '../../shared/clock.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import { Trouble } from '../observe/trouble.js';
+
+export interface ClaimTroublePorts {
+  readonly store: Pick<SagaStore, 'isTransient'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: EngineLog;
+  readonly observers: SagaObservers;
+}
+
+/** Claims that fail: while they do, nothing that is due is run here. */
+export class ClaimTrouble extends Trouble {
+  constructor({ store, clock, log, observers }: ClaimTroublePorts) {
+    super(
+      {
+        isTransient: (error) => store.isTransient(error),
+        count: (error) => observers.claimFailed(error),
+        ...{ clock, log },
+      },
+      { what: 'Claiming', meanwhile: 'Sagas that are due are not run here until a claim succeeds' },
+    );
+  }
+}

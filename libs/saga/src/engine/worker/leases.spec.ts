@@ -1,0 +1,190 @@
+import { v7 as uuidv7 } from 'uuid';
+import { graphOf, stepOf } from '../../machine/graph-of.contract.js';
+import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
+import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
+import { type Clock, systemClock } from '../../shared/clock.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { SagaEngine } from '../saga-engine.js';
+import type { SagaRun } from '../run/saga-run.js';
+import type { ClaimRequest } from '../ports/saga-store.js';
+import { StoreClock } from '../../shared/store-clock.js';
+
+const LEASE = 30_000;
+const log = { debug() {}, log() {}, warn() {}, error() {} };
+
+function engineOver(store: MemorySagaStore, hub: MemoryWakeupHub, given: Given): SagaEngine {
+  const graph = graphOf(stepOf('book'));
+  return new SagaEngine(
+    store,
+    hub.wakeup(),
+    [{ graph, invoke: given.invoke }],
+    { latest: () => graph, checked: async (_, input) => input },
+    {
+      workerId: 'worker',
+      worker: { concurrency: given.concurrency ?? 10, shutdownTimeout: 1_000, maxTakeovers: 3 },
+      lease: given.lease ?? LEASE,
+      maxPayloadBytes: 2 ** 20,
+      clock: given.clock,
+    },
+    given.log ?? log,
+  );
+}
+
+interface Given {
+  readonly invoke: (step: string) => unknown;
+  readonly concurrency?: number;
+  readonly clock?: Clock;
+  /** Milliseconds. */
+  readonly lease?: number;
+  readonly log?: EngineLog;
+}
+
+const newOrder = () => ({
+  ...{ id: uuidv7(), fresh: true, name: 'test', version: 1, priority: 0, step: 'book' },
+});
+
+describe('a lease counts from when it was asked for, however long the answer was under way', () => {
+  test('after a renewal', async () => {
+    let time = 100;
+    const clock: Clock = { ...systemClock, monotonic: () => time };
+    const run = { id: 'order', epoch: 1, leasedAt: 0 } as SagaRun;
+    const store = {
+      renew: async () => {
+        time += LEASE;
+        return { lost: [], cancelled: [], paused: [], now: 0 };
+      },
+      load: async () => undefined,
+      isTransient: () => false,
+    };
+    const lease = { worker: 'worker', duration: LEASE };
+    const ports = { store, clock, storeClock: new StoreClock(clock), log };
+    await new LeaseKeeper(new Map([[run.id, run]]), lease, ports).renew([run]);
+    expect(run.leasedAt).toBe(100);
+  });
+
+  test('after a claim: nothing begins before it is renewed', async () => {
+    const happened: string[] = [];
+    let late = 0;
+    class SlowStore extends MemorySagaStore {
+      override async claim(request: ClaimRequest) {
+        const claim = await super.claim(request);
+        if (claim.sagas.length > 0) late = LEASE;
+        return claim;
+      }
+      override async renew(...given: Parameters<MemorySagaStore['renew']>) {
+        happened.push('renewed');
+        return super.renew(...given);
+      }
+    }
+    const hub = new MemoryWakeupHub();
+    const store = new SlowStore({ wakeup: hub.wakeup() });
+    const order = newOrder();
+    await store.start([{ ...order, leased: false }], { worker: 'nobody', duration: LEASE });
+    const engine = engineOver(store, hub, {
+      invoke: (step) => void happened.push(step),
+      clock: { ...systemClock, monotonic: () => systemClock.monotonic() + late },
+    });
+    await engine.start();
+    try {
+      expect((await engine.waiters.wait(order.id)).state.status).toBe('completed');
+      expect(happened).toEqual(['renewed', 'book']);
+    } finally {
+      await engine.stop();
+    }
+  });
+});
+
+test('a start whose answer was lost is not run if its lease is gone by the time it is answered', async () => {
+  class ForgetfulStore extends MemorySagaStore {
+    private isLost = false;
+    override isTransient(): boolean {
+      return true;
+    }
+    override async start(...given: Parameters<MemorySagaStore['start']>) {
+      const results = await super.start(...given);
+      if (this.isLost) return results;
+      this.isLost = true;
+      const { id } = given[0][0]!;
+      await this.edit({ id }, ({ state }) => ({
+        state: { ...state, status: 'aborted' },
+        due: false,
+        step: '',
+      }));
+      throw new Error('Connection terminated');
+    }
+  }
+  const hub = new MemoryWakeupHub();
+  const ran: string[] = [];
+  const store = new ForgetfulStore({ wakeup: hub.wakeup() });
+  const engine = engineOver(store, hub, { invoke: (step) => void ran.push(step) });
+  await engine.start();
+  const order = newOrder();
+  expect(await engine.submit(order)).toMatchObject({ created: true, leased: false });
+  expect((await engine.waiters.wait(order.id)).state.status).toBe('aborted');
+  await engine.stop();
+  expect(ran).toEqual([]);
+});
+
+test('no more sagas are under way in a process than its concurrency', async () => {
+  const hub = new MemoryWakeupHub();
+  const store = new MemorySagaStore({ wakeup: hub.wakeup() });
+  let underWay = 0;
+  let most = 0;
+  const engine = engineOver(store, hub, {
+    concurrency: 3,
+    invoke: async () => {
+      most = Math.max(most, (underWay += 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      underWay -= 1;
+    },
+  });
+  await engine.start();
+  const orders = Array.from({ length: 30 }, newOrder);
+  for (const order of orders) await engine.submit(order);
+  await Promise.all(orders.map(({ id }) => engine.waiters.wait(id)));
+  await engine.stop();
+  expect(most).toBe(3);
+});
+
+test('a run that fails as it ends, after its saga was claimed here again, leaves the new run its lease', async () => {
+  const short = 200;
+  const claimed: number[] = [];
+  let renewed!: (epoch: number) => void;
+  const firstRenewed = new Promise<number>((resolve) => (renewed = resolve));
+  /** The first lease runs out: its renewals do not arrive. */
+  class DeafStore extends MemorySagaStore {
+    override async claim(request: ClaimRequest) {
+      const claim = await super.claim(request);
+      claimed.push(...claim.sagas.map(({ epoch }) => epoch));
+      return claim;
+    }
+    override async renew(...[runs, lease]: Parameters<MemorySagaStore['renew']>) {
+      const heard = runs.filter(({ epoch }) => epoch > 1);
+      if (heard.length > 0) renewed(heard[0]!.epoch);
+      return super.renew(heard, lease);
+    }
+  }
+  const hub = new MemoryWakeupHub();
+  const store = new DeafStore({ wakeup: hub.wakeup() });
+  let finish!: () => void;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const brokenLog = {
+    ...log,
+    debug() {
+      throw new Error('The log is full');
+    },
+  };
+  const engine = engineOver(store, hub, { invoke: () => finished, lease: short, log: brokenLog });
+  await engine.start();
+  const order = newOrder();
+  await engine.submit(order);
+  while (!claimed.includes(2)) {
+    engine.tick();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(await firstRenewed).toBe(2);
+  finish();
+  await engine.waiters.wait(order.id);
+  await engine.stop();
+});

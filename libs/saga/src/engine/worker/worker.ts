@@ -1,0 +1,427 @@
+import { getHeapStatistics } from 'node:v8';
+import { nodeOf, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import { isLostAttempt } from '../../machine/decide.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { AttemptRunner } from '../attempt/attempt-runner.js';
+import type { ChildSagas } from '../run/child-sagas.js';
+import { ClaimTrouble } from './claim-trouble.js';
+import type { Clock, Timer } from '../../shared/clock.js';
+import { concurrencyLimits } from '../ports/concurrency-limits.js';
+import { type EngineLog, subjectOf } from '../ports/engine-log.js';
+import type { RunnableSaga } from '../ports/invoker.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { SettledSaga } from './outcome-waiters.js';
+import { SMALL_SAGA } from '../ports/payload-size.js';
+import { PermitLead } from '../run/permits.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import { UnreadableChild } from '../run/run-children.js';
+import { SagaRun } from '../run/saga-run.js';
+import type { RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
+import type { MadeCheckpoint } from '../write/made-checkpoint.js';
+import type { CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import { lostLeasesOf } from '../run/live-state.js';
+import { unmetNeeds } from '../../machine/missing-code.js';
+import { type BoundSaga, DRIFT_MEND, type SagaBindings } from '../versions/saga-bindings.js';
+import { SlotMap } from '../../shared/slot-map.js';
+import { deadlocked } from './lock-deadlock.js';
+import { serializeError } from '../payload/serialize-error.js';
+import type { StoreClock } from '../../shared/store-clock.js';
+
+export interface WorkerOptions {
+  readonly concurrency: number;
+  readonly shutdownTimeout: number;
+  readonly maxTakeovers: number;
+  readonly maxPayloadBytes: number;
+  /** Bytes of large sagas held at once; a larger one runs alone. Default: 128 MB, or an eighth of the heap if that is less. */
+  readonly maxHeldBytes?: number;
+  /** Timers are not set further ahead than this (ms); the poll covers the rest. Default: a minute. */
+  readonly longestWait?: number;
+}
+
+export interface WorkerPorts {
+  readonly store: SagaStore;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly random: () => number;
+  /** A UUID. */
+  readonly newId: () => string;
+  readonly log: EngineLog;
+  readonly bindings: SagaBindings;
+  /** Reads the graphs that claimed sagas keep. */
+  readonly load: (sagas: readonly StoredSaga[]) => Promise<void>;
+  readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
+  readonly reserve: SagaStore['reserve'];
+  readonly children: ChildSagas;
+  readonly unheard: SagaStore['unheard'];
+  readonly observers: SagaObservers;
+  readonly onSettled: (saga: SettledSaga) => void;
+  /** The saga does not run here any more, and is not settled. */
+  readonly onLeft: (id: string) => void;
+  /** Something may be due for others that this worker has no use for. */
+  readonly announceDue: () => void;
+}
+
+/** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
+const ABORT_GRACE = 250;
+/** While little room is free, claims wait this long (ms) for more. */
+const REFILL_WAIT = 5;
+/** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
+const SKIPPED_WAIT = 20;
+/** Of large sagas, at once: see WorkerOptions. A method that is called has its own copy of what it is given. */
+const HELD_BYTES = Math.min(128 * 2 ** 20, Math.floor(getHeapStatistics().heap_size_limit / 8));
+/** The default of WorkerOptions.longestWait. */
+const LONGEST_WAIT = 60_000;
+/** Nor closer than this (ms), so that many retries that are due one after the other share their claims. */
+const SHORTEST_WAIT = 5;
+
+/** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
+export class Worker {
+  private readonly sagas: ReadonlyMap<string, RunnableSaga>;
+  /** Of the names that have one, the `concurrency`. */
+  private readonly limits: ReadonlyMap<string, number>;
+  private readonly runs = new SlotMap<string, SagaRun>();
+  /** Runs that have not ended, and who waits until all have. */
+  private under = 0;
+  private readonly idle: (() => void)[] = [];
+  /** Who waits until no saga is being stored with a lease. */
+  private readonly unreserved: (() => void)[] = [];
+  private readonly leases: LeaseKeeper;
+  /** The same for every run. */
+  private readonly runPorts: SagaRunPorts;
+  private reserved = 0;
+  private state: 'new' | 'running' | 'draining' = 'new';
+  private claiming: Promise<void> | undefined;
+  private claimAgain = false;
+  private moreDue = false;
+  private refill: Timer | undefined;
+  private timer: Timer | undefined;
+  private timerAt = Infinity;
+  /** Large sagas are due that there was no room for: the end of a large one makes room. */
+  private heavyLeft = false;
+  private largeEnded = 0;
+  private readonly claimTrouble: ClaimTrouble;
+  /** At shutdown, sagas were given back that others can go on with. */
+  gaveBack = false;
+
+  constructor(
+    sagas: readonly RunnableSaga[],
+    private readonly options: WorkerOptions,
+    private readonly lease: Lease,
+    private readonly ports: WorkerPorts,
+  ) {
+    this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
+    this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
+    this.leases = new LeaseKeeper(this.runs, lease, ports);
+    this.claimTrouble = new ClaimTrouble(ports);
+    const { maxPayloadBytes } = options;
+    const now = () => ports.storeClock.now();
+    this.runPorts = {
+      ...ports,
+      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now }),
+      now,
+      maxPayloadBytes,
+      permits: new PermitLead(),
+      lease: lease.duration,
+      hasRoom: (name) => !this.moreDue && !this.claimAgain && !this.limits.has(name),
+      renew: (run, longer) => this.leases.renew([run], longer),
+      asked: (run) => this.leases.askedOf(run),
+    };
+  }
+
+  start(): void {
+    this.state = 'running';
+    this.leases.start();
+    this.claimSoon();
+  }
+
+  holds(id: string): boolean {
+    return this.runs.has(id);
+  }
+
+  /** Does this worker have this saga in this version? */
+  runsHere(saga: { readonly name: string; readonly version: number }): boolean {
+    return this.sagas.has(sagaLabel(saga));
+  }
+
+  /** Room for a saga that is about to be stored? */
+  reserve(saga: { readonly name: string; readonly version: number }): boolean {
+    if (this.state !== 'running' || this.free <= 0 || !this.runsHere(saga)) return false;
+    // What is due already goes first: a new saga takes its place in the queue.
+    if (this.moreDue) return false;
+    // Only a claim knows how many there are.
+    if (this.limits.has(saga.name)) return false;
+    this.reserved += 1;
+    return true;
+  }
+
+  unreserve(): void {
+    this.reserved -= 1;
+    this.claimIfRoom();
+    this.tellIfUnreserved();
+  }
+
+  /**
+   * Runs a saga that room was reserved for; undefined: it was not stored, so there is none.
+   * @param leasedAt monotonic time, not after its lease began
+   */
+  runReserved(saga: StoredSaga | undefined, leasedAt: number): void {
+    this.reserved -= 1;
+    if (saga) this.run(saga, leasedAt);
+    else this.claimIfRoom();
+    this.tellIfUnreserved();
+  }
+
+  private tellIfUnreserved(): void {
+    if (this.state === 'draining' && this.reserved === 0)
+      for (const tell of this.unreserved.splice(0)) tell();
+  }
+
+  /** Claims what is due, now or as soon as the claim under way has ended. */
+  claimSoon(): void {
+    if (this.state !== 'running' || this.sagas.size === 0) return;
+    if (this.claiming || this.free <= 0) {
+      this.claimAgain = true;
+      return;
+    }
+    this.claiming = this.claim().finally(() => {
+      this.claiming = undefined;
+      if (this.claimAgain) {
+        this.claimAgain = false;
+        this.claimSoon();
+      }
+    });
+  }
+
+  /** A saga will be due at this time. */
+  expect(dueAt: number): void {
+    if (dueAt >= this.timerAt || this.state !== 'running') return;
+    this.ports.clock.cancel(this.timer);
+    this.timerAt = dueAt;
+    const { longestWait = LONGEST_WAIT } = this.options;
+    const wait = Math.min(longestWait, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
+    this.timer = this.ports.clock.after(Math.ceil(wait), () => {
+      this.timerAt = Infinity;
+      this.claimSoon();
+    });
+    this.timer.unref();
+  }
+
+  /** Something was asked of a saga that may be running here. */
+  look(id: string): void {
+    const run = this.runs.get(id);
+    if (!run) return;
+    void this.leases.renew([run]);
+    run.look();
+  }
+
+  /** Begins nothing more. */
+  close(): void {
+    this.state = 'draining';
+    this.ports.clock.cancel(this.timer);
+    this.ports.clock.cancel(this.refill);
+    for (const run of this.runs.values()) run.drain();
+  }
+
+  /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
+  async drain(): Promise<void> {
+    await this.claiming;
+    // What is being stored with a lease comes here yet, to be given back.
+    if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
+    await this.endedWithin(this.options.shutdownTimeout);
+    if (this.runs.size > 0) {
+      this.ports.log.warn(
+        `${this.runs.size} saga(s) still have steps under way after shutdownTimeout; aborting them`,
+      );
+      for (const run of this.runs.values()) run.abortForShutdown();
+      await this.endedWithin(ABORT_GRACE);
+      for (const run of this.runs.values()) run.interrupt();
+      await this.endedWithin(this.options.shutdownTimeout + ABORT_GRACE);
+    }
+    this.leases.stop();
+  }
+
+  private get free(): number {
+    return this.options.concurrency - this.runs.size - this.reserved;
+  }
+
+  private async claim(): Promise<void> {
+    // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
+    const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
+    const askedAt = this.ports.clock.monotonic();
+    const { largeEnded } = this;
+    try {
+      const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
+      this.ports.storeClock.observe(now);
+      if (failure === undefined) this.claimTrouble.over();
+      if (sagas.length > 0) this.ports.observers.claimed(sagas);
+      this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
+      for (const saga of sagas) this.run(saga, askedAt);
+      if (failure !== undefined) this.claimTrouble.met(failure);
+      this.heavyLeft = heavy;
+      if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.claimAgain = true;
+      // What was kept free for new sagas is for those that are due.
+      if (this.moreDue && this.free > 0) this.claimAgain = true;
+      if (nextDueAt === undefined) return;
+      if (nextDueAt > now) this.expect(nextDueAt);
+      else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
+    } catch (error) {
+      // The next tick claims again.
+      this.claimTrouble.met(error);
+    }
+  }
+
+  /** Of the large sagas that are held here. */
+  private get heldBytes(): number {
+    let held = 0;
+    for (const { checkpoints } of this.runs.values())
+      if (checkpoints.bytes > SMALL_SAGA) held += checkpoints.bytes;
+    return held;
+  }
+
+  private async claimUpTo(limit: number): Promise<Claim> {
+    // The room is taken while the claim is under way.
+    this.reserved += limit;
+    const held = this.heldBytes;
+    try {
+      const claim = await this.ports.store.claim({
+        lease: this.lease,
+        sagas: [...this.sagas.values()].map(({ graph: { name, version } }) => ({
+          ...{ name, version, concurrency: this.limits.get(name) },
+        })),
+        limit,
+        bytes: { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 },
+      });
+      await this.ports.load(claim.sagas);
+      return claim;
+    } finally {
+      this.reserved -= limit;
+    }
+  }
+
+  /** Under load, claims wait a little until a fair part of the room is free, so that each brings many. */
+  private claimIfRoom(): void {
+    if ((!this.moreDue && !this.claimAgain) || this.state !== 'running') return;
+    if (this.free >= this.options.concurrency / 4 || this.runs.size === 0) {
+      this.claimAgain = false;
+      this.claimSoon();
+    } else {
+      this.refill ??= this.ports.clock.after(REFILL_WAIT, () => {
+        this.refill = undefined;
+        this.claimSoon();
+      });
+    }
+  }
+
+  private run(saga: StoredSaga, leasedAt: number): void {
+    const bound = this.ports.bindings.of(saga)!;
+    if (isUntouched(saga)) this.ports.observers.started(saga, this.ports.storeClock.now());
+    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
+    run.begin(this.before(saga, bound.graph));
+    if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
+    if (saga.pauseRequested) run.pause();
+    // The lease ran out and was claimed again right here.
+    this.runs.get(saga.id)?.fence();
+    this.runs.set(saga.id, run);
+    if (this.state === 'draining') run.drain();
+    void this.advance(run);
+  }
+
+  private async advance(run: SagaRun): Promise<void> {
+    const { saga } = run;
+    this.under += 1;
+    try {
+      this.ran(run, await run.advance());
+    } catch (error) {
+      const left = this.leave(run);
+      this.ports.log.error(
+        `Saga ${run.id} (${sagaLabel(saga)}): ${serializeError(error).message}`,
+        (error as Error).stack,
+        subjectOf(saga),
+      );
+      if (error instanceof UnreadableChild) this.giveBack(run);
+      if (left) this.ports.onLeft(run.id);
+    }
+    this.under -= 1;
+    if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
+    if (this.limits.has(saga.name)) this.placeCameFree();
+    if (run.checkpoints.bytes > SMALL_SAGA) this.largeOneEnded();
+    this.claimIfRoom();
+  }
+
+  /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
+  private placeCameFree(): void {
+    this.claimAgain = true;
+    if (this.state !== 'running' || this.free <= 0) this.ports.announceDue();
+  }
+
+  private largeOneEnded(): void {
+    this.largeEnded += 1;
+    if (!this.heavyLeft) return;
+    this.heavyLeft = false;
+    this.claimAgain = true;
+  }
+
+  /** What happened to a saga before it was claimed. */
+  private before(saga: StoredSaga, graph: SagaGraph): SagaEvent[] {
+    const events: SagaEvent[] = saga.deadlock ? [deadlocked(saga, saga.deadlock)] : [];
+    // Of a fan-out, its items are what runs. What a probe is to be asked about was interrupted in good order.
+    const interrupted = [...saga.state.steps].some(
+      ([key, step]) =>
+        step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
+    );
+    if (saga.takeovers > 0 || interrupted) {
+      const { takeovers: count, losses } = saga;
+      const leases = lostLeasesOf(saga);
+      const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
+      events.push({ type: 'taken-over', count, losses, bound, leases, now });
+    }
+    if (saga.cancelRequested) {
+      const { reason } = saga.cancelRequested;
+      events.push({ type: 'cancelled', reason, accepted: true, now: this.ports.storeClock.now() });
+    }
+    return events;
+  }
+
+  /** One that may need what the class does not have is not run. */
+  private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
+    const needs = unmetNeeds(bound, run.state);
+    if (needs.length === 0) return;
+    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.storeClock.now() }]);
+  }
+
+  /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */
+  private leave(run: SagaRun): boolean {
+    const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);
+    if (isCurrent) this.runs.delete(run.id);
+    return isCurrent;
+  }
+
+  private ran(run: SagaRun, end: RunEnd): void {
+    const left = this.leave(run);
+    if (end.type === 'settled') return this.ports.onSettled(new SettledSaga(run.id, run.state));
+    if (end.type === 'fenced') {
+      this.ports.observers.leaseLost(run.saga);
+      this.ports.log.debug(`Saga ${run.id} is run by another worker now`, subjectOf(run.saga));
+    } else if (end.dueAt !== undefined) this.expect(end.dueAt);
+    if (this.state === 'draining') this.gaveBack = true;
+    if (left) this.ports.onLeft(run.id);
+  }
+
+  /** For a process that can read what this one cannot; if it fails, the lease runs out. */
+  private giveBack(run: SagaRun): void {
+    void this.ports.store.giveBack([run], this.lease, this.lease.duration).catch(() => undefined);
+  }
+
+  private async endedWithin(timeout: number): Promise<void> {
+    let timer: Timer | undefined;
+    const over = new Promise<void>((resolve) => (timer = this.ports.clock.after(timeout, resolve)));
+    const ended = new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve)));
+    await Promise.race([ended, over]);
+    this.ports.clock.cancel(timer);
+  }
+}
+
+/** No worker has begun with it, as far as is recorded. */
+function isUntouched({ state, checkpoints, takeovers }: StoredSaga): boolean {
+  return checkpoints === 0 && takeovers === 0 && state.status === 'running' && state.steps.size === 0;
+}

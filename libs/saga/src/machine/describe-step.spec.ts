@@ -1,0 +1,15 @@
+import { stateOf } from './state-of.contract.js';
+import { describeStep } from './describe-step.js';
+
+const NOTHING = { actions: [] };
+
+describe('where a saga stands', () => {
+  it.each([
+    ['stuck in going forward: at the step that gave up', 'running', 'b'],
+    ['stuck in turning back: at what could not be undone', 'compensating', 'a'],
+  ] as const)('%s', (_, stuckIn, step) => {
+    const steps = stuckIn === 'running' ? 'a=completed b=failed' : 'a=compensation_failed b=failed';
+    const state = { ...stateOf('stuck', steps), stuckIn };
+    expect(describeStep(state, NOTHING)).toBe(step);
+  });
+});

@@ -1,0 +1,97 @@
+import type { BoundGraph, Gap } from '../definition/graph/bind-graph.js';
+import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
+import { isDone, pivotPassed } from './decide.js';
+import { descendantsOf, relationsOf } from './graph-relations.js';
+import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import { mayReturnTo } from './savepoints.js';
+
+/** Something that a saga may still need, and that the deployed class does not have. */
+export interface UnmetNeed {
+  readonly step: string;
+  /** A sentence without its end: what is missing, and what the saga may need it for. */
+  readonly problem: string;
+}
+
+/**
+ * What a saga that goes by a stored graph may still need of the deployed class and would not find. None: it can go on,
+ * forward and back. Pure.
+ */
+export function unmetNeeds({ graph, gaps }: BoundGraph, state: SagaState): UnmetNeed[] {
+  if (gaps.size === 0 || isTerminal(state.status)) return [];
+  const again = stepsAgain(graph, state);
+  return [...gaps].flatMap(([step, gap]) => {
+    const node = graph.steps.get(step)!;
+    return needsOf(node, gap, state, mayRun(state, step, again), mayTurnBack(graph, state));
+  });
+}
+
+function needsOf(node: StepNode, gap: Gap, state: SagaState, runs: boolean, turnsBack: boolean): UnmetNeed[] {
+  const { name } = node;
+  const stands = standing(state, name);
+  const problems = [
+    runs && gap.run !== undefined && `step '${name}' ${stands}, and ${gap.run}`,
+    turnsBack &&
+      gap.undo !== undefined &&
+      (runs || mayBeUndone(node, state)) &&
+      `step '${name}' ${stands}, and ${gap.undo}`,
+  ];
+  return problems.filter((problem) => problem !== false).map((problem) => ({ step: name, problem }));
+}
+
+/** Where a step stands, as the first half of a sentence about it. */
+export function standing(state: SagaState, name: string): string {
+  const step = stepState(state, name);
+  if (step.status === 'completed') return 'is done';
+  if (step.status === 'skipped') return 'was skipped';
+  if (step.status === 'compensated') return 'was undone';
+  if (step.status === 'compensating' || step.status === 'compensation_failed') return 'is being undone';
+  if (hasBegun(step)) return 'has begun';
+  return 'is not done yet';
+}
+
+/** Something was tried of it, or is about to be: more than a wait for its turn. */
+export function hasBegun(step: StepState): boolean {
+  const untouched = step.status === 'pending' || step.status === 'waiting';
+  return !untouched || step.attempts > 0 || step.unknown || step.items !== undefined;
+}
+
+/** All the way back: nothing begins any more. */
+export function onlyTurnsBack({ status, stuckIn, rollbackTo }: SagaState): boolean {
+  return (status === 'compensating' || stuckIn === 'compensating') && rollbackTo === undefined;
+}
+
+function mayRun(state: SagaState, name: string, again: ReadonlySet<string>): boolean {
+  if (onlyTurnsBack(state)) return false;
+  const step = stepState(state, name);
+  return again.has(name) || (!isDone(step) && !step.cut);
+}
+
+/** The steps that would be run again if the saga went back to a savepoint; or will, if it is on its way there. */
+function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
+  const again = new Set<string>();
+  if (onlyTurnsBack(state)) return again;
+  for (const name of relationsOf(graph).savepoints) {
+    const after = descendantsOf(graph, name);
+    const canFail = [...after].some((step) => !isDone(stepState(state, step)) && !stepState(state, step).cut);
+    if (state.rollbackTo === name || (canFail && mayReturnTo(graph, state, name)))
+      for (const step of after) again.add(step);
+  }
+  return again;
+}
+
+/** False: behind its point of no return, where nothing can be undone any more. */
+function mayTurnBack(graph: SagaGraph, state: SagaState): boolean {
+  const { savepoints, hasJoinAny } = relationsOf(graph);
+  return savepoints.length > 0 || hasJoinAny || !pivotPassed(graph, state);
+}
+
+/** It took effect, or may have, and is not undone yet. */
+function mayBeUndone(node: StepNode, state: SagaState): boolean {
+  const step = stepState(state, node.name);
+  const parts = step.items?.map((_, index) => stepState(state, itemKey(node.name, index))) ?? [step];
+  return parts.some(({ status, unknown, attempts }) => {
+    if (status === 'skipped' || status === 'compensated') return false;
+    if (status === 'failed') return unknown || node.compensateOnFailure;
+    return status !== 'pending' && status !== 'waiting' ? true : attempts > 0 || unknown;
+  });
+}

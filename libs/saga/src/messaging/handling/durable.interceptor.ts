@@ -1,0 +1,110 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  Logger,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { RmqContext } from '@nestjs/microservices';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { serializeError } from '../../engine/payload/serialize-error.js';
+import { SagaUnavailableError } from '../../errors.js';
+import { ApplicationLifeCycle } from '../../nest/life-cycle/application-life-cycle.js';
+import { deliveryOf } from './delivery.js';
+import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
+import { handling } from './handled-message.js';
+import { type IncomingMessage, incomingMessage } from './incoming-message.js';
+import { signalReply } from './signal-reply.js';
+
+/** The part of amqplib's channel that is used. */
+interface RmqChannel {
+  ack(message: object): void;
+  nack(message: object, allUpTo: boolean, requeue: boolean): void;
+}
+
+/**
+ * Around each handler of `@DurableEvent` and `@SagaReply`: knows the message while it is handled, passes replies on, and
+ * tells the broker the outcome, where that is done by the handler's side (RabbitMQ). Other transports acknowledge by the
+ * outcome of the handler itself: JetStreamServer, DurableMqttServer, Kafka.
+ */
+@Injectable()
+export class DurableInterceptor implements NestInterceptor {
+  private readonly log = new Logger('SagaMessagingModule');
+
+  constructor(private readonly moduleRef: ModuleRef) {}
+
+  /** Undefined: the application has handlers, and neither SagaModule nor SagaMessagingModule. */
+  private get lifeCycle(): ApplicationLifeCycle | undefined {
+    try {
+      return this.moduleRef.get(ApplicationLifeCycle, { strict: false });
+    } catch {
+      return undefined;
+    }
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const settings = Reflect.getMetadata(DURABLE_EVENT, context.getHandler()) as DurableSettings;
+    const rpc = context.switchToRpc();
+    const message = incomingMessage(rpc.getData(), rpc.getContext());
+    const native: unknown = rpc.getContext();
+    if (this.lifeCycle?.isEnding) return from(refused(native, message));
+    const work = this.handle(message, settings, next);
+    this.lifeCycle?.work.track(work);
+    return from(native instanceof RmqContext ? this.acknowledging(native, settings, message, work) : work);
+  }
+
+  private handle(message: IncomingMessage, settings: DurableSettings, next: CallHandler): Promise<unknown> {
+    return handling(message, async () => {
+      const result: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
+      if (settings.signal === undefined) return result;
+      await signalReply(this.moduleRef, settings.signal, message, result, this.log);
+      return undefined;
+    });
+  }
+
+  /** The failure is told here, once; Nest would tell of an error that nobody handles. */
+  private async acknowledging(
+    context: RmqContext,
+    { topic, redeliverAfter }: DurableSettings,
+    { id }: IncomingMessage,
+    work: Promise<unknown>,
+  ): Promise<undefined> {
+    const [channel, message] = [context.getChannelRef() as RmqChannel, context.getMessage()];
+    const delivery = deliveryOf(message);
+    delivery.begin();
+    const failed = await work.then(
+      () => undefined,
+      async (error: unknown) => {
+        const { message: reason, stack } = serializeError(error);
+        this.log.error(`Handling message ${id} of '${topic}' failed, it is given back: ${reason}`, stack);
+        await new Promise((resolve) => setTimeout(resolve, redeliverAfter).unref());
+        return true;
+      },
+    );
+    const outcome = await delivery.end(failed ? 'failed' : 'done');
+    if (outcome === 'done') this.tell(() => channel.ack(message));
+    if (outcome === 'failed') this.tell(() => channel.nack(message, false, true));
+    return undefined;
+  }
+
+  private tell(outcome: () => void): void {
+    try {
+      outcome();
+    } catch (error) {
+      // The channel is closed, and the broker delivers again by itself. With noAck there is nothing to acknowledge.
+      this.log.debug(`The broker could not be told: ${(error as Error).message}`);
+    }
+  }
+}
+
+/**
+ * Providers of the application may be closed already. RabbitMQ delivers a message again that was not acknowledged when its
+ * channel closes; other servers give it back when its handler rejects.
+ */
+async function refused(context: unknown, { id }: IncomingMessage): Promise<undefined> {
+  if (context instanceof RmqContext) return undefined;
+  throw new SagaUnavailableError(
+    `Message ${id} is not handled: the process is shutting down. The broker delivers it again.`,
+  );
+}

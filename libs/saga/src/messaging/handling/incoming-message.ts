@@ -1,0 +1,111 @@
+import { KafkaContext, MqttContext, NatsContext, RmqContext } from '@nestjs/microservices';
+import { JetStreamContext } from '../servers/jetstream.context.js';
+import { isEnvelope } from '../transports/envelope.js';
+
+const WITH_HEADERS = [RmqContext, KafkaContext, JetStreamContext, NatsContext] as const;
+
+/** A message as its receiver sees it, whichever broker brought it. */
+export interface IncomingMessage<P = unknown> {
+  /** The same each time that the message is delivered: what `Inbox.once` goes by. Empty for one that has none. */
+  readonly id: string;
+  /** What kind of message it is. */
+  readonly type: string;
+  /** The order holds for one topic and key. */
+  readonly key: string;
+  /** As they were published, `saga-id` and `traceparent` included; `id`, `type` and `key` are properties. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it was published. */
+  readonly payload: P;
+}
+
+/**
+ * The message in what a handler of a microservice is given.
+ * @param data the handler's payload
+ * @param context the context of its transport
+ */
+export function incomingMessage(data: unknown, context: unknown): IncomingMessage {
+  const { id, key, ...native } = nativeOf(context);
+  const headers = unfolded(native.headers);
+  if (mayBeEnvelope(context, headers) && isEnvelope(data)) {
+    const { id, type, key, headers, payload } = data;
+    return { id, type, key, headers: without(headers), payload };
+  }
+  return {
+    id: headers.id ?? id ?? '',
+    type: headers.type ?? '',
+    key: headers.key ?? key ?? '',
+    headers: without(headers),
+    payload: data,
+  };
+}
+
+/**
+ * Where brokers have headers of their own, messages are told by these alone: a payload that only looks like an envelope
+ * is a payload. MQTT has them since version 5, and one topic may have senders of both.
+ */
+function mayBeEnvelope(context: unknown, headers: Readonly<Record<string, string>>): boolean {
+  if (context instanceof MqttContext) return headers.id === undefined;
+  return !WITH_HEADERS.some((broker) => context instanceof broker);
+}
+
+interface Native {
+  readonly id?: string;
+  readonly key?: string;
+  readonly headers: Record<string, string>;
+}
+
+function nativeOf(context: unknown): Native {
+  if (context instanceof RmqContext) {
+    const { properties } = context.getMessage() as {
+      properties?: { headers?: object; messageId?: unknown };
+    };
+    return { id: textOf(properties?.messageId), headers: textsOf(properties?.headers) };
+  }
+  if (context instanceof KafkaContext) {
+    const { key, headers } = context.getMessage() as { key?: unknown; headers?: object };
+    return { key: textOf(key), headers: textsOf(headers) };
+  }
+  if (context instanceof MqttContext) {
+    const { properties } = context.getPacket() as { properties?: { userProperties?: object } };
+    return { headers: textsOf(properties?.userProperties) };
+  }
+  if (context instanceof JetStreamContext) return { headers: linesOf(context.getHeaders()) };
+  if (context instanceof NatsContext) return { headers: linesOf(context.getHeaders()) };
+  return { headers: {} };
+}
+
+function linesOf(headers: unknown): Record<string, string> {
+  const lines = headers as { keys(): string[]; get(name: string): string } | null | undefined;
+  return lines ? Object.fromEntries(lines.keys().map((name) => [name, lines.get(name)])) : {};
+}
+
+function textsOf(headers: object | null | undefined): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const text = textOf(value);
+    if (text !== undefined) texts[name] = text;
+  }
+  return texts;
+}
+
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return textOf(value[0]);
+  if (Buffer.isBuffer(value)) return value.toString();
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Change data capture puts the column of headers into one header, as it is: JSON. */
+function unfolded(headers: Record<string, string>): Record<string, string> {
+  if (!headers.headers?.startsWith('{')) return headers;
+  const { headers: folded, ...others } = headers;
+  try {
+    return { ...textsOf(JSON.parse(folded) as object), ...others };
+  } catch {
+    return headers;
+  }
+}
+
+function without(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { id: _id, type: _type, key: _key, ...others } = headers;
+  return others;
+}

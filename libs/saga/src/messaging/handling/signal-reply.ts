@@ -1,0 +1,64 @@
+import type { LoggerService } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
+import { SagaConfigurationError } from '../../errors.js';
+import { SAGA_ID } from '../../engine/attempt/step-messages.js';
+import { isKey } from '../../engine/payload/storable-key.js';
+import { SagaService } from '../../nest/saga.service.js';
+import type { IncomingMessage } from './incoming-message.js';
+
+/** Answers that will be the same next time: the reply came too late, or to nobody. */
+const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
+/** Mistakes of the application: the reply would be refused for ever. */
+const REFUSED: Readonly<Record<string, string>> = {
+  SAGA_PAYLOAD: 'has a result that cannot be stored',
+  SAGA_VALIDATION: 'is a signal that the saga does not wait for',
+};
+
+/** The part of SagaService that is used. */
+export interface Signals {
+  signal(id: string, signal: string, payload: unknown, options: { messageId: string }): Promise<unknown>;
+}
+
+/**
+ * Passes a reply on to its saga.
+ * @throws whatever may be different next time. What cannot be stored will not be: it is logged as an error, and dropped
+ */
+export async function signalReply(
+  moduleRef: ModuleRef,
+  signal: string,
+  { id, headers, type }: IncomingMessage,
+  payload: unknown,
+  log: LoggerService,
+): Promise<void> {
+  const saga = headers[SAGA_ID];
+  if (!isKey(saga) || !isKey(id)) {
+    log.warn(
+      `A reply of type '${type}' names no ${isKey(saga) ? 'id' : `saga (${SAGA_ID})`} in its headers: dropped`,
+    );
+    return;
+  }
+  try {
+    await signalsOf(moduleRef).signal(saga, signal, payload, { messageId: id });
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: string };
+    const refused = typeof code === 'string' && Object.hasOwn(REFUSED, code) && REFUSED[code];
+    if (refused) {
+      log.error(`Reply ${id} to saga ${saga} ${refused}, and is dropped: ${message}`);
+      return;
+    }
+    if (!FINAL.includes(code as string)) throw error;
+    log.warn(`Reply ${id} to saga ${saga} came too late, or to nobody, and is dropped: ${message}`);
+  }
+}
+
+function signalsOf(moduleRef: ModuleRef): Signals {
+  try {
+    return moduleRef.get<unknown, Signals>(SagaService, { strict: false });
+  } catch (error) {
+    throw new SagaConfigurationError(
+      `@SagaReply passes replies on to sagas, but the application has no SagaModule. Import SagaModule.forRoot(), with ` +
+        `worker: false if sagas run elsewhere.`,
+      { cause: error },
+    );
+  }
+}

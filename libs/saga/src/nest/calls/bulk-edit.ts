@@ -1,0 +1,107 @@
+import { shown } from '../../shared/shown-value.js';
+import {
+  SagaApprovalPendingError,
+  SagaNotFoundError,
+  SagaStateError,
+  SagaValidationError,
+} from '../../errors.js';
+import { type OperatorOptions, readBulkOptions } from './operator-options.js';
+import { readFilter, type SagaFilter } from './saga-filter.js';
+import type { SagaService } from '../saga.service.js';
+import type { SagaSummary } from '../views/saga-snapshot.js';
+
+const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
+/** What `SagaService.bulk()` can do to each saga. */
+export type BulkAction = (typeof ACTIONS)[number];
+
+/** What `SagaService.bulk()` takes beside its filter. */
+export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
+  /** Only count what the filter finds. Default false. */
+  dryRun?: boolean;
+  /** Sagas at most, 1 to 100,000; default 1,000. */
+  limit?: number;
+}
+
+/** What `SagaService.bulk()` has done. */
+export interface BulkResult {
+  /** Sagas that the filter found. */
+  readonly matched: number;
+  /** Sagas to which it was done. */
+  readonly done: number;
+  /** Those that wait for a second person now. */
+  readonly proposed: number;
+  /** Those that are left as they were, and why. */
+  readonly failed: readonly { readonly id: string; readonly code: string; readonly error: string }[];
+  /** The filter finds more than `limit`. */
+  readonly more: boolean;
+}
+
+const DEFAULT_LIMIT = 1_000;
+const MOST = 100_000;
+const PAGE = 500;
+/** Sagas at once: each is a transaction, and the application needs its connections, too. */
+const AT_ONCE = 4;
+
+/**
+ * Does the same to each saga that a filter finds. Each is expected to be as it was found, so that none is touched that
+ * has changed since.
+ */
+export async function bulkEdit(
+  sagas: SagaService,
+  action: BulkAction,
+  filter: SagaFilter,
+  given: BulkOptions | undefined,
+): Promise<BulkResult> {
+  if (!ACTIONS.includes(action))
+    throw new SagaValidationError(`bulk(): action is ${shown(action)}; give one of ${ACTIONS.join(', ')}.`);
+  if (filter === undefined)
+    throw new SagaValidationError(`bulk(): filter is undefined; give an object, {} for all.`);
+  const { by, reason, own } = readBulkOptions<Own>('bulk', given, ['dryRun', 'limit']);
+  const { dryRun = false, limit = DEFAULT_LIMIT } = own;
+  if (typeof dryRun !== 'boolean')
+    throw new SagaValidationError(`bulk(): dryRun is ${shown(dryRun)}; give true or false.`);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
+    throw new SagaValidationError(`bulk(): limit is ${shown(limit)}; give a whole number from 1 to ${MOST}.`);
+  const { found, more } = await findAll(sagas, readFilter('bulk', filter), limit);
+  const outcome = {
+    matched: found.length,
+    done: 0,
+    proposed: 0,
+    failed: [] as BulkResult['failed'][number][],
+    more,
+  };
+  if (dryRun) return outcome;
+  const queue = [...found];
+  const work = async () => {
+    for (let saga = queue.shift(); saga; saga = queue.shift()) {
+      const { id, status, revision } = saga;
+      try {
+        await sagas[action](id, { by, reason, expects: { status, revision } });
+        outcome.done += 1;
+      } catch (error) {
+        if (error instanceof SagaApprovalPendingError) {
+          outcome.proposed += 1;
+          continue;
+        }
+        // What is wrong with the call, or with the database, is wrong for the others as well.
+        if (!(error instanceof SagaStateError || error instanceof SagaNotFoundError)) throw error;
+        outcome.failed.push({ id, code: error.code, error: error.message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return outcome;
+}
+
+type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
+
+async function findAll(sagas: SagaService, filter: SagaFilter, limit: number) {
+  const found: SagaSummary[] = [];
+  let { cursor } = filter;
+  for (;;) {
+    const page = await sagas.find({ ...filter, cursor, limit: Math.min(PAGE, limit - found.length) });
+    found.push(...page.items);
+    cursor = page.next;
+    if (cursor === undefined || found.length >= limit) return { found, more: cursor !== undefined };
+  }
+}

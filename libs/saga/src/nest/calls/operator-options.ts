@@ -1,0 +1,94 @@
+import { shown } from '../../shared/shown-value.js';
+import type { OperatorCall } from '../../engine/operate/operator-calls.js';
+import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
+import { SagaValidationError } from '../../errors.js';
+import { SAGA_STATUSES, type SagaStatus } from '../../machine/saga-state.js';
+import { readOptions } from './call-options.js';
+
+/** What every operator's call may say: who does it, why, and to a saga in which state. All of it is kept in the history. */
+export interface OperatorOptions {
+  /** Who does it: 1 to 255 characters. Default: nobody is named. */
+  by?: string;
+  /** Why: at most 4,000 characters. Default: none. */
+  reason?: string;
+  /**
+   * How the saga was when the operator looked at it: its status, its `revision`, or both. If it is another by now, nothing
+   * happens: so two operators cannot cross. Default: whatever it is.
+   */
+  expects?: SagaStatus | ExpectedState;
+}
+
+/** How an operator saw a saga. */
+export interface ExpectedState {
+  /** The status that it had. Default: any. */
+  status?: SagaStatus;
+  /** As `get()` and `find()` tell it. Default: any. */
+  revision?: number;
+}
+
+/** In characters. */
+const LONGEST_REASON = 4_000;
+
+const WHO_AND_WHY = ['by', 'reason'] as const;
+const OPERATOR = [...WHO_AND_WHY, 'expects'] as const;
+
+/** What an operator's call was given: who, why and in which state, and the options that are the call's own. */
+export type ReadOperatorOptions<Own extends object> = Pick<OperatorCall, 'by' | 'reason' | 'expects'> & {
+  readonly own: Partial<Own>;
+};
+
+/**
+ * @param names the call's own options
+ * @throws SagaValidationError naming everything that is wrong at once
+ */
+export function readOperatorOptions<Own extends object>(
+  call: string,
+  given: (OperatorOptions & Own) | undefined,
+  names: readonly (keyof Own & string)[] = [],
+): ReadOperatorOptions<Own> {
+  const read = readOptions<OperatorOptions & Own>(`${call}(): options`, given, [...OPERATOR, ...names]);
+  const { by, reason, expects, ...own } = read as OperatorOptions;
+  return { ...checkedOperator(call, { by, reason, expects }), own: own };
+}
+
+/** The same for a call to many sagas, each of which is expected to be as it was found. */
+export function readBulkOptions<Own extends object>(
+  call: string,
+  given: (Omit<OperatorOptions, 'expects'> & Own) | undefined,
+  names: readonly (keyof Own & string)[],
+): ReadOperatorOptions<Own> {
+  const read = readOptions<Omit<OperatorOptions, 'expects'> & Own>(`${call}(): options`, given, [
+    ...WHO_AND_WHY,
+    ...names,
+  ]);
+  const { by, reason, ...own } = read as OperatorOptions;
+  return { ...checkedOperator(call, { by, reason }), own: own as Partial<Own> };
+}
+
+function checkedOperator(
+  call: string,
+  { by, reason, expects }: OperatorOptions,
+): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
+  const expected =
+    typeof expects === 'string' || expects === undefined
+      ? { status: expects }
+      : readOptions<ExpectedState>(`${call}(): expects`, expects, ['status', 'revision']);
+  const { status, revision }: { status?: SagaStatus; revision?: number } = expected;
+  const problems = [
+    by !== undefined &&
+      !isKey(by) &&
+      `by is ${shown(by)}; say who does it, in 1 to ${LONGEST_KEY} characters`,
+    reason !== undefined &&
+      reason !== '' &&
+      !isKey(reason, LONGEST_REASON) &&
+      `reason has to be a string of ${LONGEST_REASON} characters at most, without NUL or half surrogate pairs`,
+    status !== undefined &&
+      !SAGA_STATUSES.includes(status) &&
+      `expects is ${shown(status)}; give one of ${SAGA_STATUSES.join(', ')}`,
+    revision !== undefined &&
+      !Number.isInteger(revision) &&
+      `expects.revision is ${shown(revision)}; give the revision of the saga that was looked at`,
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
+  return { by, reason, expects: { status, revision } };
+}

@@ -1,0 +1,120 @@
+import { types } from 'node:util';
+import type { EntityManager } from 'typeorm';
+import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import { shown } from '../../shared/shown-value.js';
+import { SagaValidationError } from '../../errors.js';
+import type { NewSaga } from '../../engine/ports/saga-store.js';
+import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
+import { readOptions } from './call-options.js';
+import { readTags } from './tags.js';
+
+/** What `SagaService.start()` takes beside the input. */
+export interface StartOptions {
+  /** A UUID; default: a new UUIDv7. The same again returns the same saga, started once. */
+  id?: string;
+  /** Unique per saga name, 1 to 255 characters: the same again returns the same saga, started once. Default: the id. */
+  correlationId?: string;
+  /**
+   * Starts inside the caller's transaction: no commit, no saga. Default: a transaction of its own. An aborted transaction
+   * is refused (`SAGA_TRANSACTION`). What happens to the transaction after this call, only its commit can tell you.
+   */
+  manager?: EntityManager;
+  /** A whole number from 0 to 100; waiting raises it, a point for each 10 s, so that nothing starves. Default 0. */
+  priority?: number;
+  /** Begins this long after it is stored. Not with `startAt`. Default: at once. */
+  delay?: Duration;
+  /** Begins at this time, or at once if it is past. Not with `delay`. Default: at once. */
+  startAt?: Date;
+  /** For finding it again, not for large data; keys and values have 1 to 255 characters. Default: none. */
+  tags?: Record<string, string>;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const START_OPTIONS = [
+  'id',
+  'correlationId',
+  'manager',
+  'priority',
+  'delay',
+  'startAt',
+  'tags',
+] as const satisfies (keyof StartOptions)[];
+
+type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
+  Pick<StartOptions, 'id' | 'manager'>;
+
+/**
+ * The options as they are stored.
+ * @throws SagaValidationError naming every wrong option at once
+ */
+export function toStartFields(options: StartOptions | undefined): StartFields {
+  const given = readOptions('start(): options', options, START_OPTIONS);
+  const { id, correlationId, manager, priority = 0, delay, startAt, tags } = given;
+  const storedTags = tags === undefined ? undefined : readTags(tags);
+  const startTime = timeOf(startAt);
+  let delayMs: number | undefined;
+  const problems = [
+    wrongDelay(() => (delayMs = delay === undefined ? undefined : toMilliseconds(delay, 'delay'))),
+    id !== undefined && !isUuid(id) && `id ${shown(id)} is not a UUID`,
+    correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
+    !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
+      `priority is ${shown(priority)}; give a whole number from 0 to 100`,
+    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
+    delay !== undefined && startAt !== undefined && 'delay and startAt exclude each other; give one of them',
+    tags !== undefined && !storedTags && TAGS_RULE,
+    manager !== undefined && !canQuery(manager) && 'manager is not an EntityManager',
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0) throw new SagaValidationError(`start(): ${problems.join('. ')}.`);
+  return {
+    id: id?.toLowerCase(),
+    correlationId,
+    priority,
+    delay: delayMs,
+    // Long ago is now, and some of it is outside of PostgreSQL's time.
+    startAt: startTime === undefined ? undefined : Math.max(0, startTime),
+    tags: storedTags,
+    manager,
+  };
+}
+
+function wrongDelay(read: () => unknown): string | false {
+  try {
+    read();
+    return false;
+  } catch (error) {
+    if (!(error instanceof SagaValidationError)) throw error;
+    return error.message;
+  }
+}
+
+export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
+export const TAGS_RULE = `tags has to be an object whose keys and values are each ${KEY_RULE}`;
+
+/** PostgreSQL knows no time before: 4713 BC. */
+const EARLIEST = Date.UTC(-4713, 10, 24);
+
+/** The time of a Date, whatever its own methods say. Undefined: it is none, or not valid. */
+function timeOf(date: unknown): number | undefined {
+  if (!types.isDate(date)) return undefined;
+  const time = Date.prototype.getTime.call(date);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** The same for a time that PostgreSQL is asked about. Undefined also: it is before PostgreSQL's first. */
+export function storableTimeOf(date: unknown): number | undefined {
+  const time = timeOf(date);
+  return time !== undefined && time >= EARLIEST ? time : undefined;
+}
+
+function canQuery(manager: unknown): boolean {
+  try {
+    return typeof (manager as Partial<EntityManager> | null)?.query === 'function';
+  } catch {
+    return false;
+  }
+}
+
+export function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && UUID.test(value);
+}

@@ -1,0 +1,81 @@
+import type { ObservedEvent, ObservedEventType } from '../../definition/types/observed-event.js';
+import type { EngineLog } from '../../engine/ports/engine-log.js';
+import { serializeError } from '../../engine/payload/serialize-error.js';
+import type { WorkInProgress } from '../life-cycle/work-in-progress.js';
+
+/** Calls of one observer that may be under way at once; an observer that hangs must not fill the memory. */
+export const MOST_CALLS = 1_000;
+
+export interface EventObserverPorts {
+  readonly log: EngineLog;
+  /** What the shutdown waits for. */
+  readonly work: WorkInProgress;
+}
+
+/** A method that is told of events, kept apart from the engine: nothing waits for it, and nothing it does comes through. */
+export class EventObserver {
+  private readonly types: ReadonlySet<ObservedEventType>;
+  private underWay = 0;
+  private dropped = 0;
+
+  constructor(
+    /** In the words of the log: `AlertService.onStuck`. */
+    private readonly where: string,
+    types: readonly ObservedEventType[],
+    /** Of one saga only, in all its versions; undefined: of every saga. */
+    private readonly saga: string | undefined,
+    private readonly call: (event: ObservedEvent) => unknown,
+    private readonly ports: EventObserverPorts,
+  ) {
+    this.types = new Set(types);
+  }
+
+  observe(event: ObservedEvent): void {
+    if (!this.types.has(event.type) || (this.saga !== undefined && this.saga !== event.saga)) return;
+    if (this.underWay >= MOST_CALLS) return this.drop();
+    try {
+      const answer = this.call(event);
+      if (isThenable(answer)) this.ports.work.track(this.settled(event, answer));
+    } catch (error) {
+      this.failed(event, error);
+    }
+  }
+
+  private async settled(event: ObservedEvent, answer: PromiseLike<unknown>): Promise<void> {
+    this.underWay += 1;
+    try {
+      await answer;
+    } catch (error) {
+      this.failed(event, error);
+    } finally {
+      this.underWay -= 1;
+      this.tellDropped();
+    }
+  }
+
+  private failed({ type, saga, id: sagaId }: ObservedEvent, error: unknown): void {
+    const { message, stack } = serializeError(error);
+    const line = `Observer ${this.where} failed at '${type}' of saga ${sagaId} (${saga}): ${message}`;
+    this.ports.log.error(line, stack, { sagaId, saga });
+  }
+
+  private drop(): void {
+    if (this.dropped === 0) {
+      this.ports.log.warn(
+        `Observer ${this.where} has ${MOST_CALLS} calls under way: it is told nothing more until one has ended`,
+      );
+    }
+    this.dropped += 1;
+  }
+
+  private tellDropped(): void {
+    if (this.dropped === 0) return;
+    this.ports.log.warn(`Observer ${this.where} was not told of ${this.dropped} event(s) meanwhile`);
+    this.dropped = 0;
+  }
+}
+
+/** Whatever a user's method returns may be a proxy; what throws here is the method's failure. */
+function isThenable(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof (answer as PromiseLike<unknown> | null | undefined)?.then === 'function';
+}

@@ -1,0 +1,27 @@
+import { bindGraph } from '../../definition/graph/bind-graph.js';
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
+import { awaitedBy } from '../../engine/run/run-children.js';
+import type { StoredSaga } from '../../engine/ports/saga-store.js';
+import type { Surroundings } from '../views/saga-snapshot.js';
+import type { Running } from '../saga.runtime.js';
+
+/** The saga of the handler that a saga waits for. */
+export async function remoteOf(
+  { state }: StoredSaga,
+  graph: SagaGraph | undefined,
+  { engine, graphs }: Running,
+): Promise<Surroundings['remote']> {
+  const [awaited] = awaitedBy(state);
+  if (!awaited || !graph?.steps.get(awaited.step)?.remote) return undefined;
+  const saga = await engine.load({ id: awaited.id });
+  return saga && { saga, deployed: (await graphs.stored([saga])).length > 0 };
+}
+
+/** The graph of a handler that other processes have, as they have stored it. */
+export async function handlerGraphOf(saga: StoredSaga, { graphs }: Running): Promise<SagaGraph | undefined> {
+  const known = graphUnknownHere(saga);
+  const revisions = known ? await graphs.stored([saga]) : [];
+  const stored = revisions.find(({ revision }) => revision === saga.graphRevision) ?? revisions.at(-1);
+  return known && stored && bindGraph(stored.graph, { graph: known, methods: new Set() }).graph;
+}

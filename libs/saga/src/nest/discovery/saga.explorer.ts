@@ -1,0 +1,181 @@
+import { textOfProblems } from '../../shared/diagnostic.js';
+import { Injectable, type Type } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { buildHandlerGraphs } from '../../definition/build/build-handler-graphs.js';
+import { buildSagaGraph, type DefaultPolicies } from '../../definition/build/build-saga-graph.js';
+import { handlerOf } from '../../definition/options/handler-name.js';
+import { linkSubSagas } from '../../definition/graph/link-sub-sagas.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import { methodsOf } from '../../definition/decorators/saga-methods.js';
+import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
+import { SagaConfigurationError, SagaDefinitionError } from '../../errors.js';
+import { handlerInvoker } from '../../engine/ports/handler-calls.js';
+import { uncheckableInputs } from '../input/class-input.js';
+import { uninjectedParameters } from './injected-parameters.js';
+import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
+import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
+
+type Method = (context: object, payload?: unknown) => unknown;
+
+/** A class that an application provides. */
+interface Provided {
+  readonly type: Type;
+  readonly wrapper: Wrapper;
+  readonly module: string;
+}
+
+/** Finds every `@Saga` provider of the application, and every provider or controller with `@StepHandler`s, in whichever module. */
+@Injectable()
+export class SagaExplorer {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /**
+   * @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once
+   * @throws SagaConfigurationError when the application has several SagaModules
+   */
+  async explore(defaults: DefaultPolicies & { readonly retention?: number }): Promise<SagaRegistry> {
+    const problems: string[] = [];
+    const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
+      provided.flatMap((one) => {
+        try {
+          return register(one);
+        } catch (error) {
+          if (!(error instanceof SagaDefinitionError)) throw error;
+          problems.push(error.message.replace(/\.$/, ''));
+          return [];
+        }
+      });
+    const providers = this.discovery.getProviders();
+    checkAlone(providers);
+    const all = [...providers, ...this.discovery.getControllers()];
+    const sagas = each(provided(providers, sagaOf, problems), (one) => [saga(one, defaults)]);
+    const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
+    problems.push(...providers.flatMap(undecorated));
+    problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
+    problems.push(...(await uncheckableInputs(sagas)));
+    if (problems.length === 0) problems.push(...linkSubSagas(sagas));
+    if (problems.length > 0) throw new SagaDefinitionError(textOfProblems(new Set(problems)));
+    return new SagaRegistry(sagas, handlers, defaults.retention);
+  }
+}
+
+/**
+ * Each SagaModule would run all of the application's sagas, in whichever schema it has, and nobody could tell which of
+ * them an injected SagaService is.
+ */
+function checkAlone(providers: readonly Wrapper[]): void {
+  const modules = new Set(
+    providers.filter(({ metatype }) => metatype === SagaExplorer).map(({ host }) => host),
+  );
+  if (modules.size > 1)
+    throw new SagaConfigurationError(
+      `SagaModule is imported ${modules.size} times, with options of its own each time. Import it once, in the root ` +
+        `module: its SagaService can be injected everywhere. For sagas in several schemas or databases make an ` +
+        `application context for each, with NestFactory.createApplicationContext().`,
+    );
+}
+
+/** Each class of this sort once; one that two modules make instances of is a problem. */
+function provided(
+  wrappers: readonly Wrapper[],
+  typeOf: (wrapper: Wrapper) => Type | undefined,
+  problems: string[],
+): Provided[] {
+  const found = new Map<Type, Provided>();
+  for (const wrapper of wrappers) {
+    const type = typeOf(wrapper);
+    if (!type) continue;
+    const module = wrapper.host?.name ?? 'unknown';
+    const before = found.get(type);
+    if (!before) found.set(type, { type, wrapper, module });
+    else if (before.wrapper.instance !== wrapper.instance) {
+      // Otherwise an alias: useExisting.
+      problems.push(
+        `${type.name} is provided by ${before.module} and again by ${module}. Provide it in one module, ` +
+          `and export it from there`,
+      );
+    }
+  }
+  return [...found.values()];
+}
+
+function sagaOf({ metatype }: Wrapper): Type | undefined {
+  return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
+}
+
+/** A class whose steps nobody would ever run; one that is only extended is no provider. */
+function undecorated({ metatype }: Wrapper): string[] {
+  if (!isClass(metatype) || SagaMetadata.sagaOf(metatype)) return [];
+  const [first] = SagaMetadata.stepsOf(metatype);
+  return first
+    ? [`${metatype.name} has steps (${first.method}), and is no saga. Decorate the class with @Saga()`]
+    : [];
+}
+
+/** Of what Nest makes instances of by itself: factories and values get their parameters from the application. */
+function refuseUninjected({ type, wrapper }: Provided, what: string): void {
+  const problem = wrapper.metatype === type ? uninjectedParameters(type, what) : undefined;
+  if (problem !== undefined) throw new SagaDefinitionError(`${problem}.`);
+}
+
+function withHandlers(wrapper: Wrapper): Type | undefined {
+  return classThat(
+    (type) => SagaMetadata.handlersOf(type).length > 0 || SagaMetadata.staticHandlersOf(type).length > 0,
+    wrapper,
+  );
+}
+
+function saga(one: Provided, defaults: DefaultPolicies): RegisteredSaga {
+  const { type, wrapper } = one;
+  refuseUninjected(one, '@Saga()');
+  const graph = buildSagaGraph(type, defaults);
+  const instance = instanceOf<Method>(wrapper, type, 'steps');
+  const methods = new Set(methodsOf(type).plain);
+  return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
+}
+
+function handlersOf(one: Provided, defaults: DefaultPolicies): RegisteredHandler[] {
+  const { type, wrapper, module } = one;
+  refuseUninjected(one, '@Injectable()');
+  const graphs = buildHandlerGraphs(type, defaults);
+  const instance = instanceOf<Method>(wrapper, type, 'step handlers');
+  const methods = new Set(methodsOf(type).plain);
+  return graphs.map(({ graph, method }) => {
+    const handler = handlerOf(graph.name)!;
+    const invoke = handlerInvoker(handler, method, (name, context) => instance[name]!(context));
+    return { type, graph, methods, invoke, where: `${type.name}.${method} (${module})` };
+  });
+}
+
+function duplicates(sagas: readonly RegisteredSaga[]): string[] {
+  return twice(
+    sagas,
+    (one, other) =>
+      `${one.type.name} and ${other.type.name} are both named '${other.graph.name}' in version ${other.graph.version}. ` +
+      `Give one another name, or a higher version: @Saga({ name: '…' }) or @Saga({ version: ${other.graph.version + 1} })`,
+  );
+}
+
+function duplicateHandlers(handlers: readonly RegisteredHandler[]): string[] {
+  return twice(handlers, (one, other) => {
+    const { name, version } = other.graph;
+    return (
+      `${one.where} and ${other.where} are both the handler '${handlerOf(name)}' in version ${version}. Give one another ` +
+      `name, or a higher version: @StepHandler('${handlerOf(name)}', { version: ${version + 1} })`
+    );
+  });
+}
+
+/** What is to be said of each that has the name and version of one before it. */
+function twice<T extends Pick<RegisteredSaga, 'graph'>>(
+  sagas: readonly T[],
+  problem: (one: T, other: T) => string,
+): string[] {
+  const byLabel = new Map<string, T>();
+  return sagas.flatMap((one) => {
+    const label = sagaLabel(one.graph);
+    const before = byLabel.get(label);
+    byLabel.set(label, one);
+    return before ? [problem(before, one)] : [];
+  });
+}

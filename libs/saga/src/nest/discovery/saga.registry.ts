@@ -1,0 +1,130 @@
+import type { Type } from '@nestjs/common';
+import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import { shown } from '../../shared/shown-value.js';
+import { nearestName } from '../../shared/nearest-name.js';
+import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
+import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
+import { concurrencyLimits } from '../../engine/ports/concurrency-limits.js';
+import { checkInput } from '../input/check-input.js';
+import type { RunnableSaga } from '../../engine/ports/invoker.js';
+import type { SagaDefinitions } from '../../engine/ports/saga-definitions.js';
+import type { AwaitedSignals } from '../../engine/ports/saga-store.js';
+
+export interface RegisteredSaga extends RunnableSaga {
+  readonly type: Type;
+  readonly instance: object;
+}
+
+/** The saga of one step in which a step handler runs. */
+export interface RegisteredHandler extends RunnableSaga {
+  /** Of the provider that has the method. */
+  readonly type: Type;
+  /** The method, and the module that provides it, in the words of messages. */
+  readonly where: string;
+}
+
+/** The sagas of this application, by class, and by name and version, and its step handlers. */
+export class SagaRegistry implements SagaDefinitions {
+  private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
+  private readonly limits: ReadonlyMap<string, number>;
+  /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
+  readonly retentions: ReadonlyMap<string, number>;
+  readonly awaitedSignals: AwaitedSignals;
+
+  /** All that this application can run. */
+  readonly all: readonly RunnableSaga[];
+
+  constructor(
+    private readonly sagas: readonly RegisteredSaga[],
+    private readonly handlers: readonly RegisteredHandler[],
+    /** Of sagas that do not say, in milliseconds. */
+    retention?: number,
+  ) {
+    this.all = [...sagas, ...handlers];
+    this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
+    this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
+    this.retentions = retentionsOf(sagas, retention);
+    this.awaitedSignals = Object.fromEntries(
+      this.all.map(({ graph }) => [sagaLabel(graph), this.signalsOf(graph.name)!]),
+    );
+  }
+
+  /** What a worker runs for which these classes are given: those that are sagas, and the step handlers that they have. */
+  runBy(types: readonly Type[]): RunnableSaga[] {
+    return [...new Set(types)].flatMap((type) => {
+      const handlers: RunnableSaga[] = this.handlers.filter((handler) => handler.type === type);
+      return handlers.length > 0 && !this.byType.has(type) ? handlers : [this.ofType(type), ...handlers];
+    });
+  }
+
+  /** How many sagas of this name may be advanced at once; undefined: as many as there is room for. */
+  concurrencyOf(name: string): number | undefined {
+    return this.limits.get(name);
+  }
+
+  /** The name of a saga given as its class or as its name. */
+  nameOf(saga: Type | string): string {
+    return typeof saga === 'string' ? saga : this.ofType(saga).graph.name;
+  }
+
+  /**
+   * Refuses a signal that no saga of this name waits for, in any version that this application has; of a name that it
+   * does not have nothing is known.
+   * @throws SagaValidationError
+   */
+  checkSignal(name: string, signal: string): void {
+    const known = this.signalsOf(name);
+    if (!known || known.includes(signal)) return;
+    const like = nearestName(signal, known);
+    const signals = known.length > 0 ? `It waits for: ${known.join(', ')}` : 'It waits for none';
+    throw new SagaValidationError(
+      `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
+        `${signals}. Declare one with @WaitFor({ signal }).`,
+    );
+  }
+
+  /** What the steps of all versions of a saga wait for; undefined: this application does not have the saga. */
+  private signalsOf(name: string): string[] | undefined {
+    const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
+    const waits = graphs.flatMap(({ steps }) => [...steps.values()]);
+    const signals = waits.flatMap(({ kind, wait }) => (kind === 'signal' ? [wait!.signal] : []));
+    return graphs.length === 0 ? undefined : [...new Set(signals)];
+  }
+
+  latest(type: Type): SagaGraph {
+    const { name } = this.ofType(type).graph;
+    return this.sagas
+      .map((saga) => saga.graph)
+      .filter((graph) => graph.name === name)
+      .reduce((a, b) => (b.version > a.version ? b : a));
+  }
+
+  async checked(graph: SagaGraph, input: unknown): Promise<unknown> {
+    return checkInput(graph, input);
+  }
+
+  has(type: Type): boolean {
+    return this.byType.has(type);
+  }
+
+  ofType(type: Type): RegisteredSaga {
+    const saga = this.byType.get(type);
+    if (saga) return saga;
+    const name = typeof type === 'function' && typeof type.name === 'string' ? type.name : shown(type);
+    const decorated = typeof type === 'function' && SagaMetadata.sagaOf(type) !== undefined;
+    throw new SagaDefinitionError(
+      `${name} is not a saga of this application. ` +
+        (decorated
+          ? `No module provides it: add it to the providers of one that the application imports. In a test, give it to ` +
+            `SagaTest.of(…, ${name}).`
+          : `Decorate it with @Saga() and add it to the providers of a module.`),
+    );
+  }
+}
+
+/** Those of handlers are not among them: each goes with the saga that asked for it. */
+function retentionsOf(sagas: readonly RegisteredSaga[], byDefault: number | undefined): Map<string, number> {
+  const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);
+  const latest = new Map(ascending.map(({ name, retention = byDefault }) => [name, retention]));
+  return new Map([...latest].flatMap(([name, age]) => (typeof age === 'number' ? [[name, age]] : [])));
+}

@@ -1,0 +1,36 @@
+import { isMainThread } from 'node:worker_threads';
+import type { EngineLog } from '../../engine/ports/engine-log.js';
+
+/** By now (ms) an application that means to listen for signals does. */
+const SETTLED = 5_000;
+
+/**
+ * Warns of a process that runs sagas and would be ended by SIGTERM where it stands: nothing is lost then, but its sagas
+ * wait for its leases to run out. Silent under test runners, whose applications are closed by the tests.
+ */
+export class ShutdownHint {
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly log: EngineLog,
+    /** Of the worker, in milliseconds. */
+    private readonly lease: number,
+  ) {}
+
+  start(): void {
+    if (!isMainThread || process.env.NODE_ENV === 'test') return;
+    this.timer = setTimeout(() => this.look(), SETTLED).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private look(): void {
+    if (process.listenerCount('SIGTERM') > 0) return;
+    this.log.warn(
+      `Nothing in this process listens for SIGTERM, so a deploy ends it without draining its sagas: others take them ` +
+        `over only when its leases have run out (${this.lease / 1_000} s). Call app.enableShutdownHooks() in main.ts.`,
+    );
+  }
+}

@@ -1,0 +1,195 @@
+import type { Type } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import { shown } from '../../shared/shown-value.js';
+import type { EngineLog } from '../../engine/ports/engine-log.js';
+import { isKey } from '../../engine/payload/storable-key.js';
+import { SagaValidationError } from '../../errors.js';
+import type { FinishedIndex } from '../../store/postgres/setup/finished-index.js';
+import type { CleanupPlace, PostgresCleanup } from '../../store/postgres/cleanup/postgres-cleanup.js';
+import { readOptions } from '../calls/call-options.js';
+import { KEY_RULE } from '../calls/start-options.js';
+import type { SagaPoller } from './saga.poller.js';
+import type { SagaRegistry } from '../discovery/saga.registry.js';
+import { Upkeep } from './maintenance.js';
+
+/** The name of the deletion of ended sagas among the application's scheduled intervals. */
+export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
+
+/** What `SagaService.cleanup()` takes. */
+export interface CleanupOptions {
+  /** Sagas that ended longer ago than this; default: what their `retention` says. */
+  olderThan?: Duration;
+  /** A class or a name. Default: all that have a retention, or with `olderThan` all over this schema. */
+  saga?: Type | string;
+  /** How many at most, not counting those that others started: 1 to 10,000,000. Default 10,000. */
+  limit?: number;
+  /** Counts, and deletes nothing. Default false. */
+  dryRun?: boolean;
+}
+
+/** What `SagaService.cleanup()` has deleted. */
+export interface CleanupResult {
+  /** How many are gone, those included that they started; with `dryRun`: would be. */
+  readonly deleted: number;
+  /** There are more, beyond `limit`. */
+  readonly more: boolean;
+}
+
+/** Milliseconds between two passes, at most and at least. */
+const EVERY = 60_000;
+const AT_LEAST = 1_000;
+/** Sagas in one transaction, so that none takes long. */
+const AT_ONCE = 1_000;
+/** Milliseconds between two looks whether another process has made the index. */
+const INDEX_POLL = 100;
+/** Sagas that a call deletes, unless it says otherwise. */
+export const LIMIT = 10_000;
+const HIGHEST_LIMIT = 10_000_000;
+
+/** What is to be deleted, or looked at, yet. */
+interface Task {
+  readonly name: string;
+  /** Milliseconds since they ended. */
+  readonly age: number;
+  /** Where the batch before ended. */
+  readonly after?: CleanupPlace;
+}
+
+interface Pass {
+  readonly limit: number;
+  readonly dryRun: boolean;
+  readonly alone: boolean;
+  /** Between two batches, with the milliseconds that the last one took. False: no more. */
+  readonly goesOn: (took: number) => Promise<boolean>;
+}
+
+/** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
+export class SagaCleanup {
+  private readonly upkeep: Upkeep;
+
+  constructor(
+    private readonly store: PostgresCleanup,
+    private readonly index: FinishedIndex,
+    private readonly registry: SagaRegistry,
+    poller: Pick<SagaPoller, 'start' | 'stop'>,
+    private readonly log: EngineLog,
+    /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
+    private readonly grace: () => number = () => 0,
+  ) {
+    this.upkeep = new Upkeep(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
+  }
+
+  /** From now on by itself, if anything has a retention. */
+  start(): void {
+    const ages = [...this.registry.retentions.values()];
+    if (ages.length === 0) return;
+    const every = Math.min(EVERY, Math.max(AT_LEAST, Math.min(...ages)));
+    this.upkeep.start(every);
+  }
+
+  /** Deletes all that is old enough now, unless another process is at it. */
+  tick(): Promise<void> {
+    return this.upkeep.tick();
+  }
+
+  stop(): Promise<void> {
+    return this.upkeep.stop();
+  }
+
+  /**
+   * @throws SagaValidationError for wrong options, or when nothing says how old is old
+   * @throws SagaConfigurationError when the index that it needs is missing, and the role may not create it
+   */
+  async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
+    const { limit, dryRun, ...which } = readCleanup(given, this.registry);
+    const goesOn = async () => !this.upkeep.signal.aborted;
+    while (!(await this.index.ensure(this.upkeep.signal)) && (await goesOn())) await sleep(INDEX_POLL);
+    return this.delete(await this.tasksOf(which), { limit, dryRun, alone: false, goesOn });
+  }
+
+  private async pass(): Promise<void> {
+    try {
+      if (!(await this.index.ensure(this.upkeep.signal))) return;
+      const ages = [...this.registry.retentions];
+      const longest = Math.max(...ages.map(([, age]) => age));
+      const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
+      const goesOn = (took: number) => this.upkeep.rest(took);
+      const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
+      const { deleted } = await this.delete(tasks, pass);
+      if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted: their retention is over`);
+    } catch (error) {
+      if (this.upkeep.signal.aborted) return;
+      this.log.warn(`Old sagas could not be deleted, it is tried again later: ${(error as Error).message}`);
+    }
+  }
+
+  private async delete(tasks: readonly Task[], pass: Pass): Promise<CleanupResult> {
+    const left = [...tasks];
+    let deleted = 0;
+    for (let task = left[0]; task; task = left[0]) {
+      if (deleted >= pass.limit) return { deleted, more: await this.isThereAny(left) };
+      const began = performance.now();
+      const most = Math.min(AT_ONCE, pass.limit - deleted);
+      const { dryRun, alone } = pass;
+      const batch = await this.store.batch({ ...task, most, dryRun, alone });
+      if (!batch) return { deleted, more: true };
+      deleted += batch.gone;
+      if (batch.next) left[0] = { ...task, after: batch.next };
+      else left.shift();
+      if (left.length > 0 && !(await pass.goesOn(performance.now() - began))) return { deleted, more: true };
+    }
+    return { deleted, more: false };
+  }
+
+  private async isThereAny(tasks: readonly Task[]): Promise<boolean> {
+    for (let task of tasks) {
+      for (;;) {
+        const batch = await this.store.batch({ ...task, most: AT_ONCE, dryRun: true, alone: false });
+        if (batch!.gone > 0) return true;
+        if (!batch!.next) break;
+        task = { ...task, after: batch!.next };
+      }
+    }
+    return false;
+  }
+
+  private async tasksOf({ olderThan, name }: Pick<Cleanup, 'olderThan' | 'name'>): Promise<Task[]> {
+    const { retentions } = this.registry;
+    if (olderThan !== undefined) {
+      const names = name === undefined ? await this.store.names() : [name];
+      return names.map((one) => ({ name: one, age: olderThan }));
+    }
+    const tasks = [...retentions].map(([one, age]) => ({ name: one, age }));
+    const wanted = name === undefined ? tasks : tasks.filter((task) => task.name === name);
+    if (wanted.length > 0) return wanted;
+    const who = name === undefined ? 'no saga of this application has' : `the saga ${shown(name)} has no`;
+    throw new SagaValidationError(
+      `cleanup(): ${who}${name === undefined ? ' a' : ''} retention; give olderThan, or @Saga({ retention }).`,
+    );
+  }
+}
+
+interface Cleanup {
+  readonly olderThan?: number;
+  readonly name?: string;
+  readonly limit: number;
+  readonly dryRun: boolean;
+}
+
+function readCleanup(given: CleanupOptions | undefined, registry: SagaRegistry): Cleanup {
+  const known = ['olderThan', 'saga', 'limit', 'dryRun'] as const;
+  const { olderThan, saga, limit = LIMIT, dryRun = false } = readOptions('cleanup(): options', given, known);
+  const problems = [
+    !(Number.isInteger(limit) && limit >= 1 && limit <= HIGHEST_LIMIT) &&
+      `limit is ${shown(limit)}; give a whole number from 1 to ${HIGHEST_LIMIT}`,
+    typeof dryRun !== 'boolean' && `dryRun is ${shown(dryRun)}; give true or false`,
+    typeof saga === 'string' && !isKey(saga) && `saga has to be a class, or ${KEY_RULE}`,
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0) throw new SagaValidationError(`cleanup(): ${problems.join('. ')}.`);
+  return {
+    ...{ limit, dryRun },
+    olderThan: olderThan === undefined ? undefined : toMilliseconds(olderThan, 'cleanup(): olderThan'),
+    name: saga === undefined ? undefined : registry.nameOf(saga),
+  };
+}

@@ -1,0 +1,120 @@
+import type { Checkpoint } from '../../../engine/ports/saga-store.js';
+import {
+  awaitsSignal,
+  isSettled,
+  isTerminal,
+  type SagaState,
+  type StepState,
+  stepState,
+} from '../../../machine/saga-state.js';
+import { unsettledSteps } from '../../../machine/step-map.js';
+import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
+import type { SAGA_COLUMNS, STEP_COLUMNS } from '../schema/functions/checkpoint.function.js';
+
+/** A step, or item, that a checkpoint changed. */
+interface ChangedStep {
+  readonly checkpoint: Checkpoint;
+  readonly name: string;
+  readonly step: StepState;
+}
+
+/** False, 0 and nothing at all are not sent: a column that says nothing of any row is no array. */
+const set = (value: boolean): true | undefined => value || undefined;
+const counted = (count: number): number | undefined => (count === 0 ? undefined : count);
+
+const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
+  id: ({ id }) => id,
+  epoch: ({ epoch }) => epoch,
+  number: ({ number }) => number,
+  status: ({ state }) => state.status,
+  stuck_in: ({ state }) => state.stuckIn,
+  failure: ({ state: { failure } }) => failure && JSON.stringify(failure),
+  step: ({ step }) => step,
+  error: (checkpoint) => lastError(checkpoint) ?? checkpoint.state.failure?.error?.message,
+  stalls: ({ advances }) => set(!advances),
+  cancel_seen: ({ cancelSeen }) => set(cancelSeen),
+  pause_seen: ({ pauseSeen }) => set(pauseSeen),
+  released: ({ release }) => set(release !== undefined),
+  due_at: ({ state: { status }, release }) =>
+    isSettled(status) || status === 'paused' ? undefined : release?.dueAt,
+  terminal: ({ state }) => set(isTerminal(state.status)),
+  settled: ({ state }) => set(isSettled(state.status)),
+  progress: ({ state }) => sagaProgress(state),
+};
+
+const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
+  saga_id: ({ checkpoint }) => checkpoint.id,
+  name: ({ name }) => name,
+  status: ({ step }) => step.status,
+  attempts: ({ step }) => step.attempts,
+  failures: ({ step }) => counted(step.failures),
+  '"unknown"': ({ step }) => set(step.unknown),
+  compensation_attempts: ({ step }) => counted(step.compensationAttempts),
+  compensation_failures: ({ step }) => counted(step.compensationFailures),
+  retry_at: ({ step }) => step.retryAt,
+  result: ({ step }) => step.result,
+  errors: ({ step: { errors } }) => (errors.length > 0 ? JSON.stringify(errors) : undefined),
+  elapsed: ({ checkpoint, name }) => checkpoint.elapsed?.get(name),
+  progress: ({ step }) => stepProgress(step),
+};
+
+/** The parameters of checkpoint.function.ts: an array for each column, first of the sagas, then of the steps that changed. */
+export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
+  const steps: ChangedStep[] = [];
+  for (const checkpoint of checkpoints)
+    for (const name of checkpoint.changed) steps.push(changedStep(checkpoint, name));
+  return [...columnArrays(SAGA_VALUES, checkpoints), ...columnArrays(STEP_VALUES, steps), fresh];
+}
+
+/** The scalars of the same function for one saga of which one step changed; undefined when it is not so. */
+export function checkpointOneParameters(
+  checkpoints: readonly Checkpoint[],
+  fresh: boolean,
+): unknown[] | undefined {
+  const [checkpoint] = checkpoints;
+  if (checkpoints.length !== 1 || checkpoint!.changed.length !== 1) return undefined;
+  const step = changedStep(checkpoint!, checkpoint!.changed[0]!);
+  return [...columnScalars(SAGA_VALUES, checkpoint!), ...columnScalars(STEP_VALUES, step), fresh];
+}
+
+function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
+  return { checkpoint, name, step: stepState(checkpoint.state, name) };
+}
+
+/**
+ * What only sagas that were rolled back to a savepoint have, those with signals, and those whose rollback a pivot has to
+ * decide, or has overtaken; null, and no cost, for the others.
+ */
+function sagaProgress(state: SagaState): string | undefined {
+  const { round, rollbackTo, heard, steps, pendingRollback, overtaken } = state;
+  const awaits: string[] = [];
+  for (const [, step] of unsettledSteps(steps)) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
+  const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
+  if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
+  return JSON.stringify({
+    ...{ round, rollbackTo, heard, pendingRollback, overtaken },
+    ...(awaits.length > 0 && { awaits }),
+  });
+}
+
+/** What only steps of forks, fan-outs and savepoints, those with a rate limit or lost attempts, and sub-sagas have. */
+function stepProgress(step: StepState): string | undefined {
+  const { round, returns, items, wonBy, permit, cut, child, wait, lost } = step;
+  const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !cut;
+  const isAlone = child === undefined && wait === undefined && lost === undefined;
+  if (isPlain && permit === undefined && isAlone) return undefined;
+  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child, wait, lost });
+}
+
+/** What the row shows as its error: that of the attempt that just failed, if one did. */
+function lastError({ changed, state }: Checkpoint): string | undefined {
+  for (const name of changed) {
+    const step = stepState(state, name);
+    if (isFailing(step)) return step.errors.at(-1)!.message;
+  }
+  return undefined;
+}
+
+function isFailing({ status, errors }: StepState): boolean {
+  return errors.length > 0 && status !== 'completed' && status !== 'compensated' && status !== 'skipped';
+}

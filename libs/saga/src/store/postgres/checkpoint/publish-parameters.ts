@@ -1,0 +1,13 @@
+import type { StoredMessage } from '../../../engine/ports/saga-store.js';
+
+/** The arguments of publish_1: an array a column. */
+export function publishParameters(messages: readonly StoredMessage[]): unknown[][] {
+  return [
+    messages.map(({ id }) => id),
+    messages.map(({ topic }) => topic),
+    messages.map(({ key }) => key),
+    messages.map(({ type }) => type),
+    messages.map(({ payload }) => payload),
+    messages.map(({ headers }) => JSON.stringify(headers)),
+  ];
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sizeOfSaga, SMALL_SAGA } from '../../../engine/ports/payload-size.js';
+import type {
+  Checkpoint,
+  Claim,
+  ClaimBytes,
+  ClaimedSaga,
+  ClaimRequest,
+  Lease,
+  StoredSaga,
+} from '../../../engine/ports/saga-store.js';
+import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
+import type { Statements } from '../statements.js';
+import { type StoredSagaRow, toStoredSaga } from '../read/stored-saga-row.js';
+import { isTransientError } from '../connection/transient-errors.js';
+
+interface LimitedRow {
+  readonly taken: readonly string[];
+  readonly epochs: readonly number[];
+  readonly now: number;
+  readonly next_due_at: number | null;
+}
+
+interface ClaimedRow extends StoredSagaRow {
+  readonly now: number;
+  readonly next_due_at: number | null;
+  /** How many were left, for want of room for their bytes. */
+  readonly heavy: number;
+  /** Its steps and signals are older than the row itself. */
+  readonly torn: boolean;
+}
+
+/** What claims have come to so far. */
+interface Round {
+  readonly ready: StoredSaga[];
+  now: number;
+  nextDueAt: number;
+  /** Taken, and made to wait for their lock. */
+  waiting: number;
+  /** Some were left for want of room for their bytes. */
+  heavy: boolean;
+}
+
+/**
+ * How claims take due sagas: one statement, and one more each for those with a `concurrency` and those with a lock.
+ *
+ * They are transactions of their own: lines are locked before rows (see lock-line.function.ts), and who was claimed is
+ * known only once its row is. If one of them fails, what it was to be done with is given back, for it would be
+ * nobody's until its lease runs out; what is ready is run.
+ */
+export class SagaClaims {
+  constructor(
+    /** Each statement is a transaction of its own. */
+    private readonly query: Query,
+    private readonly sql: Statements,
+    private readonly reader: SagaReader,
+  ) {}
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0, heavy: false };
+    try {
+      do await this.takeRound(request, round);
+      while (goesOn(request, round));
+    } catch (failure) {
+      if (round.ready.length === 0) throw failure;
+      return { sagas: round.ready, now: round.now, nextDueAt: round.now, failure };
+    }
+    const { ready, now, nextDueAt, heavy } = round;
+    return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt, heavy };
+  }
+
+  /** Takes one out of its line that has ended in a transaction that could not do it. */
+  async leaveLine({ id, epoch, lock }: Checkpoint): Promise<void> {
+    await this.query(this.sql.lineUp, [[id], [epoch], [lock!.name], [lock!.key]]);
+  }
+
+  private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
+    const { limited, plain } = partsOf(request);
+    const room = () => ({
+      ...request,
+      limit: request.limit - round.ready.length,
+      bytes: leftOf(request.bytes, round.ready),
+    });
+    round.nextDueAt = Infinity;
+    round.waiting = 0;
+    if (limited.length > 0) await this.take(await this.claimLimited(room(), limited, plain), request, round);
+    if (limited.length === 0 || plain.length > 0)
+      await this.take(await this.claimPlain(room(), plain), request, round);
+  }
+
+  /** Those that have to wait for their semantic lock are let go. */
+  private async take(
+    { sagas, now, nextDueAt = Infinity, heavy = false }: Claim,
+    { lease }: ClaimRequest,
+    round: Round,
+  ) {
+    round.now = now;
+    round.heavy ||= heavy;
+    round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
+    const rows = await this.lineUp(sagas.filter(isToLineUp), lease).catch((error: unknown) => {
+      round.ready.push(...sagas.filter((saga) => !isToLineUp(saga)));
+      throw error;
+    });
+    const ready = linedUp(sagas, rows);
+    round.ready.push(...ready);
+    round.waiting += sagas.length - ready.length;
+  }
+
+  private async claimPlain(
+    { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
+    sagas: readonly ClaimedSaga[],
+  ): Promise<Claim> {
+    const rows = await this.query<ClaimedRow>(this.sql.claim, [
+      ...namesAndVersions(sagas),
+      ...[limit, lease.worker, lease.duration],
+      ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
+    ]);
+    const { now, next_due_at, heavy } = rows[0]!;
+    const taken = rows.filter((row) => row.id !== null);
+    const anew = taken.filter((row) => row.torn || row.in_parts);
+    const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
+    const whole = new Map(read.map((saga) => [saga.id, saga]));
+    return {
+      // One that is torn and not found again is another's by now.
+      sagas: taken.flatMap((row) =>
+        row.torn || row.in_parts ? (whole.get(row.id) ?? []) : toStoredSaga(row),
+      ),
+      now,
+      nextDueAt: next_due_at ?? undefined,
+      heavy: heavy > 0,
+    };
+  }
+
+  private async claimLimited(
+    { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
+    sagas: readonly ClaimedSaga[],
+    others: readonly ClaimedSaga[],
+  ): Promise<Claim> {
+    const limits = sagas.map(({ concurrency }) => concurrency);
+    const [row] = await this.query<LimitedRow>(this.sql.claimLimited, [
+      ...namesAndVersions(sagas),
+      limits,
+      ...namesAndVersions(others),
+      ...[limit, lease.worker, lease.duration],
+    ]);
+    const { taken: ids, epochs, now, next_due_at } = row!;
+    const taken = { ids, epochs };
+    const read = await this.orGiveBack(this.readWithin(taken, lease, bytes), taken, lease);
+    return { sagas: read.sagas, now, nextDueAt: next_due_at ?? undefined, heavy: read.heavy };
+  }
+
+  private async readAll(taken: Taken, lease: Lease): Promise<StoredSaga[]> {
+    if (taken.ids.length === 0) return [];
+    const sagas: StoredSaga[] = [];
+    for await (const page of this.reader.taken(taken, lease.worker)) sagas.push(...page);
+    return sagas;
+  }
+
+  /** As much as there is room for, and one page at least; the others are given back. */
+  private async readWithin(taken: Taken, lease: Lease, { room }: ClaimBytes) {
+    const sagas: StoredSaga[] = [];
+    if (taken.ids.length === 0) return { sagas, heavy: false };
+    for await (const page of this.reader.taken(taken, lease.worker)) {
+      sagas.push(...page);
+      if (largeBytes(sagas) > room) break;
+    }
+    const read = new Set(sagas.map(({ id }) => id));
+    const left = [...taken.ids.keys()].filter((n) => !read.has(taken.ids[n]!));
+    const rest = { ids: left.map((n) => taken.ids[n]!), epochs: left.map((n) => taken.epochs[n]!) };
+    if (left.length > 0) await this.giveBack(rest, lease);
+    return { sagas, heavy: left.length > 0 };
+  }
+
+  private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
+    if (sagas.length === 0) return [];
+    const taken = leasesOf(sagas);
+    const rows = this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas));
+    return this.orGiveBack(rows, taken, lease);
+  }
+
+  /** If it fails, the leases are given back that were taken for it. */
+  private async orGiveBack<T>(answer: Promise<T>, taken: Taken, lease: Lease): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      await this.giveBack(taken, lease);
+      throw error;
+    }
+  }
+
+  /** Tries for a third of a lease: what is ready meanwhile begins under the rest of its own. */
+  private async giveBack({ ids, epochs }: Taken, { worker, duration }: Lease): Promise<void> {
+    const until = performance.now() + duration / 3;
+    for (let wait = 20; ; wait *= 2) {
+      try {
+        await this.query(this.sql.giveBack, [ids, epochs, worker, 0]);
+        return;
+      } catch (error) {
+        // Then they wait until the lease runs out.
+        if (!isTransientError(error) || performance.now() + wait > until) return;
+        await sleep(wait);
+      }
+    }
+  }
+}
+
+/**
+ * Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
+ * round takes it, or announces it.
+ */
+function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
+  const isFull = ready.length >= request.limit && partsOf(request).limited.length === 0;
+  return waiting > 0 && !isFull;
+}
+
+const ALL_ROOM: ClaimBytes = { room: Infinity, alone: true };
+
+/** What there is room for once these are taken. */
+function leftOf(bytes: ClaimBytes = ALL_ROOM, taken: readonly StoredSaga[]): ClaimBytes {
+  const large = largeBytes(taken);
+  return large === 0 ? bytes : { room: bytes.room - large, alone: false };
+}
+
+function largeBytes(sagas: readonly StoredSaga[]): number {
+  return sagas.map(sizeOfSaga).reduce((sum, size) => (size > SMALL_SAGA ? sum + size : sum), 0);
+}
+
+function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: ClaimedSaga[] } {
+  const isLimited = ({ concurrency }: ClaimedSaga) => concurrency !== undefined;
+  return { limited: sagas.filter(isLimited), plain: sagas.filter((saga) => !isLimited(saga)) };
+}
+
+function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
+  return [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
+}
+
+function leasesOf(sagas: readonly { readonly id: string; readonly epoch: number }[]): Taken {
+  return { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
+}

@@ -1,0 +1,45 @@
+import type { LockDeadlock, StoredSaga } from '../../../engine/ports/saga-store.js';
+import { isTerminal } from '../../../machine/saga-state.js';
+
+/** What line_up_1 gives of a claimed saga that may run. */
+export interface LinedUpRow {
+  readonly id: string;
+  readonly deadline: number | null;
+  readonly held: boolean;
+  readonly deadlock: LockDeadlock | null;
+  readonly cancelled: boolean;
+  readonly reason: string | null;
+}
+
+/** A claimed saga that does not have its semantic lock yet, or that has ended and has to hand it on. */
+export function isToLineUp({ lock, state }: StoredSaga): boolean {
+  return lock !== undefined && (!lock.held || isTerminal(state.status));
+}
+
+/** The arguments of line_up_1. */
+export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
+  return [
+    sagas.map(({ id }) => id),
+    sagas.map(({ epoch }) => epoch),
+    sagas.map(({ name }) => name),
+    sagas.map(({ lock }) => lock!.key),
+  ];
+}
+
+/** Of the claimed sagas those that may run, as they are now. */
+export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
+  const ready = new Map(rows.map((row) => [row.id, row]));
+  return claimed.flatMap((saga) => {
+    if (!isToLineUp(saga)) return saga;
+    const row = ready.get(saga.id);
+    if (!row) return [];
+    return {
+      ...saga,
+      deadlock: row.deadlock ?? undefined,
+      lock: row.held ? { key: saga.lock!.key, held: true } : undefined,
+      state: { ...saga.state, deadline: row.deadline ?? undefined },
+      takeovers: 0,
+      cancelRequested: row.cancelled ? { reason: row.reason ?? undefined } : undefined,
+    };
+  });
+}

@@ -1,0 +1,95 @@
+import type { Answers } from './statement-watchdog.js';
+import type { PgClient, PgPool } from './saga-data-source.js';
+
+/**
+ * Raised by what needs READ COMMITTED and finds another level: see lock-line.function.ts. Nothing was done.
+ * A class of our own: PostgreSQL's begin with 0 to 4 and A to H.
+ */
+export const NOT_READ_COMMITTED = 'SG001';
+
+/** serialization_failure: no statement of ours meets it at READ COMMITTED, but for rows that move between partitions. */
+const SERIALIZATION_FAILURE = '40001';
+
+/** In SQL: is this transaction at another level than the engine's? */
+export const IS_RAISED = `current_setting('transaction_isolation') <> 'read committed'`;
+
+const BEGIN = 'START TRANSACTION ISOLATION LEVEL READ COMMITTED';
+
+/**
+ * The level at which the engine's own statements run. They are written for READ COMMITTED: under a lock they look again,
+ * and see what was committed while they waited for it. A role, a database or a pool may have another default, which is
+ * the application's business, on connections that are the application's. So the engine's own transactions name their
+ * level, and a single statement becomes such a transaction where the default is another one; elsewhere it costs nothing.
+ *
+ * The default is read when the application starts. It may change later, or be another one on some connections. That is
+ * noticed when a statement fails for it.
+ */
+export class Isolation {
+  /** Single statements have to name their level. */
+  isRaised = false;
+
+  /** A single statement, in a transaction of its own. */
+  async alone<T>(client: PgClient, answers: Answers, send: () => Promise<T>): Promise<T> {
+    if (this.isRaised) return inTransaction(client, answers, send);
+    try {
+      return await send();
+    } catch (error) {
+      if (!(await this.isReason(error, client, answers))) throw error;
+      this.isRaised = true;
+      return inTransaction(client, answers, send);
+    }
+  }
+
+  private async isReason(error: unknown, client: PgClient, answers: Answers): Promise<boolean> {
+    const { code } = error as { code?: unknown };
+    if (code === NOT_READ_COMMITTED) return true;
+    if (code !== SERIALIZATION_FAILURE) return false;
+    const asked = answers.of(client, client.query(`SELECT ${IS_RAISED} AS "isRaised"`));
+    const { rows } = (await asked.catch(() => ({ rows: [] }))) as { rows: { isRaised: unknown }[] };
+    return rows[0]?.isRaised === true;
+  }
+}
+
+async function inTransaction<T>(client: PgClient, answers: Answers, send: () => Promise<T>): Promise<T> {
+  await answers.of(client, client.query(BEGIN));
+  try {
+    const result = await send();
+    await answers.of(client, client.query('COMMIT'));
+    return result;
+  } catch (error) {
+    await answers.of(client, client.query('ROLLBACK')).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What begins a transaction, naming the level; any other statement as it is. */
+export const atOwnLevel = (text: string): string => (text === 'START TRANSACTION' ? BEGIN : text);
+
+/** Statements that can be part of a transaction: not those that make indexes CONCURRENTLY, or are about the session. */
+const IS_PLAIN = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
+
+/** Whether the statements of a connection are part of a transaction, going by what is sent on it. */
+export class OpenTransaction {
+  private isOpen = false;
+
+  /** @returns is this a statement by itself, that its level matters to? */
+  isAlone(text: string): boolean {
+    if (/^START TRANSACTION/.test(text)) this.isOpen = true;
+    else if (/^(COMMIT|ROLLBACK)$/.test(text)) this.isOpen = false;
+    return !this.isOpen && IS_PLAIN.test(text);
+  }
+}
+
+const ofPools = new WeakMap<object, Isolation>();
+
+/** One for each pool. */
+export function isolationOf(pool: PgPool | object): Isolation {
+  const isolation = ofPools.get(pool) ?? new Isolation();
+  ofPools.set(pool, isolation);
+  return isolation;
+}
+
+/** The pool of a saga DataSource stands for the application's. */
+export function shareIsolation(own: object, isolation: Isolation): void {
+  ofPools.set(own, isolation);
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import type { EngineLog } from '../../../engine/ports/engine-log.js';
+import type { Wakeup, WakeupMessage } from '../../../engine/ports/wakeup.js';
+import { answersOf } from './statement-watchdog.js';
+import type { PgClient, PgPool } from './saga-data-source.js';
+
+/** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
+const GATHER = 10;
+const RECONNECT_FIRST = 100;
+const RECONNECT_LONGEST = 10_000;
+/** A connection that hears nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
+const HEARTBEAT = 10_000;
+
+/**
+ * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
+ * small pool is not made smaller. It reconnects by itself. It counts as listening once it has heard itself: behind a
+ * transaction-mode pooler LISTEN succeeds and nothing is ever heard, so that polling does the work.
+ */
+export class ListenWakeup implements Wakeup {
+  listening = false;
+  private client: PgClient | undefined;
+  private onMessage: (message: WakeupMessage) => void = () => undefined;
+  private reconnect: NodeJS.Timeout | undefined;
+  private announcement: NodeJS.Timeout | undefined;
+  private heartbeat: NodeJS.Timeout | undefined;
+  private stopped = false;
+  private failures = 0;
+  /** What is said on a connection to hear whether it hears. */
+  private echo = '';
+  private isKnownDeaf = false;
+
+  constructor(
+    private readonly pool: PgPool,
+    private readonly channel: string,
+    private readonly notify: (channel: string, payload: string) => Promise<unknown>,
+    private readonly log: EngineLog,
+    /** Milliseconds between two heartbeats. */
+    private readonly pulse: number = HEARTBEAT,
+  ) {}
+
+  async start(onMessage: (message: WakeupMessage) => void): Promise<void> {
+    this.onMessage = onMessage;
+    await this.connect();
+  }
+
+  announceDue(): void {
+    this.announcement ??= setTimeout(() => {
+      this.announcement = undefined;
+      // Only a hint: whoever misses it polls.
+      this.notify(this.channel, 'due').catch(() => undefined);
+    }, GATHER);
+  }
+
+  /** Ends the connection. What is announced afterwards is still sent, over the pool, at the next stop at the latest. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.listening = false;
+    clearTimeout(this.reconnect);
+    clearTimeout(this.heartbeat);
+    if (this.announcement !== undefined) {
+      clearTimeout(this.announcement);
+      this.announcement = undefined;
+      await this.notify(this.channel, 'due').catch(() => undefined);
+    }
+    const { client } = this;
+    this.client = undefined;
+    if (client)
+      await answersOf(this.pool)
+        .of(client, client.end())
+        .catch(() => undefined);
+  }
+
+  private async connect(): Promise<void> {
+    const client = new this.pool.Client(this.pool.options);
+    this.client = client;
+    client.on('error', () => this.lost(client));
+    client.on('end', () => this.lost(client));
+    client.on('notification', ({ payload }) => {
+      if (payload === this.echo && client === this.client && !this.stopped)
+        return void (this.listening = true);
+      const message = parse(payload ?? '');
+      if (message) this.onMessage(message);
+    });
+    const answers = answersOf(this.pool);
+    try {
+      await answers.of(client, client.connect());
+      await answers.of(client, client.query(`LISTEN "${this.channel}"`));
+      if (this.stopped) return void (await client.end());
+      this.sayToItself();
+      if (this.failures > 0)
+        this.log.log(`Listening for wake-ups again, after ${this.failures} failed attempt(s)`);
+      this.failures = 0;
+      this.onMessage({ type: 'missed' });
+      this.beatLater(client);
+    } catch (error) {
+      if (this.failures === 0 && !this.stopped) {
+        this.log.warn(`Cannot listen for wake-ups, polling meanwhile: ${(error as Error).message}`);
+      }
+      this.lost(client);
+    }
+  }
+
+  private beatLater(client: PgClient): void {
+    this.heartbeat = setTimeout(() => {
+      if (client !== this.client) return;
+      answersOf(this.pool)
+        .of(client, client.query('SELECT 1'))
+        .then(
+          () => {
+            if (!this.listening) this.beDeaf();
+            this.beatLater(client);
+          },
+          () => this.lost(client),
+        );
+    }, this.pulse);
+    this.heartbeat.unref();
+  }
+
+  /** Over the pool, as all hints are sent. Whoever else hears it does not know it. */
+  private sayToItself(): void {
+    this.echo = `echo:${randomUUID()}`;
+    this.notify(this.channel, this.echo).catch(() => undefined);
+  }
+
+  private beDeaf(): void {
+    if (!this.isKnownDeaf)
+      this.log.warn(
+        'No notifications arrive, as behind a pooler in transaction mode: polling instead. Steps that wait for another ' +
+          'process start at the next poll (worker.pollInterval); a session-mode or direct connection would tell at once.',
+      );
+    this.isKnownDeaf = true;
+    this.sayToItself();
+  }
+
+  private lost(client: PgClient): void {
+    if (client !== this.client || this.stopped) return;
+    this.client = undefined;
+    this.listening = false;
+    clearTimeout(this.heartbeat);
+    client.end().catch(() => undefined);
+    const wait =
+      Math.min(RECONNECT_LONGEST, RECONNECT_FIRST * 2 ** this.failures) * (0.5 + Math.random() / 2);
+    this.failures += 1;
+    this.reconnect = setTimeout(() => void this.connect(), wait);
+    this.reconnect.unref();
+  }
+}
+
+function parse(payload: string): WakeupMessage | undefined {
+  const [type, id] = payload.split(':', 2) as [string, string?];
+  if (type === 'due' || type === 'published') return { type };
+  if ((type === 'look' || type === 'settled') && id !== undefined) return { type, id };
+  return undefined;
+}

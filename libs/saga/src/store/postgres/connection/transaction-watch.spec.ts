@@ -1,0 +1,69 @@
+import { DataSource, type QueryRunner } from 'typeorm';
+import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
+import { TransactionWatch } from './transaction-watch.js';
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let runner: QueryRunner;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataSource = await new DataSource({ type: 'postgres', url: database.url, poolSize: 1 }).initialize();
+});
+beforeEach(async () => {
+  runner = dataSource.createQueryRunner();
+  await runner.connect();
+});
+afterEach(async () => {
+  await runner.query('ROLLBACK');
+  await runner.release();
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.drop();
+});
+
+const fail = () => runner.query('SELECT 1 / 0').catch(() => undefined);
+
+/** Of a driver that passes no messages of the server on, as pg-native. */
+const withoutMessages = () => TransactionWatch.on({});
+const ofThisDriver = async () => (await TransactionWatch.of(runner.manager))!;
+
+describe.each([
+  ['with the messages of the server', ofThisDriver],
+  ['without them', async () => withoutMessages()],
+])('a transaction that is followed %s', (_, watchOf) => {
+  test('is known to be open, and to be aborted by a statement whose error was caught', async () => {
+    const watch = await watchOf();
+    await runner.query('BEGIN');
+    await watch.requireOpen('It', runner.manager);
+    await fail();
+    await expect(watch.requireOpen('It', runner.manager)).rejects.toMatchObject({ code: 'SAGA_TRANSACTION' });
+  });
+
+  test('is open again behind a savepoint', async () => {
+    const watch = await watchOf();
+    await runner.query('BEGIN');
+    await runner.query('SAVEPOINT a');
+    await fail();
+    await runner.query('ROLLBACK TO SAVEPOINT a');
+    await watch.requireOpen('It', runner.manager);
+  });
+});
+
+test('what is known of one transaction is not taken for the next one of the same connection', async () => {
+  const watch = await ofThisDriver();
+  await runner.query('BEGIN');
+  await fail();
+  await runner.query('COMMIT');
+  expect(() => watch.requireCommitted('It')).toThrow('division by zero');
+  await runner.query('BEGIN');
+  await watch.requireOpen('It', runner.manager);
+  await runner.query('COMMIT');
+  watch.requireCommitted('It');
+});
+
+test('a connection is followed once, however often it is asked about', async () => {
+  const watches = await Promise.all(Array.from({ length: 20 }, ofThisDriver));
+  expect(new Set(watches).size).toBe(1);
+});

@@ -1,0 +1,68 @@
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  dueAfter,
+  type Edit,
+  type StoredSaga,
+} from '../../../engine/ports/saga-store.js';
+import { differingSteps } from '../../../machine/differing-steps.js';
+import { sendSignals } from '../signals/postgres-signals.js';
+import type { Statements } from '../statements.js';
+
+/** The transaction that an edit is made in, which has locked the saga's row. */
+export interface EditTransaction {
+  readonly sql: Statements;
+  readonly query: <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
+  readonly checkpoint: (checkpoint: Checkpoint) => Promise<CheckpointResult[]>;
+  readonly notify: (payload: string) => Promise<void>;
+}
+
+/** @param now the database's clock, milliseconds since the epoch */
+export async function applyEdit(on: EditTransaction, saga: StoredSaga, edit: Edit, now: number) {
+  if (edit.operation) {
+    const { id, action, by, reason, step, from, revision, proposed, newInput, given } = edit.operation;
+    await on.query(on.sql.operation, [
+      ...[saga.id, id, action, by ?? null, reason ?? null, step ?? null],
+      ...[from, revision, proposed, newInput ?? false, given ?? null],
+    ]);
+  }
+  if ('proposal' in edit) return;
+  if ('signal' in edit) {
+    await sendSignals(on.query, on.sql, [{ ...edit.signal, target: { id: saga.id } }]);
+  } else if ('requestCancel' in edit) {
+    await on.query(on.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
+    await on.notify(`look:${saga.id}`);
+  } else if ('requestPause' in edit) {
+    await on.query(on.sql.requestPause, [saga.id]);
+    await on.notify(`look:${saga.id}`);
+  } else {
+    await saveState(on, saga, edit, now);
+  }
+}
+
+async function saveState(
+  on: EditTransaction,
+  saga: StoredSaga,
+  edit: Extract<Edit, { state: unknown }>,
+  now: number,
+): Promise<void> {
+  const dueAt = dueAfter(edit, now);
+  await on.checkpoint({
+    id: saga.id,
+    epoch: saga.epoch,
+    number: saga.checkpoints + 1,
+    state: edit.state,
+    changed: differingSteps(saga.state.steps, edit.state.steps),
+    step: edit.step,
+    advances: true,
+    cancelSeen: true,
+    pauseSeen: true,
+    release: { dueAt },
+    parent: saga.parent,
+  });
+  const { input = null, version = null } = edit;
+  await on.query(on.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
+  if (saga.lock) await on.query(on.sql.leaveLine, [[saga.id]]);
+  if (dueAt !== undefined) await on.notify('due');
+  if (saga.lockedBy !== undefined) await on.notify(`look:${saga.id}`);
+}

@@ -1,0 +1,44 @@
+import { isUndone } from '../schema/functions/lock-line.function.js';
+import { recentOperations } from './operation.sql.js';
+import { storedSagaColumns } from '../read/stored-saga.sql.js';
+
+/** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
+export const loadByIdSql = (schema: string): string => `
+SELECT ${storedSagaColumns(schema, 'i', 'p.in_parts')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
+  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
+  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken,
+  ${recentOperations(schema, 'i')} AS operations, i.input_replaced, i.started_input::text AS started_input
+FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page_1(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
+
+/** The id of a saga by name and correlation id; one that was started without has its id for it. */
+export const idByCorrelationSql = (schema: string): string => `
+SELECT id FROM ${schema}.instance WHERE name = $1 AND correlation_id = $2
+UNION ALL
+SELECT id FROM ${schema}.instance WHERE id = $3::uuid AND name = $1 AND correlation_id IS NULL
+LIMIT 1`;
+
+export const lockSql = (schema: string): string => `
+SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
+
+/**
+ * After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3; the one that
+ * the saga was started with is kept beside it, since repeated starts are compared with that. $4: the new version. A
+ * completed saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
+ */
+export const fenceOffSql = (schema: string): string => `
+UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
+  input = CASE WHEN $3::boolean THEN $2::json ELSE input END, input_replaced = input_replaced OR $3::boolean,
+  started_input = CASE WHEN $3::boolean AND NOT input_replaced THEN input ELSE started_input END,
+  version = coalesce($4::int, version), graph_revision = CASE WHEN $4::int IS NULL THEN graph_revision END,
+  lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND ${isUndone('instance')} THEN 'arriving'
+    ELSE lock_state END,
+  lock_deadlock = CASE WHEN ${isUndone('instance')} THEN NULL ELSE lock_deadlock END
+WHERE id = $1::uuid`;
+
+/** The first reason stands. Who wants it to turn back does not want it to stand still any more. */
+export const requestCancelSql = (schema: string): string => `
+UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2, pause_requested = false
+WHERE id = $1::uuid AND cancel_requested_at IS NULL`;
+
+export const requestPauseSql = (schema: string): string => `
+UPDATE ${schema}.instance SET pause_requested = true WHERE id = $1::uuid`;

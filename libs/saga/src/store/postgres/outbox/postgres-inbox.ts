@@ -1,0 +1,62 @@
+import type { EntityManager } from 'typeorm';
+import { ApplicationSql } from '../connection/application-sql.js';
+import { sendWithin } from '../connection/transaction-watch.js';
+
+interface Sql {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+}
+
+/** serialization_failure */
+const SERIALIZATION_FAILURE = '40001';
+
+/** PostgreSQL's error, for whoever has a transaction of their own at such a level: it is to be made again. */
+export class NotedMeanwhile extends Error {
+  readonly code = SERIALIZATION_FAILURE;
+
+  constructor(readonly driverError: Error) {
+    super(driverError.message, { cause: driverError });
+    this.name = 'QueryFailedError';
+  }
+}
+
+/** The journal of the messages that were handled. */
+export class PostgresInbox {
+  private readonly schema: string;
+
+  constructor(
+    private readonly sql: Sql,
+    schema: string,
+  ) {
+    this.schema = `"${schema}"`;
+  }
+
+  /**
+   * Notes the message in the caller's transaction; false: it is noted already. Waits for another transaction that notes
+   * it at this moment, and is true only if that one rolls back.
+   * @throws NotedMeanwhile where the transaction's level keeps it from seeing what was noted since it began
+   */
+  async isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
+    const sql = new ApplicationSql(manager);
+    const noting = sendWithin(manager, `Message '${messageId}'`, () =>
+      sql.query<unknown[]>(
+        `INSERT INTO ${this.schema}.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
+        [consumer, messageId],
+      ),
+    );
+    const noted = await noting.catch((error: unknown) => {
+      throw (error as { code?: unknown }).code === SERIALIZATION_FAILURE
+        ? new NotedMeanwhile(error as Error)
+        : error;
+    });
+    return noted.length > 0;
+  }
+
+  /** Forgets those that are older than this (ms), so many at most; gives how many there were. */
+  async forget(age: number, most: number): Promise<number> {
+    const [row] = (await this.sql.query(`SELECT ${this.schema}.inbox_forget_1($1, $2) AS gone`, [
+      age,
+      most,
+    ])) as [{ gone: number }];
+    return row.gone;
+  }
+}

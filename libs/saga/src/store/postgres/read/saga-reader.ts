@@ -1,0 +1,128 @@
+import type { StoredSaga, StoredSignal } from '../../../engine/ports/saga-store.js';
+import type { Statements } from '../statements.js';
+import {
+  type SignalJson,
+  type StepJson,
+  type StoredSagaRow,
+  toStoredSaga,
+  toStoredSignal,
+} from './stored-saga-row.js';
+
+/** Sends a statement. */
+export type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
+
+export interface ReadBounds {
+  /** Bytes of users' data that one statement answers with; a single value may be larger. Default: 16 MB. */
+  readonly pageBytes?: number;
+}
+
+export const PAGE_BYTES = 16 * 2 ** 20;
+
+/** Leases that were just taken. */
+export interface Taken {
+  readonly ids: readonly string[];
+  readonly epochs: readonly number[];
+}
+
+type PagedRow = StoredSagaRow & { readonly more: boolean };
+
+interface SignalPartRow {
+  readonly more: boolean;
+  readonly signal: SignalJson;
+}
+
+/**
+ * Reads whole sagas, by answers that are bounded in bytes: of many sagas a page at a time, and of one that is larger than
+ * a page its steps and signals in parts. What fits a page is read by one statement.
+ */
+export class SagaReader {
+  constructor(
+    private readonly query: Query,
+    private readonly sql: Statements,
+    readonly pageBytes: number,
+  ) {}
+
+  /** One saga; undefined: there is none. */
+  async byId(id: string): Promise<(StoredSagaRow & { readonly now: number }) | undefined> {
+    for (;;) {
+      const [row] = await this.query<StoredSagaRow & { now: number }>(this.sql.loadById, [
+        id,
+        this.pageBytes,
+      ]);
+      if (!row) return undefined;
+      const whole = await this.whole(row);
+      // It has gone on while its parts were read: they are not of one moment.
+      if (whole) return whole;
+    }
+  }
+
+  /** Those of these sagas that are `settled`, or have `ended`. */
+  async among(ids: readonly string[], which: 'settled' | 'ended'): Promise<StoredSaga[]> {
+    const sagas: StoredSaga[] = [];
+    const pages = this.pages(this.sql[which], (read) => [ids.filter((id) => !read.has(id)), this.pageBytes]);
+    for await (const page of pages) sagas.push(...page);
+    return sagas;
+  }
+
+  /** Leases that were just taken, but for those that are another's by now, a page at a time. */
+  taken({ ids, epochs }: Taken, worker: string): AsyncGenerator<StoredSaga[]> {
+    return this.pages(this.sql.claimed, (read) => {
+      const left = [...ids.keys()].filter((n) => !read.has(ids[n]!));
+      return [left.map((n) => ids[n]), left.map((n) => epochs[n]), worker, this.pageBytes];
+    });
+  }
+
+  /** What a saga was sent and has not taken yet, in order. */
+  async unheard(id: string): Promise<readonly StoredSignal[]> {
+    return (await this.signalsOf(id)).map(toStoredSignal);
+  }
+
+  /** A row with its steps and signals; undefined: it has changed meanwhile. */
+  async whole<R extends StoredSagaRow>(row: R): Promise<R | undefined> {
+    if (!row.in_parts) return row;
+    const { id, epoch, checkpoints } = row;
+    const [steps, signals] = [await this.stepsOf(id), await this.signalsOf(id)];
+    const [now] = await this.query<{ epoch: number; checkpoints: number }>(this.sql.stands, [id]);
+    if (now?.epoch !== epoch || now.checkpoints !== checkpoints) return undefined;
+    return { ...row, steps, signals: signals.length > 0 ? signals : null };
+  }
+
+  private async *pages(
+    sql: string,
+    parametersWithout: (read: ReadonlySet<string>) => unknown[],
+  ): AsyncGenerator<StoredSaga[]> {
+    const read = new Set<string>();
+    for (;;) {
+      const rows = await this.query<PagedRow>(sql, parametersWithout(read));
+      const page: StoredSaga[] = [];
+      for (const row of rows) {
+        const whole = await this.whole(row);
+        if (!whole) continue;
+        read.add(row.id);
+        page.push(toStoredSaga(whole));
+      }
+      yield page;
+      if (!rows[0]?.more && rows.every(({ id }) => read.has(id))) return;
+    }
+  }
+
+  private async stepsOf(id: string): Promise<StepJson[]> {
+    const steps: StepJson[] = [];
+    for (;;) {
+      const after = steps.at(-1)?.name ?? '';
+      const rows = await this.query<{ step: StepJson }>(this.sql.stepPart, [id, after, this.pageBytes]);
+      if (rows.length === 0) return steps;
+      for (const { step } of rows) steps.push(step);
+    }
+  }
+
+  private async signalsOf(id: string): Promise<SignalJson[]> {
+    const signals: SignalJson[] = [];
+    for (;;) {
+      const after = signals.at(-1)?.number ?? 0;
+      const rows = await this.query<SignalPartRow>(this.sql.signalPart, [id, after, this.pageBytes]);
+      for (const { signal } of rows) signals.push(signal);
+      if (!rows[0]?.more) return signals;
+    }
+  }
+}

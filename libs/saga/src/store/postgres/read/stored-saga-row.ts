@@ -1,0 +1,165 @@
+import type { SagaFailure } from '../../../definition/types/saga-failure.js';
+import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/saga-store.js';
+import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
+import type { LostLease, SagaState, SagaStatus, StepState, StepStatus } from '../../../machine/saga-state.js';
+
+/** What the columns of stored-saga.sql.ts give. */
+export interface StoredSagaRow {
+  id: string;
+  name: string;
+  version: number;
+  graph_revision: number | null;
+  correlation_id: string | null;
+  status: SagaStatus;
+  stuck_in: 'running' | 'compensating' | null;
+  failure: SagaFailure | null;
+  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'heard' | 'pendingRollback' | 'overtaken'> | null;
+  deadline_at: number | null;
+  input: string | null;
+  priority: number;
+  tags: Record<string, string> | null;
+  epoch: number;
+  checkpoints: number;
+  locked_by: string | null;
+  leased_at: number | null;
+  lost_leases: LostLease[] | null;
+  takeovers: number;
+  losses: number;
+  cancel_requested: boolean;
+  cancel_reason: string | null;
+  pause_requested: boolean;
+  sla_at: number | null;
+  overdue: boolean;
+  lock_key: string | null;
+  lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
+  /** Of one that is read whole. */
+  lock_deadlock?: LockDeadlock | null;
+  parent_id: string | null;
+  parent_step: string | null;
+  /** Of a saga that is loaded by itself. */
+  lock_holder?: string | null;
+  slots_taken?: number | null;
+  operations?: OperationJson[] | null;
+  input_replaced?: boolean;
+  started_input?: string | null;
+  due_at: number | null;
+  created_at: number;
+  updated_at: number;
+  finished_at: number | null;
+  /** True: what follows is left to statements of its own. */
+  in_parts: boolean;
+  steps: StepJson[] | null;
+  signals: SignalJson[] | null;
+}
+
+export interface SignalJson {
+  number: number;
+  name: string;
+  messageId: string;
+  payload: string | null;
+}
+
+export interface StepJson {
+  name: string;
+  status: StepStatus;
+  attempts: number;
+  failures: number;
+  unknown: boolean;
+  compensationAttempts: number;
+  compensationFailures: number;
+  retryAt: number | null;
+  result: string | null;
+  errors: StepState['errors'] | null;
+  progress: Pick<
+    StepState,
+    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait' | 'lost'
+  > | null;
+  startedAt: number;
+  updatedAt: number;
+}
+
+export function toStoredSaga(row: StoredSagaRow): StoredSaga {
+  const steps = row.steps ?? [];
+  const state: SagaState = {
+    status: row.status,
+    stuckIn: row.stuck_in ?? undefined,
+    failure: row.failure ?? undefined,
+    round: row.progress?.round ?? 1,
+    rollbackTo: row.progress?.rollbackTo,
+    deadline: row.deadline_at ?? undefined,
+    heard: row.progress?.heard,
+    ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
+    ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
+    steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
+  };
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    graphRevision: row.graph_revision ?? undefined,
+    correlationId: row.correlation_id ?? undefined,
+    input: row.input ?? undefined,
+    startedWith: row.input_replaced ? { input: row.started_input ?? undefined } : undefined,
+    priority: row.priority,
+    tags: row.tags ?? undefined,
+    state,
+    epoch: row.epoch,
+    checkpoints: row.checkpoints,
+    lockedBy: row.locked_by ?? undefined,
+    leasedAt: row.locked_by === null ? undefined : (row.leased_at ?? undefined),
+    lostLeases: row.takeovers > 0 ? (row.lost_leases ?? undefined) : undefined,
+    dueAt: row.due_at ?? undefined,
+    takeovers: row.takeovers,
+    losses: row.losses,
+    cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
+    pauseRequested: row.pause_requested || undefined,
+    slaAt: row.sla_at ?? undefined,
+    overdue: row.overdue || undefined,
+    operations: row.operations ? row.operations.map(toStoredOperation) : undefined,
+    lock: toLock(row),
+    deadlock: row.lock_deadlock ?? undefined,
+    parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
+    signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
+    slotsTaken: row.slots_taken || undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    finishedAt: row.finished_at ?? undefined,
+    stepTimes: new Map(
+      steps.map((step) => [step.name, { startedAt: step.startedAt, updatedAt: step.updatedAt }]),
+    ),
+  };
+}
+
+export function toStoredSignal({ payload, ...signal }: SignalJson): StoredSignal {
+  return payload === null ? signal : { ...signal, payload };
+}
+
+function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): StoredSaga['lock'] {
+  if (lock_state === null) return undefined;
+  const holder = lock_holder === null || lock_holder === id ? undefined : lock_holder;
+  return { key: lock_key!, held: lock_state === 'held' || lock_state === 'inside', holder };
+}
+
+function toStepState(step: StepJson): StepState {
+  return {
+    status: step.status,
+    attempts: step.attempts,
+    failures: step.failures,
+    unknown: step.unknown,
+    compensationAttempts: step.compensationAttempts,
+    compensationFailures: step.compensationFailures,
+    retryAt: step.retryAt ?? undefined,
+    result: step.result ?? undefined,
+    errors: step.errors ?? [],
+    active: false,
+    round: step.progress?.round ?? 1,
+    returns: step.progress?.returns ?? 0,
+    items: step.progress?.items,
+    wonBy: step.progress?.wonBy,
+    permit: step.progress?.permit,
+    cut: step.progress?.cut ?? false,
+    child: step.progress?.child,
+    wait: step.progress?.wait,
+    ...(step.progress?.lost && { lost: step.progress.lost }),
+  };
+}

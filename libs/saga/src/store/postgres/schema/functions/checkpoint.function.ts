@@ -1,0 +1,128 @@
+import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
+import { BATCH, type RowSource, SINGLE } from './source-rows.js';
+
+/**
+ * What a checkpoint tells of a saga, and of a step of it that changed; in the order of checkpoint-parameters.ts. False and
+ * 0 may be null: a column that is null in every row is no array at all.
+ */
+export const SAGA_COLUMNS = {
+  id: 'uuid',
+  epoch: 'int',
+  number: 'int',
+  status: 'text',
+  stuck_in: 'text',
+  failure: 'json',
+  step: 'text',
+  error: 'text',
+  stalls: 'boolean',
+  cancel_seen: 'boolean',
+  pause_seen: 'boolean',
+  released: 'boolean',
+  due_at: 'float8',
+  terminal: 'boolean',
+  settled: 'boolean',
+  progress: 'json',
+};
+export const STEP_COLUMNS = {
+  saga_id: 'uuid',
+  name: 'text',
+  status: 'text',
+  attempts: 'int',
+  failures: 'int',
+  '"unknown"': 'boolean',
+  compensation_attempts: 'int',
+  compensation_failures: 'int',
+  retry_at: 'float8',
+  result: 'json',
+  errors: 'json',
+  elapsed: 'float8',
+  progress: 'json',
+};
+const SAGA_ARGUMENTS = Object.keys(SAGA_COLUMNS).length;
+const STEP_ARGUMENTS = Object.keys(STEP_COLUMNS).length;
+/** And whether no step of them is stored yet. */
+export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS + 1;
+const typesOf = (source: RowSource): string =>
+  `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_COLUMNS)}, boolean`;
+/** Of a batch's parameters. */
+export const CHECKPOINT_TYPES = typesOf(BATCH);
+
+/** A saga that was woken while it was held is looked at again, but for one at rest. */
+const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
+
+/**
+ * checkpoint_1: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
+ * changed, and announces those that are settled and waited for: one call, one commit. Gives the ids that were saved.
+ *
+ * Plan: nested loop from the function scan into instance_pkey, then an upsert that finds its row by step_pkey.
+ * The trap: joining unnest(...) to a table, the planner prefers to hash the whole table for a large batch, or
+ * while statistics say that it is small; throughput then falls as the table grows. So the plan is pinned by the
+ * function's own settings, which a statement of ours on the application's connections could not have.
+ * test/sagas/query-plans.spec.ts holds it there.
+ * `force_generic_plan`: one checkpoint looks cheaper with a plan of its own than with the one for ten rows, so it
+ * would be planned anew at each call: 0.26 ms in the server instead of 0.11.
+ * Why a function, for one checkpoint on an idle server: sent as a statement 1.0 ms, most of it parsing and
+ * planning; as a prepared statement 0.43 ms, but with a plan that can go stale and not behind every pooler; as a
+ * PL/pgSQL function 0.49 ms; as an SQL function 0.51 to 0.84 ms; a bare update of one row 0.33 to 0.40 ms.
+ * Rows of steps that are not stored yet are inserted as they are: as an upsert each costs a look at the index more, and
+ * a second record of WAL (144 bytes a saga of three steps).
+ * A checkpoint that keeps the lease leaves due_at and rank_at alone: no indexed column changes, the update is HOT.
+ */
+export const checkpointFunction = (schema: string, channel: string): string =>
+  checkpointFrom(BATCH, `${schema}.checkpoint_1`, schema, channel);
+
+/** checkpoint_one_1: the same for one saga of which one step changed, as on an idle server. */
+export const checkpointOneFunction = (schema: string, channel: string): string =>
+  checkpointFrom(SINGLE, `${schema}.checkpoint_one_1`, schema, channel);
+
+const checkpointFrom = (source: RowSource, name: string, schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${name}(${typesOf(source)})
+RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  WITH updated AS (
+    UPDATE ${schema}.instance i SET
+      status = w.status, stuck_in = w.stuck_in, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
+      takeovers = 0, losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END, checkpoints = w.number,
+      locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
+      due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,
+      rank_at = CASE WHEN w.released OR w.settled
+        THEN ${DUE_AT} - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+        ELSE i.rank_at END,
+      updated_at = now(),
+      finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
+    FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
+    WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
+      AND (NOT i.pause_requested OR w.pause_seen)
+    RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
+      CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('${channel}', 'due') END
+  )
+  SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
+
+  IF $${CHECKPOINT_ARGUMENTS} THEN
+    ${insertSteps(source, schema)};
+  ELSE
+    ${insertSteps(source, schema)}
+    ON CONFLICT (saga_id, name) DO UPDATE SET
+      status = excluded.status, attempts = excluded.attempts, failures = excluded.failures,
+      "unknown" = excluded."unknown", compensation_attempts = excluded.compensation_attempts,
+      compensation_failures = excluded.compensation_failures, retry_at = excluded.retry_at,
+      result = excluded.result, errors = excluded.errors, progress = excluded.progress,
+      updated_at = excluded.updated_at;
+  END IF;
+
+  RETURN saved;
+END $function$`;
+
+/** Steps of sagas that were not saved are left out; to look for them costs more than all the rest, and is rare. */
+const insertSteps = (source: RowSource, schema: string): string => `
+    INSERT INTO ${schema}.step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
+      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
+      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
+      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM ${source.rows(STEP_COLUMNS, 'c', SAGA_ARGUMENTS + 1)}
+    WHERE cardinality(saved) = ${source === SINGLE ? '1' : 'cardinality($1)'} OR c.saga_id = ANY(saved)`;

@@ -1,0 +1,154 @@
+import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
+import { dueUnlessStopped } from './due-now.js';
+import { PINNED } from './pinned-plan.js';
+
+/**
+ * Semantic locks within a family: a saga and all that it has started, directly or not.
+ *
+ * What an ancestor holds, its sub-sagas do not wait for: it waits for them. They run under its hold, with the
+ * `lock_state` 'inside', any number of them at a time. While anyone is inside, somebody holds the lock: if the holder
+ * leaves before them (only one that is aborted does), one of them holds it on (hand_over_1).
+ *
+ * What waits for a lock, and is waited for by the holder of another, can be part of a circle. What closes it is always a
+ * saga that lines up: who gets a lock has started nothing yet, or is undone, and then what it started lines up again
+ * (look_again_1). So that two that line up at once do not both overlook it, they do so one after the other
+ * (lock_families_1): only those that have to, an ancestor of which holds a lock. The one that would close a circle fails
+ * in place of waiting. If that cannot fail, since it is undone, those fail that wait for what its ancestors hold; if these
+ * cannot either, an operator has to decide, and it is stuck.
+ *
+ * Nobody else asks: these look at sagas with a parent, and at those that are undone.
+ * Plan: by primary key upwards, by instance_parent downwards.
+ */
+export const familyLockFunctions = (schema: string, channel: string): string[] => [
+  familyLocks(schema),
+  lookAgain(schema, channel),
+  lockFamilies(schema),
+  breakCircle(schema, channel),
+];
+
+/**
+ * Is it still part of its family? What was compensated or aborted waits for nobody, and will not be undone; what was
+ * completed may be, with its ancestors.
+ */
+const isLinked = (i: string): string => `${i}.status NOT IN ('compensated', 'aborted')`;
+
+/** For rows that are found by id: a plan that was made while nobody stood in line would read instance_lock_line instead. */
+const stateOf = (i: string): string => `coalesce(${i}.lock_state, '')`;
+
+/** family_locks_1: the ancestors of a saga that hold a lock. $1 the saga's parent. */
+const familyLocks = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.family_locks_1(uuid)
+RETURNS TABLE (holder uuid, holder_name text, holder_key text) LANGUAGE plpgsql STABLE
+${PINNED} AS $function$
+BEGIN
+  RETURN QUERY WITH RECURSIVE up AS (
+    SELECT i.id, i.parent_id, i.name, i.lock_key, i.lock_state FROM ${schema}.instance i
+    WHERE i.id = $1 AND ${isLinked('i')}
+    UNION ALL
+    SELECT i.id, i.parent_id, i.name, i.lock_key, i.lock_state FROM up
+    JOIN ${schema}.instance i ON i.id = up.parent_id WHERE ${isLinked('i')}
+  )
+  SELECT up.id, up.name, up.lock_key FROM up WHERE up.lock_state IN ('held', 'inside');
+END $function$`;
+
+/**
+ * look_again_1: a saga that is undone has got its lock. Those that it started and that wait for one are due: they may have
+ * been undone before it, and do not wait for what it has.
+ */
+const lookAgain = (schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.look_again_1(uuid) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+BEGIN
+  WITH RECURSIVE down AS (
+    SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = $1 AND ${isLinked('c')}
+    UNION ALL
+    SELECT c.id FROM down JOIN ${schema}.instance c ON c.parent_id = down.id WHERE ${isLinked('c')}
+  )
+  UPDATE ${schema}.instance i SET
+    due_at = now(), rank_at = now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+  FROM down WHERE i.id = down.id AND ${stateOf('i')} = 'waiting' AND i.locked_by IS NULL AND i.status <> 'paused';
+  IF FOUND THEN PERFORM pg_notify('${channel}', 'due'); END IF;
+END $function$`;
+
+/**
+ * lock_families_1: those of these sagas that may close a circle are the only ones that line up. Called once their lines
+ * are locked, and before any row is. $1 ids, $2 epochs.
+ */
+const lockFamilies = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_families_1(uuid[], int[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+BEGIN
+  PERFORM FROM unnest($1, $2) AS w(id, epoch)
+  JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
+  WHERE ${stateOf('i')} IN ('arriving', 'waiting')
+    AND CASE WHEN i.parent_id IS NULL THEN false ELSE EXISTS (SELECT FROM ${schema}.family_locks_1(i.parent_id)) END
+  LIMIT 1;
+  IF FOUND THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('families', hashtext($q$${schema}$q$)));
+  END IF;
+END $function$`;
+
+/** Those that hold the lock of a row, or run under it; two selects, for each has its index. */
+const holdersOf = (schema: string, i: string): string => `
+      SELECT h.id FROM ${schema}.instance h
+      WHERE h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'held'
+      UNION ALL
+      SELECT h.id FROM ${schema}.instance h
+      WHERE h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'inside'`;
+
+/**
+ * break_circle_1: why a saga that is about to wait for its lock would wait for ever, as LockDeadlock; null: it would not,
+ * or does not any more, for those that it would have waited for are to fail.
+ *
+ * Reached is whoever it would wait for: who holds the lock, what these have started, who holds what that waits for, and
+ * so on, each once, until an ancestor of its own. It costs as much as the families of those holders are large.
+ */
+const breakCircle = (schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.break_circle_1(uuid) RETURNS json LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  own record;
+  kin uuid[];
+  reached uuid[];
+  waiters uuid[];
+  circle json;
+BEGIN
+  SELECT i.id, i.name, i.lock_key, i.parent_id, i.status INTO own FROM ${schema}.instance i WHERE i.id = $1;
+  kin := ARRAY(SELECT f.holder FROM ${schema}.family_locks_1(own.parent_id) f);
+  IF cardinality(kin) = 0 THEN RETURN NULL; END IF;
+  WITH RECURSIVE reach AS (
+    SELECT s.id FROM (${holdersOf(schema, 'own')}) s
+    UNION
+    SELECT n.id FROM reach r CROSS JOIN LATERAL (
+      SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = r.id AND ${isLinked('c')}
+      UNION ALL
+      SELECT s.id FROM ${schema}.instance w CROSS JOIN LATERAL (${holdersOf(schema, 'w')}) s
+      WHERE w.id = r.id AND ${stateOf('w')} = 'waiting'
+    ) n WHERE r.id <> ALL(kin)
+  )
+  SELECT array_agg(reach.id) INTO reached FROM reach;
+  circle := ${toldOf(schema, 'own')};
+  IF circle IS NULL OR own.status = 'running' THEN RETURN circle; END IF;
+  PERFORM FROM ${waitersForKin(schema)} AND NOT (i.status = 'running' OR (i.status = 'paused' AND i.stuck_in = 'running'));
+  IF FOUND THEN RETURN circle; END IF;
+  waiters := ARRAY(SELECT i.id FROM ${waitersForKin(schema)} ORDER BY i.id);
+  UPDATE ${schema}.instance i SET
+    lock_state = NULL,
+    lock_deadlock = ${toldOf(schema, 'i')},
+    ${dueUnlessStopped('i')}
+  WHERE i.id = ANY(waiters) AND ${stateOf('i')} = 'waiting';
+  PERFORM pg_notify('${channel}', 'due');
+  RETURN NULL;
+END $function$`;
+
+/** Whoever is reached and waits for what an ancestor holds. */
+const waitersForKin = (schema: string): string => `${schema}.instance i
+    WHERE i.id = ANY(reached) AND ${stateOf('i')} = 'waiting' AND EXISTS (
+      SELECT FROM ${schema}.family_locks_1(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key)`;
+
+/** Who holds the lock of a row, and what of its own family is waited for by one that was reached; null: nothing is. */
+const toldOf = (schema: string, i: string): string => `(
+    SELECT json_build_object('key', ${i}.lock_key, 'holder', json_build_object('id', h.id, 'name', h.name),
+      'held', json_build_object('id', f.holder, 'name', f.holder_name, 'key', f.holder_key))
+    FROM ${schema}.family_locks_1(${i}.parent_id) f, ${schema}.instance h
+    WHERE f.holder = ANY(reached) AND h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'held' LIMIT 1)`;

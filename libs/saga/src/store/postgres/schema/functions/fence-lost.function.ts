@@ -1,0 +1,22 @@
+import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
+import { PINNED } from './pinned-plan.js';
+
+/**
+ * fence_lost_1: takes the leases away of sagas whose last checkpoint is gone: it was committed without waiting for the
+ * disk, and the server crashed. Who runs such a saga goes by steps that nobody else knows of, and would store only what
+ * came after them. So its epoch is raised, and it is due, to go on from what is there.
+ *
+ * Called before the checkpoint, in the same statement, so that no crash comes between the two.
+ * Plan: by primary key. $1 ids, $2 epochs, $3 the numbers of the checkpoints that have to be there.
+ */
+export const fenceLostFunction = (schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.fence_lost_1(uuid[], int[], int[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+BEGIN
+  UPDATE ${schema}.instance i SET
+    epoch = i.epoch + 1, locked_by = NULL, due_at = now(),
+    rank_at = now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+  FROM unnest($1, $2, $3) AS w(id, epoch, number)
+  WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number;
+  IF FOUND THEN PERFORM pg_notify('${channel}', 'due'); END IF;
+END $function$`;

@@ -1,0 +1,212 @@
+import { IS_RAISED, NOT_READ_COMMITTED } from '../../connection/isolation.js';
+import { CHECKPOINT_TYPES } from './checkpoint.function.js';
+import { dueUnlessStopped } from './due-now.js';
+import { PINNED } from './pinned-plan.js';
+
+/**
+ * The semantic lock: of the sagas of one name with one key one is active, the others stand in line.
+ *
+ * A row's `lock_state`: 'arriving', stored and due like any other, until a claim lines it up; then 'held', or
+ * 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts); null once it
+ * has left. Starts take no lock at all, so that a caller's transaction
+ * that starts a saga holds up nobody. Everything that looks at a line and acts on it does so under the line's
+ * advisory lock (lock_line_1), taken before any row's, in one order; each statement that follows sees all that
+ * was done under it before. So no wake-up is lost: whoever waits saw someone ahead, in line or arriving, and each
+ * of those lines up or leaves under the lock later, and finds the one that waits.
+ *
+ * That takes READ COMMITTED: at a higher level a transaction does not see who lined up since it began. So lock_line_1
+ * refuses others, and the transaction of a step, which may be at any level, hands nothing over there: its checkpoint
+ * leaves the saga ended, with its lock still held, and due. The process that committed it lines it up at once, in a
+ * transaction of its own; if that process is lost, whoever claims the saga does. To line up one that has ended is to
+ * take it out of its line (line_up_1).
+ *
+ * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only; pinned by the
+ * functions' settings, as in checkpoint.function.ts.
+ */
+export const lockLineFunctions = (schema: string, channel: string): string[] => [
+  lockLine(schema),
+  lockHolder(schema),
+  handOver(schema, channel),
+  leaveLine(schema),
+  lineUp(schema),
+  checkpointLocked(schema),
+];
+
+/** It had completed, and is to be undone: it begins again, turning back. */
+export const isUndone = (i: string): string =>
+  `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
+
+/** Those whose turn it may be: one that is to begin later, and was not claimed yet, holds up nobody. */
+const IN_LINE = `l.lock_state IS NOT NULL
+      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
+
+/** lock_line_1: the lines of these names and keys are the caller's until its transaction ends. */
+const lockLine = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_line_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  line bigint;
+BEGIN
+  IF cardinality($1) > 0 AND ${IS_RAISED} THEN
+    RAISE EXCEPTION 'lines are locked at READ COMMITTED only' USING ERRCODE = '${NOT_READ_COMMITTED}';
+  END IF;
+  FOR line IN
+    SELECT DISTINCT hashtextextended(format('%L %L', w.name, w.key), hashtext($q$${schema}$q$)) AS h
+    FROM unnest($1, $2) AS w(name, key) ORDER BY h
+  LOOP
+    PERFORM pg_advisory_xact_lock(line);
+  END LOOP;
+END $function$`;
+
+/** In a function that checkpoints: nothing is done, and the answer is one null, if locks were to be handed on at another level. */
+export const unlessRaised = (names: string): string =>
+  `IF cardinality(${names}) > 0 AND ${IS_RAISED} THEN RETURN ARRAY[NULL]::uuid[]; END IF;`;
+
+/** lock_holder_1: who holds the lock, or is next to. For people. */
+const lockHolder = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_holder_1(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
+${PINNED} AS $function$
+BEGIN
+  RETURN coalesce(
+    (SELECT h.id FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held'),
+    (SELECT l.id FROM ${schema}.instance l WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
+     ORDER BY l.lock_place LIMIT 1));
+END $function$`;
+
+/**
+ * hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. What others are
+ * inside of is not free: the first of them holds it on.
+ */
+const handOver = (schema: string, channel: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  next record;
+BEGIN
+  PERFORM FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held';
+  IF FOUND THEN RETURN; END IF;
+  UPDATE ${schema}.instance i SET lock_state = 'held'
+  WHERE i.id = (SELECT n.id FROM ${schema}.instance n WHERE n.name = $1 AND n.lock_key = $2 AND n.lock_state = 'inside'
+    ORDER BY n.lock_place LIMIT 1);
+  IF FOUND THEN RETURN; END IF;
+  SELECT l.id, l.lock_state, l.status <> 'running' AS undone INTO next FROM ${schema}.instance l
+  WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
+  ORDER BY l.lock_place LIMIT 1;
+  IF next.lock_state = 'waiting' THEN
+    UPDATE ${schema}.instance i SET
+      lock_state = 'held',
+      ${dueUnlessStopped('i')},
+      deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+    WHERE i.id = next.id;
+    PERFORM pg_notify('${channel}', 'due');
+    IF next.undone THEN PERFORM ${schema}.look_again_1(next.id); END IF;
+  END IF;
+END $function$`;
+
+const hasEnded = (i: string): string => `${i}.status IN ('completed', 'compensated', 'aborted')`;
+
+/** With the lock goes all that an ended saga was due for, and the lease of whoever claimed it for that. */
+const nothingDueIfEnded = (i: string): string =>
+  Object.entries({ locked_by: 'NULL', due_at: 'NULL', rank_at: 'NULL', takeovers: '0' })
+    .map(([column, value]) => `${column} = CASE WHEN ${hasEnded(i)} THEN ${value} ELSE ${i}.${column} END`)
+    .join(', ');
+
+/**
+ * leave_line_1: takes sagas out of their lines that have ended, or that will never begin, and hands over what they
+ * held. Called with their lines locked. One that has ended is not due afterwards, whichever claim holds it: no later
+ * claim would see a lock, and take it out of its line again.
+ */
+const leaveLine = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.leave_line_1(uuid[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  gone record;
+BEGIN
+  FOR gone IN
+    -- Not IS NOT NULL: a plan made while nobody stood in line would read instance_lock_line from end to end.
+    UPDATE ${schema}.instance i SET lock_state = NULL, ${nothingDueIfEnded('i')}
+    WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
+      AND (${hasEnded('i')}
+        OR (i.lock_state NOT IN ('held', 'inside') AND NOT ${isUndone('i')}
+          AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
+    RETURNING i.name, i.lock_key
+  LOOP
+    PERFORM ${schema}.hand_over_1(gone.name, gone.lock_key);
+  END LOOP;
+END $function$`;
+
+/**
+ * line_up_1: lines up sagas with a lock that were just claimed. It gives the ids and deadlines of those that may run, and
+ * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
+ * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
+ * line, nothing is given.
+ * $1 ids, $2 epochs, $3 names, $4 keys.
+ */
+const lineUp = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.line_up_1(uuid[], int[], text[], text[])
+RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
+${PINNED} AS $function$
+DECLARE
+  given record;
+  is_inside boolean;
+  circle json;
+BEGIN
+  PERFORM ${schema}.lock_line_1($3, $4);
+  PERFORM ${schema}.lock_families_1($1, $2);
+  -- One that is to be cancelled does not wait for a turn.
+  PERFORM ${schema}.leave_line_1($1);
+  FOR given IN
+    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state, i.status, i.parent_id,
+      i.status <> 'running' AS undone
+    FROM unnest($1, $2) AS w(id, epoch)
+    JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
+    ORDER BY i.lock_place
+  LOOP
+    CONTINUE WHEN ${hasEnded('given')};
+    IF given.lock_state IN ('arriving', 'waiting') THEN
+      is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks_1(given.parent_id) f
+        WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
+      IF NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
+          WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
+        OR EXISTS (SELECT FROM ${schema}.instance l
+          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE}))
+      THEN
+        circle := CASE WHEN given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
+        IF circle IS NULL THEN
+          UPDATE ${schema}.instance i SET
+            lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+          WHERE i.id = given.id;
+          CONTINUE;
+        END IF;
+        UPDATE ${schema}.instance i SET lock_state = NULL, lock_deadlock = circle, takeovers = 0 WHERE i.id = given.id;
+      ELSE
+        UPDATE ${schema}.instance i SET
+          lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
+          deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+        WHERE i.id = given.id;
+        IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again_1(given.id); END IF;
+      END IF;
+    END IF;
+    RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL, i.lock_deadlock,
+      i.cancel_requested_at IS NOT NULL, i.cancel_reason
+    FROM ${schema}.instance i WHERE i.id = given.id;
+  END LOOP;
+END $function$`;
+
+/**
+ * checkpoint_locked_1: checkpoint_1 for a batch some of which ends sagas with a lock ($1 names, $2 keys): with the
+ * same commit each lock goes to the next in line.
+ */
+const checkpointLocked = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.checkpoint_locked_1(text[], text[], ${CHECKPOINT_TYPES})
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  ${unlessRaised('$1')}
+  PERFORM ${schema}.lock_line_1($1, $2);
+  saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
+    .map((_, n) => `$${n + 3}`)
+    .join(', ')});
+  PERFORM ${schema}.leave_line_1(saved);
+  RETURN saved;
+END $function$`;

@@ -1,0 +1,185 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { finishedIndexSql } from '../setup/finished-index.js';
+import { cleanupFunction } from './functions/cleanup.function.js';
+import { correlationFunctions } from './functions/correlation.function.js';
+import {
+  FIRST_MONDAY,
+  PARTITION_FUNCTIONS,
+  PARTITIONED,
+  partitionFunctions,
+} from './functions/partition.function.js';
+import { startFunction, startOneFunction } from './functions/start.function.js';
+
+/** How long a partition is, in ms. */
+export const PERIODS = { daily: 86_400_000, weekly: 7 * 86_400_000 } as const;
+/** By the day, or by the week (from Monday), UTC. */
+export type Partitions = keyof typeof PERIODS;
+
+/** Unique over all sagas, which PostgreSQL can promise within a partition only. Something else keeps them: see functions/. */
+const UNIQUE_OVER_ALL = ['instance_correlation', 'instance_lock_held'];
+
+interface Index {
+  readonly name: string;
+  readonly definition: string;
+  readonly key: string | null;
+}
+
+/**
+ * Turns the tables of sagas into partitioned ones, by the time in the sagas' ids. What is there already becomes their
+ * first partition, as it is; ids that tell a later time, or none, go to the rest. Whoever uses the tables meanwhile waits.
+ */
+export abstract class PartitionSagaTables implements MigrationInterface {
+  protected abstract readonly schema: string;
+  protected abstract readonly partitions: Partitions;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const schema = `"${this.schema}"`;
+    const tables = new SagaTables(queryRunner, this.schema);
+    await queryRunner.query(finishedIndexSql(this.schema, ''));
+    await queryRunner.query(`
+      CREATE TABLE ${schema}.correlation (
+        correlation_id text NOT NULL,
+        name text NOT NULL,
+        saga_id uuid NOT NULL,
+        PRIMARY KEY (correlation_id, name)
+      )`);
+    await queryRunner.query(`
+      INSERT INTO ${schema}.correlation (correlation_id, name, saga_id)
+      SELECT correlation_id, name, id FROM ${schema}.instance WHERE correlation_id IS NOT NULL`);
+    // In ms; what came before `since` has a partition of its own.
+    await queryRunner.query(
+      `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
+    );
+    for (const table of ['correlation', 'partitioning']) await tables.grantAs('instance', table);
+    for (const create of [...partitionFunctions(schema), ...correlationFunctions(schema)])
+      await queryRunner.query(create);
+    const isEmpty = await tables.isEmpty('instance');
+    const period = PERIODS[this.partitions];
+    const since = isEmpty ? 0 : Math.floor((Date.now() - FIRST_MONDAY) / period + 1) * period + FIRST_MONDAY;
+    await queryRunner.query(`INSERT INTO ${schema}.partitioning VALUES (${period}, ${since})`);
+    for (const { table, key, fillfactor } of PARTITIONED)
+      await tables.partition(table, key, fillfactor, isEmpty ? undefined : since);
+    await tables.makeAhead();
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    const schema = `"${this.schema}"`;
+    const tables = new SagaTables(queryRunner, this.schema);
+    for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
+    for (const name of PARTITION_FUNCTIONS) await queryRunner.query(`DROP FUNCTION ${schema}.${name}`);
+    for (const create of [startFunction, startOneFunction]) await queryRunner.query(create(schema));
+    await queryRunner.query(cleanupFunction(schema));
+    await queryRunner.query(`DROP TABLE ${schema}.correlation, ${schema}.partitioning`);
+  }
+}
+
+/** What is done to each of the tables. */
+class SagaTables {
+  private readonly quoted: string;
+
+  constructor(
+    private readonly sql: QueryRunner,
+    schema: string,
+  ) {
+    this.quoted = `"${schema}"`;
+  }
+
+  async isEmpty(table: string): Promise<boolean> {
+    const rows = (await this.sql.query(`SELECT FROM ${this.quoted}.${table} LIMIT 1`)) as object[];
+    return rows.length === 0;
+  }
+
+  /** @param since what is older becomes the first partition; undefined: there is nothing */
+  async partition(table: string, key: string, fillfactor: number, since: number | undefined): Promise<void> {
+    const [whole, before, rest] = [table, `${table}_before`, `${table}_rest`].map(
+      (t) => `${this.quoted}.${t}`,
+    );
+    const indexes = await this.indexesOf(table);
+    await this.sql.query(`ALTER TABLE ${whole} RENAME TO ${table}_before`);
+    for (const { name } of indexes) {
+      if (UNIQUE_OVER_ALL.includes(name)) await this.sql.query(`DROP INDEX ${this.quoted}.${name}`);
+      else await this.sql.query(`ALTER INDEX ${this.quoted}.${name} RENAME TO ${name}_before`);
+    }
+    await this.sql.query(
+      `CREATE TABLE ${whole} (LIKE ${before} INCLUDING DEFAULTS) PARTITION BY RANGE (${key})`,
+    );
+    await this.sql.query(
+      `CREATE TABLE ${rest} (LIKE ${before} INCLUDING DEFAULTS) WITH (fillfactor = ${fillfactor})`,
+    );
+    await this.grantAs(`${table}_before`, table);
+    await this.createIndexes(table, indexes, (definition) => definition.replace('UNIQUE ', ''));
+    if (since === undefined) await this.sql.query(`DROP TABLE ${before}`);
+    else {
+      const bound = `${this.quoted}.partition_bound_1(${since})`;
+      await this.sql.query(`
+        WITH later AS (DELETE FROM ${before} WHERE ${key} >= ${bound} RETURNING *)
+        INSERT INTO ${rest} SELECT * FROM later`);
+      const [{ limit } = { limit: '' }] = (await this.sql.query(`SELECT ${bound} AS limit`)) as {
+        limit: string;
+      }[];
+      await this.sql.query(
+        `ALTER TABLE ${whole} ATTACH PARTITION ${before} FOR VALUES FROM (MINVALUE) TO ('${limit}')`,
+      );
+    }
+    await this.sql.query(`ALTER TABLE ${whole} ATTACH PARTITION ${rest} DEFAULT`);
+  }
+
+  /** The other way round. */
+  async unite(table: string, fillfactor: number): Promise<void> {
+    const [whole, parts] = [table, `${table}_parts`].map((t) => `${this.quoted}.${t}`);
+    const indexes = await this.indexesOf(table);
+    await this.sql.query(`ALTER TABLE ${whole} RENAME TO ${table}_parts`);
+    await this.sql.query(
+      `CREATE TABLE ${whole} (LIKE ${parts} INCLUDING DEFAULTS) WITH (fillfactor = ${fillfactor})`,
+    );
+    await this.grantAs(`${table}_parts`, table);
+    await this.sql.query(`INSERT INTO ${whole} SELECT * FROM ${parts}`);
+    await this.sql.query(`DROP TABLE ${parts}`);
+    await this.createIndexes(table, indexes, (definition) =>
+      definition.replace('CREATE INDEX', 'CREATE UNIQUE INDEX'),
+    );
+  }
+
+  async makeAhead(): Promise<void> {
+    for (let made = true; made;) {
+      const [row] = (await this.sql.query(`SELECT ${this.quoted}.partition_ahead_1(1) AS made`)) as {
+        made: boolean;
+      }[];
+      made = row!.made;
+    }
+  }
+
+  /** Whoever may use the one may use the other. */
+  async grantAs(from: string, to: string): Promise<void> {
+    const rights = (await this.sql.query(
+      `SELECT a.privilege_type AS privilege, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END AS role
+       FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+       WHERE c.oid = to_regclass($1) AND a.grantee <> c.relowner`,
+      [`${this.quoted}.${from}`],
+    )) as { privilege: string; role: string }[];
+    for (const { privilege, role } of rights)
+      await this.sql.query(`GRANT ${privilege} ON ${this.quoted}.${to} TO ${role}`);
+  }
+
+  private indexesOf(table: string): Promise<Index[]> {
+    return this.sql.query(
+      `SELECT c.relname AS name, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') AS definition,
+         CASE WHEN i.indisprimary THEN pg_get_constraintdef(k.oid) END AS key
+       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+       LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid AND k.contype = 'p'
+       WHERE i.indrelid = to_regclass($1)`,
+      [`${this.quoted}.${table}`],
+    );
+  }
+
+  private async createIndexes(
+    table: string,
+    indexes: readonly Index[],
+    overAll: (definition: string) => string,
+  ): Promise<void> {
+    for (const { name, definition, key } of indexes) {
+      if (key !== null) await this.sql.query(`ALTER TABLE ${this.quoted}.${table} ADD ${key}`);
+      else await this.sql.query(UNIQUE_OVER_ALL.includes(name) ? overAll(definition) : definition);
+    }
+  }
+}

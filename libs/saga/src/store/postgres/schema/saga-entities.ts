@@ -1,0 +1,253 @@
+import { EntitySchema } from 'typeorm';
+import type { GraphRecord } from '../../../definition/graph/graph-record.js';
+import type { AttemptError, SagaFailure } from '../../../definition/types/saga-failure.js';
+import type { LostLease, SagaStatus, StepState, StepStatus } from '../../../machine/saga-state.js';
+
+export const DEFAULT_SCHEMA = 'saga';
+
+/** One saga: one row that says where it stands. Table `instance`. */
+export class SagaInstance {
+  /** A UUID. */
+  id!: string;
+  /** The saga's. */
+  name!: string;
+  /** Of its graph. */
+  version!: number;
+  /** The revision of its version's graph that it keeps; null: the newest. */
+  graphRevision!: number | null;
+  /** Null: the saga's id serves as its correlation id. */
+  correlationId!: string | null;
+  /** Where it is in its life. */
+  status!: SagaStatus;
+  /** Where it stands: the steps under way or next; empty when nothing is left to do. */
+  step!: string;
+  /** The message of the last error, for a look at the row. */
+  error!: string | null;
+  /** JSON; SQL NULL: undefined. Encoded, if there is a codec. */
+  input!: unknown;
+  /** The input that it was started with, if `inputReplaced`. JSON; SQL NULL: undefined. Encoded, if there is a codec. */
+  startedInput!: unknown;
+  /** An operator has replaced the input. */
+  inputReplaced!: boolean;
+  /** As it was started with. */
+  tags!: Record<string, string> | null;
+  /** 0 to 100, as it was started with. */
+  priority!: number;
+  /** What made it turn back, or stop. Encoded, if there is a codec. */
+  failure!: SagaFailure | null;
+  /** While stuck: what it was doing, and goes back to on retry. */
+  stuckIn!: 'running' | 'compensating' | null;
+  /**
+   * Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to; of those with
+   * signals: by name the number of the last one taken, and the names that are waited for; of those whose rollback waits
+   * for a pivot, or was overtaken by one: what it was called for.
+   */
+  progress!: {
+    round: number;
+    rollbackTo?: string;
+    heard?: Record<string, number>;
+    awaits?: string[];
+    pendingRollback?: object;
+    overtaken?: object;
+  } | null;
+  /** No going forward past it. */
+  deadlineAt!: Date | null;
+  /** Fencing token: raised by every claim and every operator's edit. */
+  epoch!: number;
+  /** The number of its last checkpoint. */
+  checkpoints!: number;
+  /** The worker that holds the lease. */
+  lockedBy!: string | null;
+  /** When a claim took the lease last. Null: no claim has, the lease is from the start. */
+  leasedAt!: Date | null;
+  /** The leases that ran out since anything was recorded, if `takeovers` is not 0. */
+  lostLeases!: LostLease[] | null;
+  /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
+  dueAt!: Date | null;
+  /** `dueAt` brought forward by priority; what claims are ordered by. */
+  rankAt!: Date | null;
+  /** Times that it was taken over from a lost worker since anything was recorded. */
+  takeovers!: number;
+  /** The same since anything of it came to an end. */
+  losses!: number;
+  /** When its worker was asked to cancel it. */
+  cancelRequestedAt!: Date | null;
+  /** Why. Encoded, if there is a codec. */
+  cancelReason!: string | null;
+  /** Somebody waits for it: announce when it is settled. */
+  watched!: boolean;
+  /** The key of its semantic lock; null: it has none. */
+  lockKey!: string | null;
+  /** Stored and not looked at yet, in line, active, or active under the lock of an ancestor; null: it has left the line, or has no lock. */
+  lockState!: 'arriving' | 'waiting' | 'held' | 'inside' | null;
+  /** Its place in the line of its key: the smaller, the sooner. */
+  lockPlace!: string | null;
+  /** Milliseconds for going forward, counted from when it gets the lock. */
+  lockTimeout!: number | null;
+  /** Why it does not get its lock, and is to fail; null: it does. */
+  lockDeadlock!: object | null;
+  /** The saga that waits for this one, and the step that started it. */
+  parentId!: string | null;
+  /** The step that started it. */
+  parentStep!: string | null;
+  /** A saga that it waits for has ended, or a signal has come, since it was last claimed. */
+  woken!: boolean;
+  /** How many signals it was sent. */
+  signals!: number;
+  /** When it was stored. */
+  createdAt!: Date;
+  /** When it last changed. */
+  updatedAt!: Date;
+  /** When it ended; null: it has not. */
+  finishedAt!: Date | null;
+}
+
+/** One step of one saga, from the first time that something about it was recorded. Table `step`. */
+export class SagaStep {
+  /** Of its saga. */
+  sagaId!: string;
+  /** The step's; of an item with its index, as in `ship[3]`. */
+  name!: string;
+  /** What has become of it. */
+  status!: StepStatus;
+  /** Attempts begun, those lost with their worker included. */
+  attempts!: number;
+  /** Attempts that count against the retry policy. */
+  failures!: number;
+  /** Some attempt may have taken effect without anyone knowing. */
+  unknown!: boolean;
+  /** Attempts of its compensation begun. */
+  compensationAttempts!: number;
+  /** Those of them that count against the retry policy. */
+  compensationFailures!: number;
+  /** When it is tried again, or its delay is over. */
+  retryAt!: Date | null;
+  /** SQL NULL: it returned nothing. */
+  result!: unknown;
+  /** The last few failed attempts, oldest first. */
+  errors!: AttemptError[] | null;
+  /**
+   * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate
+   * limit: when it may begin; of sub-saga steps: the saga that they started; of those that wait: for what.
+   */
+  progress!: Partial<
+    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'>
+  > | null;
+  /** When something about it was first recorded. */
+  startedAt!: Date;
+  /** When something about it was last recorded. */
+  updatedAt!: Date;
+}
+
+/** The structure of a saga's graph, as it was deployed once. Table `graph`. */
+export class SagaGraphRevision {
+  /** The saga's. */
+  name!: string;
+  /** Of the graph. */
+  version!: number;
+  /** 1; one more each time that the graph changed and its version did not. */
+  revision!: number;
+  /** The structure, and what else the code says of the saga. */
+  graph!: GraphRecord;
+  /** When it was first deployed. */
+  storedAt!: Date;
+}
+
+/**
+ * The entities for a schema. They are never synchronized: their tables, with indexes that TypeORM cannot
+ * express, belong to the migrations.
+ */
+export function sagaEntities(
+  schema: string = DEFAULT_SCHEMA,
+): [EntitySchema<SagaInstance>, EntitySchema<SagaStep>, EntitySchema<SagaGraphRevision>] {
+  const time = { type: 'timestamptz', precision: 6 } as const;
+  return [
+    new EntitySchema<SagaInstance>({
+      name: 'SagaInstance',
+      target: SagaInstance,
+      schema,
+      tableName: 'instance',
+      synchronize: false,
+      columns: {
+        id: { type: 'uuid', primary: true },
+        name: { type: 'text' },
+        version: { type: 'int' },
+        graphRevision: { name: 'graph_revision', type: 'smallint', nullable: true },
+        correlationId: { name: 'correlation_id', type: 'text', nullable: true },
+        status: { type: 'text' },
+        step: { type: 'text' },
+        error: { type: 'text', nullable: true },
+        input: { type: 'json', nullable: true },
+        startedInput: { name: 'started_input', type: 'json', nullable: true },
+        inputReplaced: { name: 'input_replaced', type: 'boolean' },
+        tags: { type: 'jsonb', nullable: true },
+        priority: { type: 'smallint' },
+        failure: { type: 'json', nullable: true },
+        stuckIn: { name: 'stuck_in', type: 'text', nullable: true },
+        progress: { type: 'json', nullable: true },
+        deadlineAt: { ...time, name: 'deadline_at', nullable: true },
+        epoch: { type: 'int' },
+        checkpoints: { type: 'int' },
+        lockedBy: { name: 'locked_by', type: 'text', nullable: true },
+        leasedAt: { ...time, name: 'leased_at', nullable: true },
+        lostLeases: { name: 'lost_leases', type: 'jsonb', nullable: true },
+        dueAt: { ...time, name: 'due_at', nullable: true },
+        rankAt: { ...time, name: 'rank_at', nullable: true },
+        takeovers: { type: 'smallint' },
+        losses: { type: 'smallint' },
+        cancelRequestedAt: { ...time, name: 'cancel_requested_at', nullable: true },
+        cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
+        watched: { type: 'boolean' },
+        lockKey: { name: 'lock_key', type: 'text', nullable: true },
+        lockState: { name: 'lock_state', type: 'text', nullable: true },
+        lockPlace: { name: 'lock_place', type: 'bigint', nullable: true },
+        lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },
+        lockDeadlock: { name: 'lock_deadlock', type: 'json', nullable: true },
+        parentId: { name: 'parent_id', type: 'uuid', nullable: true },
+        parentStep: { name: 'parent_step', type: 'text', nullable: true },
+        woken: { type: 'boolean' },
+        signals: { type: 'int' },
+        createdAt: { ...time, name: 'created_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+        finishedAt: { ...time, name: 'finished_at', nullable: true },
+      },
+    }),
+    new EntitySchema<SagaStep>({
+      name: 'SagaStep',
+      target: SagaStep,
+      schema,
+      tableName: 'step',
+      synchronize: false,
+      columns: {
+        sagaId: { name: 'saga_id', type: 'uuid', primary: true },
+        name: { type: 'text', primary: true },
+        status: { type: 'text' },
+        attempts: { type: 'int' },
+        failures: { type: 'int' },
+        unknown: { type: 'boolean' },
+        compensationAttempts: { name: 'compensation_attempts', type: 'int' },
+        compensationFailures: { name: 'compensation_failures', type: 'int' },
+        retryAt: { ...time, name: 'retry_at', nullable: true },
+        result: { type: 'json', nullable: true },
+        errors: { type: 'json', nullable: true },
+        progress: { type: 'json', nullable: true },
+        startedAt: { ...time, name: 'started_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+      },
+    }),
+    new EntitySchema<SagaGraphRevision>({
+      name: 'SagaGraphRevision',
+      target: SagaGraphRevision,
+      schema,
+      tableName: 'graph',
+      synchronize: false,
+      columns: {
+        name: { type: 'text', primary: true },
+        version: { type: 'int', primary: true },
+        revision: { type: 'smallint', primary: true },
+        graph: { type: 'json' },
+        storedAt: { ...time, name: 'stored_at', default: () => 'now()' },
+      },
+    }),
+  ];
+}

@@ -1,0 +1,84 @@
+import type { MigrationInterface } from 'typeorm';
+import { SagaConfigurationError } from '../../../errors.js';
+import { OptionReader } from '../../../definition/options/option-reader.js';
+import { textOfFlaw, textOfProblems } from '../../../shared/diagnostic.js';
+import { shown } from '../../../shared/shown-value.js';
+import { DEFAULT_SCHEMA } from './saga-entities.js';
+import { schemaFlaw } from '../connection/schema-name.js';
+import { CreateMessagingTables } from './create-messaging-tables.js';
+import { CreateSagaTables } from './create-saga-tables.js';
+import { type Partitions, PartitionSagaTables, PERIODS } from './partition-saga-tables.js';
+
+type MigrationClass = new () => MigrationInterface;
+
+/** What `sagaMigrations()` takes beside the schema. */
+export interface SagaMigrationsOptions {
+  /** As in `SagaModule.forRoot()`; default: none. */
+  partitions?: Partitions;
+}
+
+export const PARTITIONS_RULE = `give ${Object.keys(PERIODS)
+  .map((name) => `'${name}'`)
+  .join(' or ')}`;
+
+/**
+ * The migrations for a schema, in order, for applications that run their own: put them into the DataSource's
+ * `migrations` and give `SagaModule.forRoot({ migrate: false })`.
+ * @throws SagaConfigurationError for a name that no schema of ours can have, or partitions that there are not
+ */
+export function sagaMigrations(
+  schema: string = DEFAULT_SCHEMA,
+  options: SagaMigrationsOptions = {},
+): MigrationClass[] {
+  refuseOthers(schema, 'sagaMigrations');
+  const { partitions } = readMigrationOptions(options);
+  if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
+    throw new SagaConfigurationError(
+      `sagaMigrations(): partitions is ${shown(partitions)}; ${PARTITIONS_RULE}.`,
+    );
+  return [
+    class extends CreateSagaTables {
+      // TypeORM orders migrations by the time that ends their name.
+      readonly name = 'CreateSagaTables1763700000000';
+      protected readonly schema = schema;
+    },
+    ...messagingMigrations(schema),
+    ...(partitions ? [partitionMigration(schema, partitions)] : []),
+  ];
+}
+
+/**
+ * Those of the outbox and the inbox alone, for participants that have no sagas; `sagaMigrations()` includes them. With
+ * them goes `SagaMessagingModule.forRoot({ migrate: false })`.
+ * @throws SagaConfigurationError for a name that no schema of ours can have
+ */
+export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
+  refuseOthers(schema, 'messagingMigrations');
+  return [
+    class extends CreateMessagingTables {
+      readonly name = 'CreateMessagingTables1763700000001';
+      protected readonly schema = schema;
+    },
+  ];
+}
+
+function readMigrationOptions(given: SagaMigrationsOptions): Partial<SagaMigrationsOptions> {
+  const problems: string[] = [];
+  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const options = reader.options(given, ['partitions']);
+  if (problems.length > 0) throw new SagaConfigurationError(`sagaMigrations(): ${textOfProblems(problems)}`);
+  return options;
+}
+
+function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
+  return class extends PartitionSagaTables {
+    readonly name = 'PartitionSagaTables1763700000002';
+    protected readonly schema = schema;
+    protected readonly partitions = partitions;
+  };
+}
+
+function refuseOthers(schema: string, what: string): void {
+  const flaw = schemaFlaw(schema);
+  if (flaw !== undefined) throw new SagaConfigurationError(`${what}(): ${flaw}.`);
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { SagaConfigurationError } from '../../../errors.js';
+import { beMorePatient } from '../connection/engine-client.js';
+import { waitAsLongAsItTakes } from './migrate.js';
+
+/** Milliseconds. */
+const STOP_EVERY = 50;
+/**
+ * What it comes to when two processes begin at the same moment: a deadlock, a catalog's row that both change, an index
+ * that is there by now, or no more.
+ */
+const BOTH_BEGAN = ['40P01', 'XX000', '23505', '42P07', '42704'];
+/** Ends who runs a statement with this in it ($1), but for who asks. */
+const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE strpos(query, $1) > 0 AND state = 'active' AND pid <> pg_backend_pid()`;
+/** How long an answer may take, in times of what others may. */
+const PATIENCE = 1_000_000;
+
+/**
+ * For deletion by age, oldest first, of each name: those that have ended, without those that others started. It costs a
+ * saga of three empty steps 4 % of the server's CPU and of the log, when it ends, so it is there only where something is
+ * deleted: whoever first deletes makes it, and holds up nobody by that (CONCURRENTLY). To walk the primary key by the time
+ * in its ids would cost nothing, but reads whatever is kept there (long-running ones, names with a longer retention) again
+ * each time, and misses ids that users gave; BRIN degenerates once deleted rows' places are used again.
+ */
+export const finishedIndexSql = (schema: string, how: '' | 'CONCURRENTLY'): string =>
+  `CREATE INDEX ${how} IF NOT EXISTS instance_finished ON "${schema}".instance (name, finished_at) ` +
+  'WHERE finished_at IS NOT NULL AND parent_id IS NULL';
+
+export class FinishedIndex {
+  private isThere = false;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly schema: string,
+  ) {}
+
+  /**
+   * Makes it where it is missing; false while another process does.
+   * @param signal ends the making, which is begun anew the next time
+   * @throws SagaConfigurationError when the role may not
+   */
+  async ensure(signal: AbortSignal): Promise<boolean> {
+    if (this.isThere || (this.isThere = (await this.look()) === 'valid')) return true;
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      beMorePatient(await runner.connect(), PATIENCE);
+      return (this.isThere = await this.build(runner, signal));
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== '42501') throw error;
+      throw new SagaConfigurationError(
+        `Deleting sagas needs an index that this role may not create (${(error as Error).message}). ` +
+          `Let the owner of schema '${this.schema}' run: ${finishedIndexSql(this.schema, 'CONCURRENTLY')}`,
+        { cause: error },
+      );
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private async build(runner: QueryRunner, signal: AbortSignal): Promise<boolean> {
+    // Two who build at the same time would wait for each other. No lock of a session, nor its process id: behind a pooler
+    // each statement may be on another one.
+    const isInvalid = (await this.look()) === 'invalid';
+    const building = await this.dataSource.query<object[]>(
+      'SELECT FROM pg_stat_progress_create_index WHERE datname = current_database() AND relid = to_regclass($1)',
+      [`"${this.schema}".instance`],
+    );
+    if (building.length > 0) return false;
+    const name = `/* ${randomUUID()} */`;
+    // Again and again: it finds nothing between two statements.
+    let stopping: NodeJS.Timeout | undefined;
+    const stop = () => {
+      stopping = setInterval(() => {
+        this.dataSource.query(TERMINATE, [name]).catch(() => undefined);
+      }, STOP_EVERY);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    // From here on it hears of it.
+    if (signal.aborted) return false;
+    try {
+      // What is left of one that was cut off.
+      if (isInvalid)
+        await withoutTimeouts(
+          runner,
+          `DROP INDEX CONCURRENTLY IF EXISTS "${this.schema}".instance_finished ${name}`,
+        );
+      await withoutTimeouts(runner, `${finishedIndexSql(this.schema, 'CONCURRENTLY')} ${name}`);
+    } catch (error) {
+      // Another one had begun all the same.
+      if (!BOTH_BEGAN.includes(String((error as { code?: unknown }).code))) throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      clearInterval(stopping);
+    }
+    return (await this.look()) === 'valid';
+  }
+
+  private async look(): Promise<'valid' | 'invalid' | 'missing'> {
+    const rows = await this.dataSource.query<{ valid: boolean }[]>(
+      'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1)',
+      [`"${this.schema}".instance_finished`],
+    );
+    if (!rows[0]) return 'missing';
+    return rows[0].valid ? 'valid' : 'invalid';
+  }
+}
+
+/** It may take as long as it takes. Settings of a session are touched only where they matter: a pooler shares it with others. */
+async function withoutTimeouts(runner: QueryRunner, statement: string): Promise<void> {
+  const [{ limited }] = (await runner.query(
+    `SELECT current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' AS limited`,
+  )) as [{ limited: boolean }];
+  if (!limited) return void (await runner.query(statement));
+  await waitAsLongAsItTakes(runner, 'SESSION');
+  try {
+    await runner.query(statement);
+  } finally {
+    await runner.query('RESET lock_timeout; RESET statement_timeout').catch(() => undefined);
+  }
+}

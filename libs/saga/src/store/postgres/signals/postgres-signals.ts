@@ -1,0 +1,49 @@
+import type {
+  AwaitedSignals,
+  SentSignal,
+  SignalledSaga,
+  SignalResult,
+  StoreTarget,
+} from '../../../engine/ports/saga-store.js';
+import type { Statements } from '../statements.js';
+import { isUuid } from '../connection/uuid.js';
+
+/** Sends a statement, in whichever transaction. */
+type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
+
+type Addressed = SentSignal & { readonly target: StoreTarget };
+
+interface SignalRow extends SignalledSaga {
+  readonly outcome: SignalResult['outcome'];
+}
+
+/** Tells sagas something: see signal.function.ts. */
+export async function sendSignals(
+  query: Query,
+  sql: Statements,
+  signals: readonly Addressed[],
+  awaited?: AwaitedSignals,
+): Promise<SignalResult[]> {
+  const targets = signals.map(({ target }) => columnsOf(target));
+  const rows = await query<SignalRow>(sql.signal, [
+    targets.map(({ id }) => id),
+    targets.map(({ name }) => name),
+    targets.map(({ correlationId }) => correlationId),
+    signals.map(({ name }) => name),
+    signals.map(({ messageId }) => messageId),
+    signals.map(({ payload }) => payload ?? null),
+    awaited ? JSON.stringify(awaited) : null,
+  ]);
+  return rows.map(({ outcome, id, name, version, status }) =>
+    outcome === 'unknown' ? { outcome } : { outcome, saga: { id, name, version, status } },
+  );
+}
+
+function columnsOf(target: StoreTarget) {
+  if ('id' in target) {
+    const id = isUuid(target.id) ? target.id : null;
+    return { id, name: null, correlationId: null };
+  }
+  const { name, correlationId } = target;
+  return { id: isUuid(correlationId) ? correlationId : null, name, correlationId };
+}

@@ -1,0 +1,146 @@
+import type { Durability } from '../../../definition/options/saga-options.js';
+import type { Lease, NewSaga, StartResult } from '../../../engine/ports/saga-store.js';
+import type { Sql } from '../connection/application-sql.js';
+import type { HotCalls } from '../checkpoint/hot-calls.js';
+import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
+import type { Statements } from '../statements.js';
+
+interface StartedRow {
+  /** Those that were not there yet; null: all. */
+  readonly id: readonly string[] | null;
+  readonly now: number;
+}
+
+/** A saga that kept others from being started. */
+interface ExistingRow {
+  /** Of the one that it kept. */
+  readonly n: number;
+  readonly id: string;
+  readonly name: string;
+  readonly correlation_id: string | null;
+  readonly input: string | null;
+  readonly locked_by: string | null;
+  readonly epoch: number;
+  readonly now: number;
+}
+
+/** How new sagas are stored: in one statement, and one more for those that were there already. */
+export class SagaStarts {
+  constructor(
+    private readonly calls: HotCalls,
+    private readonly sql: Statements,
+    /** See ReadBounds. */
+    private readonly pageBytes: number,
+  ) {}
+
+  async start(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    lease: Lease,
+    durability?: Durability,
+  ): Promise<StartResult[]> {
+    if (sagas.length === 0) return [];
+    const arrivals = firstOfEachKey(sagas);
+    const sorted = inOrderOfKeys(arrivals);
+    const { id: created, now } = await this.insert(sql, sorted, arrivals, lease, durability);
+    const ids = new Set(created ?? arrivals.map(({ id }) => id));
+    // Of two with one id the first was sent; the second conflicts like any other.
+    const results = sagas.map((saga): StartResult | undefined =>
+      ids.delete(saga.id) ? { created: true, leased: takesLease(saga), now } : undefined,
+    );
+    return results.includes(undefined)
+      ? this.withExisting(sql, sagas, results, lease, durability)
+      : (results as StartResult[]);
+  }
+
+  private async insert(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    arrivals: readonly NewSaga[],
+    lease: Lease,
+    durability: Durability | undefined,
+  ): Promise<StartedRow> {
+    const one = startOneParameters(sagas);
+    const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
+    const statement = one ? 'startOne' : 'start';
+    const [row] = await this.calls.atFirst<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
+      statement: durability === 'relaxed' ? (`${statement}Relaxed` as const) : statement,
+      parameters: [...given, fresh],
+    }));
+    return row!;
+  }
+
+  private async withExisting(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    results: (StartResult | undefined)[],
+    lease: Lease,
+    durability: Durability | undefined,
+  ): Promise<StartResult[]> {
+    const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
+    const existing = await sql.query<ExistingRow[]>(this.sql.existing, [
+      missing,
+      missing.map((n) => sagas[n]!.id),
+      missing.map((n) => sagas[n]!.name),
+      missing.map((n) => sagas[n]!.correlationId ?? null),
+      this.pageBytes,
+    ]);
+    for (const { n, id, name, correlation_id, input, locked_by, epoch, now } of existing) {
+      const saga = sagas[n]!;
+      if (saga.fresh && saga.id === id) {
+        // An earlier try of this very call arrived, and its acknowledgement did not.
+        results[n] = {
+          created: true,
+          leased: takesLease(saga) && locked_by === lease.worker && epoch === 1,
+          now,
+        };
+        continue;
+      }
+      results[n] = {
+        created: false,
+        existing: { id, name, correlationId: correlation_id ?? undefined, input: input ?? undefined },
+      };
+    }
+    // What was in the way may have been deleted since, or was too large to be read with the others.
+    const gone = missing.filter((n) => results[n] === undefined);
+    if (gone.length > 0) {
+      const again = await this.start(
+        sql,
+        gone.map((n) => sagas[n]!),
+        lease,
+        durability,
+      );
+      gone.forEach((n, index) => (results[n] = again[index]));
+    }
+    return results as StartResult[];
+  }
+}
+
+/** Nothing of these can be there: their ids were made for them, and they have no others. */
+function isAllNew(sagas: readonly NewSaga[]): boolean {
+  return sagas.every(({ fresh, correlationId }) => fresh && correlationId === undefined);
+}
+
+/** Of several with one id or correlation id the first is stored; the others find it there. */
+function firstOfEachKey(sagas: readonly NewSaga[]): readonly NewSaga[] {
+  const ids = new Set<string>();
+  const keys = new Set<string>();
+  return sagas.filter((saga) => {
+    const key = correlationKey(saga);
+    if (ids.has(saga.id) || (key !== undefined && keys.has(key))) return false;
+    ids.add(saga.id);
+    if (key !== undefined) keys.add(key);
+    return true;
+  });
+}
+
+/** What two processes start at the same time, they store in one order, so that neither waits for the other in a circle. */
+function inOrderOfKeys(sagas: readonly NewSaga[]): readonly NewSaga[] {
+  if (isAllNew(sagas)) return sagas;
+  const keyed = sagas.map((saga) => [correlationKey(saga) ?? `\0${saga.id}`, saga] as const);
+  return keyed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, saga]) => saga);
+}
+
+function correlationKey({ correlationId, name }: NewSaga): string | undefined {
+  return correlationId === undefined ? undefined : `${correlationId}\0${name}`;
+}
