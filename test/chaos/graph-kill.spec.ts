@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import fc from 'fast-check';
 import { Saga, SagaModule, SagaService, Step, WaitFor } from '../../libs/saga/src/index.js';
-import { type RandomGraph, randomGraphs } from '../../libs/saga/src/machine/random-graph.contract.js';
+import { type RandomGraph, randomGraphs } from '../oracle/random-graph.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { definable, planOf } from '../graphs/definable-graph.js';
 import { HeldCalls } from '../graphs/held-calls.js';

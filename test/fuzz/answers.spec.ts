@@ -8,8 +8,8 @@ import {
   SubSaga,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { thrownThings } from '../../libs/saga/src/engine/payload/hostile-errors.contract.js';
-import { specimens } from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
+import { thrownThings } from '../fixtures/hostile-errors.js';
+import { specimens } from '../fixtures/hostile-values.js';
 import { isKey } from '../../libs/saga/src/engine/payload/storable-key.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';

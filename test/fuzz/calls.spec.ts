@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Saga, SagaConfigurationError, type SagaService, Step } from '../../libs/saga/src/index.js';
-import { oddities } from '../../libs/saga/src/engine/payload/hostile-errors.contract.js';
-import { specimens } from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
+import { oddities } from '../fixtures/hostile-errors.js';
+import { specimens } from '../fixtures/hostile-values.js';
 import { withDefaults } from '../../libs/saga/src/nest/saga.options.js';
 import { TestApps } from '../support/test-app.js';
 import { casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';

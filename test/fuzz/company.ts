@@ -6,7 +6,7 @@ import {
   Step,
   type StepContext,
 } from '../../libs/saga/src/index.js';
-import { fuzz } from '../../libs/saga/src/engine/payload/fuzz-settings.contract.js';
+import { fuzz } from '../fixtures/fuzz-settings.js';
 import fc from 'fast-check';
 
 /** Longer than anything here may take: what is not settled by then hangs. */

@@ -9,7 +9,7 @@ import {
   type TransactionalStepContext,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { oddities, type Thrown, thrownThings } from '../../libs/saga/src/engine/payload/hostile-errors.contract.js';
+import { oddities, type Thrown, thrownThings } from '../fixtures/hostile-errors.js';
 import { serializeError } from '../../libs/saga/src/engine/payload/serialize-error.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';

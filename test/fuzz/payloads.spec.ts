@@ -9,7 +9,7 @@ import {
   type StepContext,
   SubSaga,
 } from '../../libs/saga/src/index.js';
-import { type Specimen, specimens } from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
+import { type Specimen, specimens } from '../fixtures/hostile-values.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
 

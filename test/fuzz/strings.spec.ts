@@ -7,13 +7,8 @@ import {
   Step,
   type StepContext,
 } from '../../libs/saga/src/index.js';
-import {
-  hostileTexts,
-  isStorable,
-  SQL_TEXTS,
-  storableTexts,
-} from '../../libs/saga/src/engine/payload/hostile-values.contract.js';
-import { fuzz } from '../../libs/saga/src/engine/payload/fuzz-settings.contract.js';
+import { hostileTexts, isStorable, SQL_TEXTS, storableTexts } from '../fixtures/hostile-values.js';
+import { fuzz } from '../fixtures/fuzz-settings.js';
 import { TestApps } from '../support/test-app.js';
 import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
 

@@ -1,13 +1,7 @@
 import { analyzeGraph } from '../../libs/saga/src/definition/graph/analyze-graph.js';
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { graphOf } from '../../libs/saga/src/machine/graph-of.contract.js';
-import {
-  type Answer,
-  type Listing,
-  listing,
-  type Scripted,
-  scripted,
-} from '../../libs/saga/src/machine/random-graph.contract.js';
+import { graphOf } from '../fixtures/graph-of.js';
+import { type Answer, type Listing, listing, type Scripted, scripted } from '../oracle/random-graph.js';
 import type { PlannedStep, SagaPlan } from '../chaos/programs/planned-saga.js';
 
 /** All that random sagas wait for. */

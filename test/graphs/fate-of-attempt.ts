@@ -1,6 +1,6 @@
 import type { ProbeAnswer } from '../../libs/saga/src/index.js';
-import type { Attempt } from '../../libs/saga/src/machine/play-entries.contract.js';
-import type { Move } from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { Attempt } from '../oracle/model-entries.js';
+import type { Move } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import type { Ending } from './held-calls.js';
 

@@ -2,7 +2,7 @@ import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/
 import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide, isUndecided } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
-import type { Move, RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { Move, RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { CallQueue } from './held-calls.js';

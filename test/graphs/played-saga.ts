@@ -2,16 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decodeResults } from '../../libs/saga/src/engine/payload/decode-results.js';
 import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
-import { describeEntry } from '../../libs/saga/src/machine/describe-play.contract.js';
+import { describeEntry } from '../oracle/describe-run.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { goesOn } from '../../libs/saga/src/machine/failures.js';
-import type { Attempt, Entry, Play } from '../../libs/saga/src/machine/play-entries.contract.js';
-import { PlayedSignals } from '../../libs/saga/src/machine/play-signals.contract.js';
-import {
-  describeGraph,
-  type Move,
-  type RandomGraph,
-} from '../../libs/saga/src/machine/random-graph.contract.js';
+import type { Attempt, Entry, Play } from '../oracle/model-entries.js';
+import { PlayedSignals } from '../oracle/model-signals.js';
+import { describeGraph, type Move, type RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { INITIAL, isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { answerOf, itemsThatMayBegin, STARTED } from './begin-as-told.js';

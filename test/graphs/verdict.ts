@@ -1,6 +1,6 @@
-import { judge } from '../../libs/saga/src/machine/graph-oracle.contract.js';
-import type { RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
-import { witness } from '../../libs/saga/src/machine/world-oracle.contract.js';
+import { judge } from '../oracle/graph-oracle.js';
+import type { RandomGraph } from '../oracle/random-graph.js';
+import { witness } from '../oracle/world-oracle.js';
 import type { OperatedSaga } from './operated-saga.js';
 
 /** What the oracles, who know nothing of the machine, say against what really happened; undefined: nothing. */

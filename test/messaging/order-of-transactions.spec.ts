@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { fuzz } from '../../libs/saga/src/engine/payload/fuzz-settings.contract.js';
+import { fuzz } from '../fixtures/fuzz-settings.js';
 import { MessageRefusedError } from '../../libs/saga/src/messaging/index.js';
 import { Chance, type Dice } from '../simulation/chance.js';
 import { pause, until } from '../support/gate.js';

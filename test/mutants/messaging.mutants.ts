@@ -7,7 +7,7 @@ const contract = [specs('store/message-store')];
 export const MESSAGING_MUTANTS: readonly Mutant[] = [
   {
     name: 'read a lane on from where it was read to, in the model',
-    file: 'store/memory/outbox-model.contract.ts',
+    file: 'test/models/outbox-model.ts',
     find: 'return Math.min(readTo, Math.max(0, ...marks.filter(({ xid }) => xid < ended).map(({ seq }) => seq)));',
     replace: 'return ended > 0 && marks.length > 0 && this.now - readFromStartAt < 1_000 ? readTo : 0;',
     killers,

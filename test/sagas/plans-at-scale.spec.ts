@@ -11,7 +11,10 @@ import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgr
 import { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
 import { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource, sagaParts } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import {
+  createSagaDataSource,
+  sagaParts,
+} from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { statementsOf } from '../../libs/saga/src/store/postgres/statements.js';
 import {
   EXPLAIN_SETTINGS,

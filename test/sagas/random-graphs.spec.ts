@@ -2,7 +2,7 @@ import { randomUUID as uuid } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import fc from 'fast-check';
 import { Saga, Step, WaitFor } from '../../libs/saga/src/index.js';
-import { randomGraphs, type RandomGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
+import { randomGraphs, type RandomGraph } from '../oracle/random-graph.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { plannedSaga } from '../chaos/programs/planned-saga.js';
 import { definable, planOf } from '../graphs/definable-graph.js';

@@ -1,5 +1,8 @@
 import { MessageRefusedError } from '../../libs/saga/src/errors.js';
-import type { MessageTransport, RelayedMessage } from '../../libs/saga/src/messaging/relay/message-transport.js';
+import type {
+  MessageTransport,
+  RelayedMessage,
+} from '../../libs/saga/src/messaging/relay/message-transport.js';
 import type { Chance, Dice } from './chance.js';
 import type { DeliveryWitness } from './delivery-witness.js';
 import type { MessagePlan } from './message-plan.js';

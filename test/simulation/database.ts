@@ -16,7 +16,7 @@ import type {
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
-import type { ModelTransaction } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
+import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { UNSTORABLE } from './participants.js';

@@ -1,4 +1,4 @@
-import type { ModelTransaction } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
+import type { ModelTransaction } from '../models/transaction-model.js';
 import type { Promised } from './promises.js';
 
 /** A message, as those who publish it and those who get it see it. */

@@ -1,4 +1,4 @@
-import { describeGraph } from '../../libs/saga/src/machine/random-graph.contract.js';
+import { describeGraph } from '../oracle/random-graph.js';
 import { PROMISES } from './promises.js';
 import { scenarioOf } from './scenario.js';
 import { type Run, simulate } from './simulate.js';

@@ -5,16 +5,16 @@ import type { RelayedMessage } from '../../libs/saga/src/messaging/relay/message
 import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
 import type { StoredMessage } from '../../libs/saga/src/engine/ports/saga-store.js';
-import { InboxModel } from '../../libs/saga/src/store/memory/inbox-model.contract.js';
+import { InboxModel } from '../models/inbox-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
-import { OutboxModel } from '../../libs/saga/src/store/memory/outbox-model.contract.js';
+import { OutboxModel } from '../models/outbox-model.js';
 import {
   databaseError,
   managerOver,
   ModelSession,
   ModelTransaction,
   TransactionModel,
-} from '../../libs/saga/src/store/memory/transaction-model.contract.js';
+} from '../models/transaction-model.js';
 import { Broker } from './broker.js';
 import type { Chance, Dice } from './chance.js';
 import { DeliveryWitness } from './delivery-witness.js';

@@ -6,8 +6,8 @@ import {
   approvalSignal,
   type SagaGraph,
 } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { graphOf, stepOf } from '../../libs/saga/src/machine/graph-of.contract.js';
-import { listing, scripted } from '../../libs/saga/src/machine/random-graph.contract.js';
+import { graphOf, stepOf } from '../fixtures/graph-of.js';
+import { listing, scripted } from '../oracle/random-graph.js';
 import { mended } from '../graphs/definable-graph.js';
 import type { Chance, Dice } from './chance.js';
 

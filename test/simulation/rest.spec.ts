@@ -1,4 +1,4 @@
-import { graphOf, stepOf } from '../../libs/saga/src/machine/graph-of.contract.js';
+import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type SagaStatus } from '../../libs/saga/src/machine/saga-state.js';
 import { whyItWaits } from './rest.js';
 import { SagaBook } from './saga-book.js';

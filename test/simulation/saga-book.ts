@@ -1,5 +1,5 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { Relations } from '../../libs/saga/src/machine/graph-book.contract.js';
+import { Relations } from '../oracle/model-state.js';
 import { INITIAL, type SagaState, type StepState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** What the witness has seen of one saga: at the database, at its methods, and at those who operate it. */

@@ -15,7 +15,7 @@ import type {
   StoreFilter,
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
-import { sessionOf } from '../../libs/saga/src/store/memory/transaction-model.contract.js';
+import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './chance.js';
 import { Database, SimulatedTransaction } from './database.js';
 import { ConnectionLost, type Link } from './link.js';

@@ -58,7 +58,11 @@ export * from './errors.js';
 export type { LostLease, SagaStatus, StepStatus } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
-export { type CleanupOptions, type CleanupResult, SAGA_CLEANUP_INTERVAL } from './nest/maintenance/saga.cleanup.js';
+export {
+  type CleanupOptions,
+  type CleanupResult,
+  SAGA_CLEANUP_INTERVAL,
+} from './nest/maintenance/saga.cleanup.js';
 export { SAGA_PARTITIONS_INTERVAL } from './nest/maintenance/saga.partitions.js';
 export { SAGA_POLL_INTERVAL } from './nest/maintenance/saga.poller.js';
 export { SagaErrorFilter } from './nest/saga-error.filter.js';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { stepOfKey } from '../../../libs/saga/src/definition/graph/saga-graph.js';
-import { Relations } from '../../../libs/saga/src/machine/graph-book.contract.js';
+import { Relations } from '../../oracle/model-state.js';
 import type { PlayedSaga } from '../../graphs/played-saga.js';
-import type { RandomGraph } from '../../../libs/saga/src/machine/random-graph.contract.js';
+import type { RandomGraph } from '../../oracle/random-graph.js';
 import { type SagaState, stepState } from '../../../libs/saga/src/machine/saga-state.js';
 
 /** What is left of a saga in the participants' database, and in its own. */

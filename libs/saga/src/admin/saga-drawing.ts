@@ -2,7 +2,11 @@ import { handlerOf } from '../definition/options/handler-name.js';
 import type { GraphRecord } from '../definition/graph/graph-record.js';
 import { type GraphLayout, layoutOf } from '../definition/describe/layout-graph.js';
 import { mermaidOf } from '../definition/describe/mermaid-of-graph.js';
-import { descriptionOf, type SagaDescription, type StepDescription } from '../definition/describe/saga-description.js';
+import {
+  descriptionOf,
+  type SagaDescription,
+  type StepDescription,
+} from '../definition/describe/saga-description.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 
 /** A step as the dashboard draws it. Of a saga that is another process's only its structure is known. */

@@ -1,10 +1,10 @@
 import { recordOf } from '../definition/graph/graph-record.js';
 import type { UnlinkedStep } from '../definition/graph/link-steps.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { obstacleToMove } from './can-upgrade.js';
 import { PENDING, type SagaState } from './saga-state.js';
-import { stateOf } from './state-of.contract.js';
+import { stateOf } from '../../../../test/fixtures/state-of.js';
 
 const [a, b, c] = [stepOf('a'), stepOf('b'), stepOf('c')];
 const OLD = sequenceOf(a, b, c);

@@ -1,9 +1,9 @@
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
-import { sequenceOf, stepOf } from './graph-of.contract.js';
+import { sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL } from './saga-state.js';
-import { stateOf } from './state-of.contract.js';
+import { stateOf } from '../../../../test/fixtures/state-of.js';
 
 const GRAPH = sequenceOf(stepOf('a', { compensate: 'undo a' }));
 const error = { name: 'SagaLockDeadlockError', code: 'SAGA_LOCK_DEADLOCK', message: 'a circle' };

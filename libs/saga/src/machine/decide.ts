@@ -1,4 +1,10 @@
-import { canBeUndone, itemKey, type SagaGraph, startsSaga, type StepNode } from '../definition/graph/saga-graph.js';
+import {
+  canBeUndone,
+  itemKey,
+  type SagaGraph,
+  startsSaga,
+  type StepNode,
+} from '../definition/graph/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isSettled, type SagaState, type StepState, stepState } from './saga-state.js';

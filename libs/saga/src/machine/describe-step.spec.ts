@@ -1,4 +1,4 @@
-import { stateOf } from './state-of.contract.js';
+import { stateOf } from '../../../../test/fixtures/state-of.js';
 import { describeStep } from './describe-step.js';
 
 const NOTHING = { actions: [] };

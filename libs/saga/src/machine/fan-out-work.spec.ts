@@ -1,7 +1,7 @@
 import { indexOfKey } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
-import { graphOf, stepOf } from './graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState } from './saga-state.js';
 import { changedSteps } from './step-map.js';

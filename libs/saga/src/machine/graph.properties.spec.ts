@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
-import { aftermath, LASTING } from './graph-aftermath.contract.js';
-import { judge, RULED, type Violation } from './graph-oracle.contract.js';
-import { describeEntry } from './describe-play.contract.js';
+import { aftermath, LASTING } from '../../../../test/oracle/end-state-checks.js';
+import { judge, RULED, type Violation } from '../../../../test/oracle/graph-oracle.js';
+import { describeEntry } from '../../../../test/oracle/describe-run.js';
 import { barredPivots } from './pivots.js';
-import type { Attempt, Entry, Play } from './play-entries.contract.js';
-import { playGraph } from './play-graph.contract.js';
-import { describeGraph, type RandomGraph, randomGraphs } from './random-graph.contract.js';
+import type { Attempt, Entry, Play } from '../../../../test/oracle/model-entries.js';
+import { playGraph } from '../../../../test/oracle/run-model.js';
+import { describeGraph, type RandomGraph, randomGraphs } from '../../../../test/oracle/random-graph.js';
 import { type SagaState, stepState, type StepState } from './saga-state.js';
-import { witness, WORLDLY } from './world-oracle.contract.js';
+import { witness, WORLDLY } from '../../../../test/oracle/world-oracle.js';
 
 /** More of them: GRAPH_RUNS=100000; others: GRAPH_SEED, with the seed of a message the same again. */
 const RUNS = Number(process.env.GRAPH_RUNS ?? 3_000);

@@ -1,7 +1,7 @@
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { graphOf, stepOf } from './graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
 

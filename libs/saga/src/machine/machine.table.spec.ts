@@ -1,8 +1,8 @@
-import { sequenceOf, stepOf } from './graph-of.contract.js';
+import { sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';
 import type { SagaState, SagaStatus, StepState } from './saga-state.js';
-import { shortOf, stateOf } from './state-of.contract.js';
+import { shortOf, stateOf } from '../../../../test/fixtures/state-of.js';
 
 /**
  * Every event in every state of a saga and of its step b, which stands between a (completed) and c (not begun).

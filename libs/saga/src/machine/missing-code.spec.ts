@@ -1,8 +1,8 @@
 import type { Gap } from '../definition/graph/bind-graph.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { PENDING, type SagaState } from './saga-state.js';
-import { stateOf } from './state-of.contract.js';
+import { stateOf } from '../../../../test/fixtures/state-of.js';
 import { unmetNeeds } from './missing-code.js';
 
 const RUN: Gap = { run: 'is gone' };

@@ -2,11 +2,11 @@ import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
-import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { planRollback } from './plan-rollback.js';
 import type { SagaEvent } from './saga-event.js';
 import { type SagaState, stepState } from './saga-state.js';
-import { shortOf, stateOf } from './state-of.contract.js';
+import { shortOf, stateOf } from '../../../../test/fixtures/state-of.js';
 
 const pay = stepOf('pay', { pivot: true, compensate: undefined });
 const line = sequenceOf(stepOf('book'), pay, stepOf('ship'));

@@ -2,7 +2,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { UnlinkedStep } from '../definition/graph/link-steps.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
-import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { planRollback } from './plan-rollback.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';

@@ -2,7 +2,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { follow } from './follow.js';
-import { graphOf, sequenceOf, stepOf } from './graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, PENDING, type SagaState, stepState } from './saga-state.js';
 import { stepAwaiting } from './waits.js';

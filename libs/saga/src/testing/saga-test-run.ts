@@ -4,7 +4,12 @@ import type { OutboxMessage } from '../definition/types/outbox-message.js';
 import type { InputOf } from '../definition/types/saga-types.js';
 import { decodePayload } from '../engine/payload/payload.js';
 import type { StoredSaga } from '../engine/ports/saga-store.js';
-import { type SagaOutcome, type SagaSnapshotOf, toOutcome, type WaitingFor } from '../nest/views/saga-snapshot.js';
+import {
+  type SagaOutcome,
+  type SagaSnapshotOf,
+  toOutcome,
+  type WaitingFor,
+} from '../nest/views/saga-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { hasStopped, isQuiet } from './is-quiet.js';

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import type { Type } from '@nestjs/common';
 import { analyzeSaga, buildSagaGraph, type DefaultPolicies } from './build-saga-graph.js';
-import { problemsOf, sagaOf } from './saga-of.contract.js';
+import { problemsOf, sagaOf } from '../../../../../test/fixtures/saga-of.js';
 import { sagaLabel, type StepNode } from '../graph/saga-graph.js';
 import { Saga } from '../decorators/saga.decorator.js';
 import type { SagaOptions } from '../options/saga-options.js';

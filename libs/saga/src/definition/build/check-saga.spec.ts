@@ -1,5 +1,5 @@
 import { buildSagaGraph } from './build-saga-graph.js';
-import { problemsOf, sagaOf } from './saga-of.contract.js';
+import { problemsOf, sagaOf } from '../../../../../test/fixtures/saga-of.js';
 
 describe('the graph’s own options', () => {
   it('are by default none, and to compensate', () => {

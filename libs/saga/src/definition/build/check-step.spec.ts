@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { buildSagaGraph } from './build-saga-graph.js';
-import { problemsOf, sagaOf } from './saga-of.contract.js';
+import { problemsOf, sagaOf } from '../../../../../test/fixtures/saga-of.js';
 import type { StepNode } from '../graph/saga-graph.js';
 
 function node(saga: Type, step: string): StepNode {

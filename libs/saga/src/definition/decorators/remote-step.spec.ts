@@ -5,9 +5,9 @@ import { diffGraphs } from '../graph/diff-graphs.js';
 import { recordOf } from '../graph/graph-record.js';
 import { linkSubSagas } from '../graph/link-sub-sagas.js';
 import { mermaidOf } from '../describe/mermaid-of-graph.js';
-import { recordWith } from '../record-of.contract.js';
+import { recordWith } from '../../../../../test/fixtures/record-of.js';
 import { RemoteStep } from './remote-step.decorator.js';
-import { problemsOf, sagaOf } from '../build/saga-of.contract.js';
+import { problemsOf, sagaOf } from '../../../../../test/fixtures/saga-of.js';
 import { descriptionOf } from '../describe/saga-description.js';
 import { Saga } from './saga.decorator.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { graphOf, sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { mermaidOf } from './mermaid-of-graph.js';
 import { descriptionOf } from './saga-description.js';
 import type { SagaGraph } from '../graph/saga-graph.js';

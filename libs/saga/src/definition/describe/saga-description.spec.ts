@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { graphOf, sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { resolveRetryPolicy } from '../options/retry-policy.js';
 import { descriptionOf, type StepDescription } from './saga-description.js';
 import { Saga } from '../decorators/saga.decorator.js';

@@ -4,7 +4,7 @@ import { linkSteps, type UnlinkedStep } from './link-steps.js';
 import { resolveRetryPolicy } from '../options/retry-policy.js';
 import type { SagaFinding } from '../../shared/diagnostic.js';
 import type { SagaGraph } from './saga-graph.js';
-import { allRunsOf } from '../runs-of-graph.contract.js';
+import { allRunsOf } from '../../../../../test/fixtures/runs-of-graph.js';
 
 const RETRY = resolveRetryPolicy({ attempts: 1 });
 const MAYBE = () => true;

@@ -2,8 +2,8 @@ import type { Type } from '@nestjs/common';
 import { bindGraph, type DeployedSaga } from './bind-graph.js';
 import { buildSagaGraph } from '../build/build-saga-graph.js';
 import { recordOf } from './graph-record.js';
-import { recordWith } from '../record-of.contract.js';
-import { sagaOf } from '../build/saga-of.contract.js';
+import { recordWith } from '../../../../../test/fixtures/record-of.js';
+import { sagaOf } from '../../../../../test/fixtures/saga-of.js';
 import { methodsOf } from '../decorators/saga-methods.js';
 
 const deployed = (type: Type): DeployedSaga => ({

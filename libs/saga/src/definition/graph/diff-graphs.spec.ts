@@ -1,6 +1,6 @@
 import { diffGraphs } from './diff-graphs.js';
 import type { StepRecord } from './graph-record.js';
-import { recordWith } from '../record-of.contract.js';
+import { recordWith } from '../../../../../test/fixtures/record-of.js';
 
 const ORDER = { reserve: {}, charge: { compensate: 'refund' }, ship: {} };
 

@@ -1,10 +1,10 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { evolve } from '../../machine/evolve.js';
-import { graphOf, sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { INITIAL, type SagaState } from '../../machine/saga-state.js';
 import { observedChanges } from './observed-changes.js';
-import { SAGA } from '../run/run-of.contract.js';
+import { SAGA } from '../../../../../test/fixtures/run-of.js';
 
 const RETRY = { attempts: 2, delay: 100, factor: 1, maxDelay: 100, jitter: 0 };
 const ONCE = { ...RETRY, attempts: 1 };

@@ -1,5 +1,10 @@
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import { APPROVAL_PREFIX, approvalSignal, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import {
+  APPROVAL_PREFIX,
+  approvalSignal,
+  type SagaGraph,
+  sagaLabel,
+} from '../../definition/graph/saga-graph.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import { isTerminal, stepState } from '../../machine/saga-state.js';

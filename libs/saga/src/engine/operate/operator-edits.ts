@@ -5,7 +5,13 @@ import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { isSettled, isTerminal, type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
+import {
+  isSettled,
+  isTerminal,
+  type SagaState,
+  type StepState,
+  stepState,
+} from '../../machine/saga-state.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
 import { nextSignal } from '../run/run-signals.js';

@@ -1,9 +1,9 @@
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
-import { graphOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { decisionEdit } from './approvals.js';
 import { retryEdit } from './operator-edits.js';
-import { SAGA } from '../run/run-of.contract.js';
+import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { StoredSaga } from '../ports/saga-store.js';
 
 const stateWith = (steps: Record<string, StepState>, given: Partial<SagaState> = {}): SagaState => ({

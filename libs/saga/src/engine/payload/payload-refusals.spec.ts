@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { cpuTimeOf } from '../attempt/cpu-time.contract.js';
-import { nested, refusal } from './payload-refusal.contract.js';
+import { cpuTimeOf } from '../../../../../test/fixtures/cpu-time.js';
+import { nested, refusal } from '../../../../../test/fixtures/payload-refusal.js';
 
 describe('a payload is refused', () => {
   class CustomError extends Error {}

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { fuzz } from './fuzz-settings.contract.js';
-import { ENDLESS, type Specimen, specimens } from './hostile-values.contract.js';
-import { nested, refusal } from './payload-refusal.contract.js';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
+import { ENDLESS, type Specimen, specimens } from '../../../../../test/fixtures/hostile-values.js';
+import { nested, refusal } from '../../../../../test/fixtures/payload-refusal.js';
 import { decodePayload, encodePayload, samePayload } from './payload.js';
 
 const MIB = 2 ** 20;

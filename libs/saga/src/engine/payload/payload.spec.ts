@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { nested, refusal } from './payload-refusal.contract.js';
+import { nested, refusal } from '../../../../../test/fixtures/payload-refusal.js';
 import { decodePayload, encodePayload, samePayload } from './payload.js';
 
 const MIB = 2 ** 20;

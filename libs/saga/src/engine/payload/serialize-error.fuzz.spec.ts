@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import { cpuTimeOf } from '../attempt/cpu-time.contract.js';
-import { fuzz } from './fuzz-settings.contract.js';
-import { oddities, type Thrown, thrownThings } from './hostile-errors.contract.js';
+import { cpuTimeOf } from '../../../../../test/fixtures/cpu-time.js';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
+import { oddities, type Thrown, thrownThings } from '../../../../../test/fixtures/hostile-errors.js';
 import { decodePayload, encodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
 

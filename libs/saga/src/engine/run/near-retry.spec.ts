@@ -1,8 +1,8 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import { sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import type { Invoker } from '../ports/invoker.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
-import { CHANCE, log, portsTo, runOf, SAGA } from './run-of.contract.js';
+import { CHANCE, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from '../ports/saga-store.js';
 

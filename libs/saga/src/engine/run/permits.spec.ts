@@ -1,4 +1,4 @@
-import { graphOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../machine/saga-state.js';
 import { needsPermit, permitSlack } from './permits.js';
 

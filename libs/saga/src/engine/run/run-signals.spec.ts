@@ -1,7 +1,7 @@
 import { resolveRetryPolicy } from '../../definition/options/retry-policy.js';
-import { graphOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import { gate, portsTo, runOf, SAGA } from './run-of.contract.js';
+import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from '../ports/saga-store.js';
 

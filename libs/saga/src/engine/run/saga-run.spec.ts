@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { SagaUnavailableError } from '../../errors.js';
-import { graphOf, sequenceOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
@@ -9,7 +9,7 @@ import { systemClock } from '../../shared/clock.js';
 import { PermitLead } from './permits.js';
 import { SagaRun } from './saga-run.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
-import { CHANCE, gate, log, portsTo, runOf, SAGA } from './run-of.contract.js';
+import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { Checkpoint } from '../ports/saga-store.js';
 
 describe('what a transactional step committed', () => {

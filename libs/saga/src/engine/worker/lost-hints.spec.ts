@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { graphOf, stepOf } from '../../machine/graph-of.contract.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
 import { SagaEngine } from '../saga-engine.js';

@@ -1,5 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import { type DeadMessage, PostgresOutbox, type Settlement } from '../../store/postgres/outbox/postgres-outbox.js';
+import {
+  type DeadMessage,
+  PostgresOutbox,
+  type Settlement,
+} from '../../store/postgres/outbox/postgres-outbox.js';
 import type { OutgoingMessage } from '../../engine/payload/outgoing-message.js';
 import { MessageRefusedError } from '../../errors.js';
 import type { Coder } from '../../store/coded/coder.js';

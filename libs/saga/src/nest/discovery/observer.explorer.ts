@@ -2,7 +2,11 @@ import { textOfProblems } from '../../shared/diagnostic.js';
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { nearestName } from '../../shared/nearest-name.js';
-import { OBSERVED_EVENTS, type ObservedEvent, type ObservedEventType } from '../../definition/types/observed-event.js';
+import {
+  OBSERVED_EVENTS,
+  type ObservedEvent,
+  type ObservedEventType,
+} from '../../definition/types/observed-event.js';
 import { type ObserverMetadata, SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { shown } from '../../shared/shown-value.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';

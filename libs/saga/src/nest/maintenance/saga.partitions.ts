@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
-import type { Partitioning, PostgresPartitions } from '../../store/postgres/partitions/postgres-partitions.js';
+import type {
+  Partitioning,
+  PostgresPartitions,
+} from '../../store/postgres/partitions/postgres-partitions.js';
 import type { SagaPoller } from './saga.poller.js';
 import { Upkeep } from './maintenance.js';
 

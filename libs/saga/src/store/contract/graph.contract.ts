@@ -1,5 +1,5 @@
 import type { GraphStore, GraphWriter, SagaVersion, UnfinishedSaga } from '../../engine/ports/graph-store.js';
-import { recordWith } from '../../definition/record-of.contract.js';
+import { recordWith } from '../../../../../test/fixtures/record-of.js';
 import {
   checkpointOf,
   claimed,

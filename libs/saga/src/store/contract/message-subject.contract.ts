@@ -1,8 +1,8 @@
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { createTestDatabase } from '../../../../../test/support/test-database.js';
-import { InboxModel } from '../memory/inbox-model.contract.js';
-import { OutboxModel } from '../memory/outbox-model.contract.js';
-import { ModelSession, TransactionModel } from '../memory/transaction-model.contract.js';
+import { InboxModel } from '../../../../../test/models/inbox-model.js';
+import { OutboxModel } from '../../../../../test/models/outbox-model.js';
+import { ModelSession, TransactionModel } from '../../../../../test/models/transaction-model.js';
 import type { InboxStore, OutboxStore } from '../outbox-store.js';
 import { migrate } from '../postgres/setup/migrate.js';
 import { messagingMigrations } from '../postgres/schema/saga-migrations.js';

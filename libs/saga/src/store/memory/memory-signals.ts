@@ -1,5 +1,10 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
-import type { AwaitedSignals, SentSignal, SignalResult, StoredSignal } from '../../engine/ports/saga-store.js';
+import type {
+  AwaitedSignals,
+  SentSignal,
+  SignalResult,
+  StoredSignal,
+} from '../../engine/ports/saga-store.js';
 import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 

@@ -1,13 +1,13 @@
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { decide } from './decide.js';
-import { evolve } from './evolve.js';
-import type { Violation } from './graph-oracle.contract.js';
-import { planRollback } from './plan-rollback.js';
-import type { Play } from './play-entries.contract.js';
-import { playGraph } from './play-graph.contract.js';
-import type { RandomGraph } from './random-graph.contract.js';
-import type { SagaEvent } from './saga-event.js';
-import { isTerminal, type SagaState, stepState } from './saga-state.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { decide } from '../../libs/saga/src/machine/decide.js';
+import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import type { Violation } from './graph-oracle.js';
+import { planRollback } from '../../libs/saga/src/machine/plan-rollback.js';
+import type { Play } from './model-entries.js';
+import { playGraph } from './run-model.js';
+import type { RandomGraph } from './random-graph.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** By what can still be done to a saga that was played: nothing that is over, everything that is stuck. */
 export const LASTING = [

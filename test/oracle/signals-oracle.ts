@@ -1,6 +1,6 @@
-import type { Entry } from './play-entries.contract.js';
-import type { SentSignal } from './play-signals.contract.js';
-import { stepState } from './saga-state.js';
+import type { Entry } from './model-entries.js';
+import type { SentSignal } from './model-signals.js';
+import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** Of what sagas are sent, by what the world saw of it. */
 export const HEARD = [

@@ -1,7 +1,7 @@
-import type { ChildIs, Life } from './graph-book.contract.js';
-import type { Book } from './graph-book.contract.js';
-import { Consequences } from './graph-consequences.contract.js';
-import type { SagaEvent } from './saga-event.js';
+import type { ChildIs, Life } from './model-state.js';
+import type { Book } from './model-state.js';
+import { Consequences } from './consequences.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 

@@ -1,12 +1,18 @@
-import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
-import { type Action, decide, type Decision } from './decide.js';
-import { evolve } from './evolve.js';
-import { awaitedBy, type ChildEnded, PlayedChildren } from './play-children.contract.js';
-import type { Attempt, Entry, Play } from './play-entries.contract.js';
-import { PlayedSignals } from './play-signals.contract.js';
-import type { Move, RandomGraph } from './random-graph.contract.js';
-import type { SagaEvent } from './saga-event.js';
-import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from './saga-state.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { type Action, decide, type Decision } from '../../libs/saga/src/machine/decide.js';
+import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import { awaitedBy, type ChildEnded, PlayedChildren } from './model-children.js';
+import type { Attempt, Entry, Play } from './model-entries.js';
+import { PlayedSignals } from './model-signals.js';
+import type { Move, RandomGraph } from './random-graph.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import {
+  INITIAL,
+  isSettled,
+  isTerminal,
+  type SagaState,
+  stepState,
+} from '../../libs/saga/src/machine/saga-state.js';
 
 /** Takeovers without progress after which a saga is stuck. */
 const BOUND = 3;

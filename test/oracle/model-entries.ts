@@ -1,8 +1,8 @@
-import type { Action, Decision } from './decide.js';
-import type { ChildEntry } from './play-children.contract.js';
-import type { SentSignal } from './play-signals.contract.js';
-import type { SagaEvent } from './saga-event.js';
-import type { SagaState } from './saga-state.js';
+import type { Action, Decision } from '../../libs/saga/src/machine/decide.js';
+import type { ChildEntry } from './model-children.js';
+import type { SentSignal } from './model-signals.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** An attempt: of one key in one round, which is what its idempotency key is made of. */
 export interface Attempt extends Action {

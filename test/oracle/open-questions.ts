@@ -1,4 +1,4 @@
-import { type Book, type Relations, Rules } from './graph-book.contract.js';
+import { type Book, type Relations, Rules } from './model-state.js';
 
 /** Pivots of which nobody knows whether they passed, among what is turned back. */
 export function doubts(relations: Relations, book: Book): string[] {

@@ -1,9 +1,9 @@
-import type { StepNode } from '../definition/graph/saga-graph.js';
-import { WaitHappenings } from './graph-waits.contract.js';
-import { type Book, copyOf, type Relations, Rules } from './graph-book.contract.js';
-import { suspects } from './graph-expectation.contract.js';
-import { doubts, permutations, wait } from './graph-open-questions.contract.js';
-import type { SagaEvent } from './saga-event.js';
+import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { WaitHappenings } from './graph-waits.js';
+import { type Book, copyOf, type Relations, Rules } from './model-state.js';
+import { suspects } from './expectation.js';
+import { doubts, permutations, wait } from './open-questions.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 

@@ -1,6 +1,6 @@
-import type { Action } from './decide.js';
-import type { StepNode } from '../definition/graph/saga-graph.js';
-import { type Book, type Relations, Rules } from './graph-book.contract.js';
+import type { Action } from '../../libs/saga/src/machine/decide.js';
+import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { type Book, type Relations, Rules } from './model-state.js';
 
 /** What the rules say comes next. */
 export interface Expectation {

@@ -1,7 +1,7 @@
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import type { SagaEvent } from './saga-event.js';
-import type { SagaState } from './saga-state.js';
-import { stepAwaiting } from './waits.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
+import { stepAwaiting } from '../../libs/saga/src/machine/waits.js';
 
 /** What somebody sent to the played saga, as it is stored. */
 export interface SentSignal {

@@ -1,12 +1,12 @@
-import type { StepNode } from '../definition/graph/saga-graph.js';
-import { ChildWitness, FAMILIAL } from './children-oracle.contract.js';
-import { Relations } from './graph-book.contract.js';
-import type { Violation } from './graph-oracle.contract.js';
-import type { ChildEntry } from './play-children.contract.js';
-import type { Attempt, Entry, Play } from './play-entries.contract.js';
-import type { RandomGraph } from './random-graph.contract.js';
-import { type SagaState, stepState } from './saga-state.js';
-import { HEARD, SignalWitness } from './signals-oracle.contract.js';
+import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { ChildWitness, FAMILIAL } from './children-oracle.js';
+import { Relations } from './model-state.js';
+import type { Violation } from './graph-oracle.js';
+import type { ChildEntry } from './model-children.js';
+import type { Attempt, Entry, Play } from './model-entries.js';
+import type { RandomGraph } from './random-graph.js';
+import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { HEARD, SignalWitness } from './signals-oracle.js';
 
 /** What really happened under one idempotency key, as the world and not the machine knows it. */
 interface Truth {

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
-import type { UnlinkedStep } from '../definition/graph/link-steps.js';
-import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
-import { approvalSignal, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { graphOf, stepOf } from './graph-of.contract.js';
+import type { UnlinkedStep } from '../../libs/saga/src/definition/graph/link-steps.js';
+import { resolveRetryPolicy } from '../../libs/saga/src/definition/options/retry-policy.js';
+import {
+  approvalSignal,
+  type SagaGraph,
+  type StepNode,
+} from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { graphOf, stepOf } from '../fixtures/graph-of.js';
 
 /** What the world, a worker or an operator may do next. What is not possible then gives way to progress. */
 export const MOVES = [

@@ -1,6 +1,6 @@
-import type { Book } from './graph-book.contract.js';
-import { ChildHappenings } from './graph-children.contract.js';
-import type { SagaEvent } from './saga-event.js';
+import type { Book } from './model-state.js';
+import { ChildHappenings } from './graph-children.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 

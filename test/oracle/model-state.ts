@@ -1,4 +1,4 @@
-import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
+import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 
 /**
  * The oracle's own book of a saga, kept from its history alone and by none of the machine's code. All that can

@@ -1,5 +1,5 @@
-import type { Entry } from './play-entries.contract.js';
-import { shortOf } from './state-of.contract.js';
+import type { Entry } from './model-entries.js';
+import { shortOf } from '../fixtures/state-of.js';
 
 /** What happened, line by line, for people. */
 export function describeEntry(entry: Entry): string[] {

@@ -1,16 +1,21 @@
 import type { EntityManager } from 'typeorm';
-import type { OutgoingMessage } from '../../engine/payload/outgoing-message.js';
-import type { OutboxStore } from '../outbox-store.js';
-import { LANES } from '../postgres/outbox/outbox-lanes.js';
-import type { DeadMessage, Settlement, Taken, TakenMessage } from '../postgres/outbox/postgres-outbox.js';
-import { sendWithin } from '../postgres/connection/transaction-watch.js';
+import type { OutgoingMessage } from '../../libs/saga/src/engine/payload/outgoing-message.js';
+import type { OutboxStore } from '../../libs/saga/src/store/outbox-store.js';
+import { LANES } from '../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
+import type {
+  DeadMessage,
+  Settlement,
+  Taken,
+  TakenMessage,
+} from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import { sendWithin } from '../../libs/saga/src/store/postgres/connection/transaction-watch.js';
 import {
   hasEnded,
   type ModelSnapshot,
   type ModelTransaction,
   sessionOf,
   type TransactionModel,
-} from './transaction-model.contract.js';
+} from './transaction-model.js';
 
 /** As in relay.function.ts and relay-order.ts. */
 const DUE_AT_ONCE = 100;

@@ -1,12 +1,12 @@
 import type { EntityManager } from 'typeorm';
-import type { InboxStore } from '../outbox-store.js';
-import { sendWithin } from '../postgres/connection/transaction-watch.js';
+import type { InboxStore } from '../../libs/saga/src/store/outbox-store.js';
+import { sendWithin } from '../../libs/saga/src/store/postgres/connection/transaction-watch.js';
 import {
   databaseError,
   type ModelTransaction,
   sessionOf,
   type TransactionModel,
-} from './transaction-model.contract.js';
+} from './transaction-model.js';
 
 /** The inbox of PostgreSQL, as a model: a unique index in which the second of two transactions waits for the first. */
 export class InboxModel implements InboxStore {

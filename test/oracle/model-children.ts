@@ -1,5 +1,5 @@
-import { awaitsChild, type SagaState, stepState } from './saga-state.js';
-import type { SagaEvent } from './saga-event.js';
+import { awaitsChild, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 /** A saga that a step of the played one started, as it really is. */
 export interface ChildSaga {

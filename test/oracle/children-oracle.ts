@@ -1,8 +1,8 @@
-import type { StepNode } from '../definition/graph/saga-graph.js';
-import type { Relations } from './graph-book.contract.js';
-import type { ChildEntry, ChildSaga } from './play-children.contract.js';
-import type { Entry } from './play-entries.contract.js';
-import { type SagaState, stepState } from './saga-state.js';
+import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import type { Relations } from './model-state.js';
+import type { ChildEntry, ChildSaga } from './model-children.js';
+import type { Entry } from './model-entries.js';
+import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** Of the sagas that steps start, by what the world saw of them. */
 export const FAMILIAL = [

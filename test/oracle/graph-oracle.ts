@@ -1,9 +1,9 @@
-import { type Book, copyOf, emptyBook, Relations, Rules } from './graph-book.contract.js';
-import { type Expectation, expectation } from './graph-expectation.contract.js';
-import { booksAfter } from './graph-happenings.contract.js';
-import type { Entry, Play } from './play-entries.contract.js';
-import type { RandomGraph } from './random-graph.contract.js';
-import { resultOf, type SagaState, stepState } from './saga-state.js';
+import { type Book, copyOf, emptyBook, Relations, Rules } from './model-state.js';
+import { type Expectation, expectation } from './expectation.js';
+import { booksAfter } from './apply-event.js';
+import type { Entry, Play } from './model-entries.js';
+import type { RandomGraph } from './random-graph.js';
+import { resultOf, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 
 /** What the machine did against its rules, and where in the play. */
 export interface Violation {
