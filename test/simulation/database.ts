@@ -18,7 +18,7 @@ import type {
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
-import { stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { UNSTORABLE } from './participants.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
@@ -79,6 +79,7 @@ export class Database {
     checkpoints.forEach((checkpoint, n) => {
       if (results[n] === 'saved') this.witness.saved(checkpoint, worker);
     });
+    if (checkpoints.some(({ lock, state }) => lock && isTerminal(state.status))) void this.checkLocks();
     return results;
   }
 
@@ -95,6 +96,7 @@ export class Database {
   async claim(request: ClaimRequest): Promise<Claim> {
     const claim = await this.memory.claim(request);
     for (const saga of claim.sagas) this.witness.claimed(saga, request);
+    for (const { id, deadlock } of claim.sagas) if (deadlock) void this.checkRefusal(id);
     return claim;
   }
 
@@ -114,7 +116,10 @@ export class Database {
       const { messageId } = edit.signal;
       const kept = saga.signals?.find((signal) => signal.messageId === messageId);
       if (kept) this.witness.keeps(saga.id, kept);
-    } else if (saga && edit) this.witness.edited(saga, edit);
+    } else if (saga && edit) {
+      this.witness.edited(saga, edit);
+      if (this.witness.books.get(saga.id)!.lockKey !== undefined) void this.checkLocks();
+    }
     return saga;
   }
 
@@ -132,6 +137,30 @@ export class Database {
       );
     }
     return results;
+  }
+
+  /** Looks at what is stored now, at once; what it finds is told later, so that nothing waits for the look. */
+  private async checkLocks(): Promise<void> {
+    const now = EPOCH + this.timeline.now;
+    this.witness.locks.stored(await this.withLocks(), now);
+  }
+
+  /** A claim says so of each that takes the saga; the first one has just seen it. */
+  private async checkRefusal(id: string): Promise<void> {
+    const book = this.witness.books.get(id)!;
+    if (book.isDeadlocked) return;
+    book.isDeadlocked = true;
+    const held = new Set((await this.withLocks()).filter(({ lock }) => lock?.held).map((saga) => saga.id));
+    this.witness.locks.refused(book, (other) => held.has(other));
+  }
+
+  /** Sagas with a lock that have not ended. */
+  private async withLocks(): Promise<StoredSaga[]> {
+    const ids = [...this.witness.books.values()]
+      .filter(({ lockKey, state }) => lockKey !== undefined && !isTerminal(state.status))
+      .map(({ id }) => id);
+    const sagas = await Promise.all(ids.map((id) => this.memory.load({ id })));
+    return sagas.filter((saga) => saga !== undefined);
   }
 
   /** A transaction, as methods are given it. */

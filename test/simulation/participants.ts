@@ -4,6 +4,7 @@ import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/erro
 import type { Chance, Dice } from './chance.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';
+import { inputOfChild } from './families.js';
 import type { Published } from './message-witness.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
@@ -91,7 +92,7 @@ export class Participants {
     if (kind !== 'probe' && node.kind !== 'sub-saga') this.publish(ctx, effect.calls);
     if (kind === 'probe') return this.asked(effect, dice, caller);
     if (kind === 'undo') return this.undo(effect, ctx, dice, caller, node);
-    if (node.kind === 'sub-saga') return this.after(1, caller, () => ctx.input);
+    if (node.kind === 'sub-saga') return this.after(1, caller, () => inputOfChild(node.name, ctx.input));
     return this.run(effect, node, ctx, dice, caller);
   }
 

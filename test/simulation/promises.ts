@@ -12,7 +12,7 @@ export const PROMISES = {
   I10: 'An end is final',
   I11: 'An at-most-once step is not run again unless an operator asks for it',
   I12: 'A transactional step takes effect once, with its checkpoint',
-  I13: 'Of the sagas with one lock key, one is active',
+  I13: 'Of the sagas with one lock key, one is active, and sub-sagas of it',
   I14: 'No more sagas of a name are leased than its concurrency',
   I15: 'No more attempts begin than the rate limit lets',
   I16: 'In the end what is wanted stands, and nothing else',
@@ -29,6 +29,8 @@ export const PROMISES = {
   I27: 'A message is sent if, and only if, its transaction commits',
   I28: 'A message takes effect once, and is said to be handled only if that is committed',
   I29: 'A saga that was started in a transaction is there if, and only if, that commits',
+  I30: 'A lock that is waited for is handed on once the last that has it is out',
+  I31: 'A saga enters the lock that its ancestor has, and is refused one only if what it would wait for waits for its family',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -72,7 +72,11 @@ function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
   };
 }
 
-function randomOptions(dice: Dice, isLeftOut: (name: string) => boolean, n: number): Partial<SagaGraph> {
+export function randomOptions(
+  dice: Dice,
+  isLeftOut: (name: string) => boolean,
+  n: number,
+): Partial<SagaGraph> {
   const timeout = dice.happens(0.15) ? dice.int(500, 20_000) : undefined;
   const suspends = dice.happens(0.1);
   const lockKey = dice.happens(0.15)
@@ -87,7 +91,7 @@ function randomOptions(dice: Dice, isLeftOut: (name: string) => boolean, n: numb
   };
 }
 
-function randomStep(
+export function randomStep(
   dice: Dice,
   name: string,
   names: readonly string[],

@@ -32,7 +32,10 @@ export class SagaBook {
   readonly called = new Map<string, number>();
   /** Workers that were taken down by it since anything of it came to an end. */
   readonly tookDown = new Set<string>();
+  /** As of its last claim: it holds its lock, or has entered that of an ancestor. */
   lockHeld = false;
+  /** It was refused its lock. */
+  isDeadlocked = false;
   /** Pivots that were recorded as completed while it went forward. */
   readonly pivots = new Set<string>();
 

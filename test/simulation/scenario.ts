@@ -1,4 +1,5 @@
 import { Chance, type Dice } from './chance.js';
+import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
 
@@ -21,6 +22,8 @@ export interface Start {
   readonly isFatal: boolean;
   /** Somebody waits for it, in the process that started it. */
   readonly isAwaited: boolean;
+  /** Of the first saga of a family. */
+  readonly family?: FamilyMember;
 }
 
 export const FAULTS = {
@@ -102,6 +105,8 @@ export interface Scenario {
   readonly seed: number;
   readonly chance: Chance;
   readonly sagas: readonly SimulatedSaga[];
+  /** How many of them, the last ones, are classes of families. */
+  readonly familySagas: number;
   readonly workers: number;
   /** Sagas that a worker advances at once. */
   readonly concurrency: number;
@@ -128,6 +133,8 @@ export const HASTY = 'hasty call';
 export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
+/** What those calls of operators are called that concern families. */
+const FAMILY_CALL = 'family call';
 /** Takeovers without progress after which a saga is stuck. */
 export const MAX_TAKEOVERS = 5;
 
@@ -166,15 +173,27 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     randomSending(chance.for(name), name, { starts, calm, workers }),
   );
   const weather = randomWeather(chance, isLeftOut);
+  const family = familyPlanOf(chance, sagas.length, { calm, processes: processesOf({ workers }) }, isLeftOut);
+  const families = (family?.starts ?? []).map(({ name, at, by, member, saga }, n): Start => ({
+    ...{ name, n: count + n, at, saga: sagas.length + saga, correlationId: name, by, family: member },
+    ...{ priority: 0, isConflict: false, isFatal: false, isAwaited: n % 2 === 0 },
+  }));
+  const familyCalls = series(
+    family ? chance.for(FAMILY_CALL).int(0, 6) : 0,
+    isLeftOut,
+    FAMILY_CALL,
+    (_, name) => familyCall(chance.for(name), name, families),
+  );
   return {
     seed,
     chance,
-    sagas,
+    sagas: [...sagas, ...(family?.sagas ?? [])],
+    familySagas: family?.sagas.length ?? 0,
     workers,
     ...size,
-    starts,
+    starts: [...starts, ...families],
     faults,
-    calls: [...calls, ...hasty],
+    calls: [...calls, ...hasty, ...familyCalls],
     sendings,
     messages: messagePlanOf(chance, { calm, processes: processesOf({ workers }) }, isLeftOut),
     publishes: !isLeftOut(MESSAGES) && chance.for(MESSAGES).happens(0.5),
@@ -208,6 +227,14 @@ function hastyCall(dice: Dice, name: string, starts: readonly Start[]): Operator
   return { name, kind, at, saga: start?.n ?? 0, ofChild: dice.happens(0.15), pick: dice.int(0, 99) };
 }
 
+/** What an operator does with a saga of a family, soon or once it has ended. */
+function familyCall(dice: Dice, name: string, starts: readonly Start[]): OperatorCall {
+  const start = starts.length > 0 ? dice.among(starts) : undefined;
+  const at = (start?.at ?? 0) + dice.long(0, 30_000);
+  const kind = dice.weighed({ ...CALLS, undo: 8 });
+  return { name, kind, at, saga: start?.n ?? 0, ofChild: dice.happens(0.3), pick: dice.int(0, 99) };
+}
+
 /** The names of all that can be left out of it. */
 export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Scenario): string[] {
   const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
@@ -220,7 +247,7 @@ export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Sc
   );
   const events = [...starts, ...faults, ...calls, ...sendings].map(({ name }) => name);
   const relayed = [...(messages?.publications ?? []), ...(messages?.crashes ?? [])].map(({ name }) => name);
-  return [...events, ...relayed, RELAYS, MESSAGES, ...weather, ...waits, ...steps, ...options];
+  return [...events, ...relayed, FAMILIES, RELAYS, MESSAGES, ...weather, ...waits, ...steps, ...options];
 }
 
 export const processesOf = ({ workers }: Pick<Scenario, 'workers'>): number => workers + CLIENTS;

@@ -148,7 +148,8 @@ class Simulation {
     const process = this.processes[start.by]!;
     if (!process.life.isAlive) return;
     const id = `saga-${start.n}`;
-    const input = JSON.stringify({ n: start.n, of: start.isConflict ? start.n : start.correlationId });
+    const of = start.isConflict ? start.n : start.correlationId;
+    const input = JSON.stringify({ n: start.n, of, family: start.family });
     const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined });
     if (start.isFatal) this.witness.fatal.add(id);
     const started: Started = { start, id };
@@ -178,8 +179,8 @@ class Simulation {
 
   /** Some saga, with a key of its own. */
   private async startWithin(engine: SagaEngine, manager: EntityManager, id: string): Promise<void> {
-    const { sagas, chance } = this.scenario;
-    const { graph } = chance.for('saga of', id).among(sagas);
+    const { sagas, familySagas, chance } = this.scenario;
+    const { graph } = chance.for('saga of', id).among(sagas.slice(0, sagas.length - familySagas));
     const input = JSON.stringify({ n: 0, of: id });
     const { step, ...made } = newSagaOf(graph, input, { id, correlationId: id, priority: 0, fresh: true });
     await engine.submitWithin(manager, { ...made, step });

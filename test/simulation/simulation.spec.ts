@@ -1,5 +1,6 @@
 import { describeFailure, describeViolations } from './describe-failure.js';
 import { PROMISES } from './promises.js';
+import { FAMILIES } from './families.js';
 import { RELAYS } from './message-plan.js';
 import { WAITS } from './random-saga.js';
 import { HASTY, MESSAGES, PIVOT_CALLS, scenarioOf } from './scenario.js';
@@ -49,11 +50,13 @@ describe('whatever fails, every promise is kept', () => {
 
   test.each(FOUND)('in the scenario of seed %i, where once %s', async (seed) => {
     // As it was then.
-    expect(describeViolations(await simulate(scenarioOf(seed, new Set([PIVOT_CALLS, RELAYS]))))).toEqual([]);
+    expect(
+      describeViolations(await simulate(scenarioOf(seed, new Set([PIVOT_CALLS, RELAYS, FAMILIES])))),
+    ).toEqual([]);
   });
 
   test.each(FOUND_IN_PIVOTS)('in the scenario of seed %i, where once %s', async (seed) => {
-    expect(describeViolations(await simulate(scenarioOf(seed, new Set([RELAYS]))))).toEqual([]);
+    expect(describeViolations(await simulate(scenarioOf(seed, new Set([RELAYS, FAMILIES]))))).toEqual([]);
   });
 
   test.each(FOUND_BEFORE)('in the scenario of seed %i, where once %s', async (seed) => {
@@ -63,6 +66,7 @@ describe('whatever fails, every promise is kept', () => {
       MESSAGES,
       PIVOT_CALLS,
       RELAYS,
+      FAMILIES,
       ...Array.from({ length: 9 }, (_, n) => `${HASTY} ${n}`),
     ]);
     expect(describeViolations(await simulate(scenarioOf(seed, without)))).toEqual([]);

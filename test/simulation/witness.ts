@@ -12,6 +12,7 @@ import type {
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
+import { LockWitness } from './lock-witness.js';
 import { MessageWitness } from './message-witness.js';
 import type { CallContext, Effect } from './participants.js';
 
@@ -45,6 +46,7 @@ export class Witness {
   effects: ReadonlyMap<string, Effect> = new Map();
   private readonly begun = new Map<string, number[]>();
   readonly messages: MessageWitness;
+  readonly locks: LockWitness;
   /** Is told of each attempt of a pivot, as it begins. */
   onPivot: (id: string) => void = () => undefined;
 
@@ -55,7 +57,9 @@ export class Witness {
     private readonly isQuick: boolean,
     private readonly isLogging: boolean,
   ) {
-    this.messages = new MessageWitness(timeline, (promise, what) => this.violate(promise, what));
+    const violate = (promise: Promised, what: string) => this.violate(promise, what);
+    this.messages = new MessageWitness(timeline, violate);
+    this.locks = new LockWitness(this.books, violate);
   }
 
   note(text: () => string): void {
@@ -103,8 +107,9 @@ export class Witness {
       holder: lease.worker,
       leaseEnds: this.timeline.now + lease.duration,
     });
+    const hadLock = book.lockHeld;
     book.lockHeld = saga.lock?.held ?? false;
-    this.checkLock(book);
+    this.locks.claimed(book, hadLock);
     const limit = sagas.find(({ name }) => name === saga.name)?.concurrency;
     if (limit === undefined) return;
     const leased = [...this.books.values()].filter(
@@ -332,15 +337,6 @@ export class Witness {
         'I3',
         `${id} of ${book.id} is recorded as ${result}; the participant has ${effect?.value}`,
       );
-  }
-
-  private checkLock(book: SagaBook): void {
-    if (!book.lockHeld || book.lockKey === undefined) return;
-    for (const other of this.books.values()) {
-      const isSame = other.graph.name === book.graph.name && other.lockKey === book.lockKey;
-      if (other !== book && isSame && other.lockHeld && !isTerminal(other.state.status))
-        this.violate('I13', `${book.id} and ${other.id} both hold ${book.lockKey}`);
-    }
   }
 }
 
