@@ -5,12 +5,13 @@ import type { Workspace } from './workspace.js';
 
 /** A mutant that goes round in circles is noticed as well: seconds of computing, however busy the machine is. */
 const PATIENCE = 300;
-/** What neither computes nor ends in so long (ms) is nobody's finding. */
-const LONGEST = 3_600_000;
 /** Of one test (ms): what is broken may be that somebody is told. */
 const TEST_PATIENCE = 60_000;
 /** Characters of what a killer prints. */
 const MOST_OUTPUT = 100_000;
+
+/** A killer did not end in the time that it had, and so found nothing out. */
+export class NotInTime extends Error {}
 
 interface Ended {
   readonly code: number | null;
@@ -18,32 +19,44 @@ interface Ended {
   readonly output: string;
 }
 
-/** What has noticed that something is wrong in this workspace; undefined: nothing is, as far as it knows. */
-export function noticed(killer: Killer, workspace: Workspace): Promise<string | undefined> {
+/**
+ * What a killer noticed in this workspace; undefined: nothing.
+ * @param longest milliseconds that it has
+ * @throws NotInTime when they are over
+ */
+export function noticed(killer: Killer, workspace: Workspace, longest: number): Promise<string | undefined> {
   return killer.kind === 'simulation'
-    ? brokenPromise(killer.seeds, workspace)
-    : failedTest(killer, workspace);
+    ? brokenPromise(killer.seeds, workspace, longest)
+    : failedTest(killer, workspace, longest);
 }
 
-async function brokenPromise(seeds: number, workspace: Workspace): Promise<string | undefined> {
-  const { code, isOverdue, output } = await run(workspace, [workspace.simulation, `${seeds}`]);
+async function brokenPromise(
+  seeds: number,
+  workspace: Workspace,
+  longest: number,
+): Promise<string | undefined> {
+  const { code, isOverdue, output } = await run(workspace, [workspace.simulation, `${seeds}`], longest);
   if (code === 0) return undefined;
   const last = output.trim().split('\n').at(-1) ?? '';
   return `the simulation: ${isOverdue ? 'it does not come to its end' : last}`;
 }
 
 async function failedTest(
-  { paths, tests }: Extract<Killer, { kind: 'specs' }>,
+  { names, tests }: Extract<Killer, { kind: 'specs' }>,
   workspace: Workspace,
+  longest: number,
 ): Promise<string | undefined> {
-  const { code, isOverdue, output } = await run(workspace, [
+  const paths = names.flatMap((name) => workspace.specs.named(name));
+  const args = [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     join(workspace.folder, 'node_modules/jest/bin/jest.js'),
     ...['--runInBand', '--bail', '--silent', '--forceExit', `--testTimeout=${TEST_PATIENCE}`],
     ...(tests === undefined ? [] : [`--testNamePattern=${tests}`]),
+    '--runTestsByPath',
     ...paths,
-  ]);
+  ];
+  const { code, isOverdue, output } = await run(workspace, args, longest);
   if (code === 0) return undefined;
   if (isOverdue) return `${paths.join(', ')}: it does not come to its end`;
   const [, file, test] = /^FAIL (\S+)[^]*?^ +● (.+)$/m.exec(output) ?? [];
@@ -51,13 +64,13 @@ async function failedTest(
   return `${file}: ${test}`;
 }
 
-function run({ folder, children }: Workspace, args: readonly string[]): Promise<Ended> {
+function run({ folder, children }: Workspace, args: readonly string[], longest: number): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const command = ['-c', `ulimit -t ${PATIENCE}; exec "$0" "$@"`, process.execPath, ...args];
     const child = spawn('/bin/sh', command, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LONGEST,
+      timeout: longest,
     });
     let output = '';
     const keep = (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, MOST_OUTPUT));
@@ -67,7 +80,7 @@ function run({ folder, children }: Workspace, args: readonly string[]): Promise<
     child.on('error', reject);
     child.on('close', (code, signal) => {
       children.delete(child);
-      if (signal === 'SIGTERM') reject(new Error(`${args.join(' ')} does not end`));
+      if (signal === 'SIGTERM') reject(new NotInTime(`${args.join(' ')} did not end in time`));
       else resolve({ code, isOverdue: signal !== null, output });
     });
   });

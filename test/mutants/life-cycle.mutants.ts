@@ -1,75 +1,65 @@
 import { type Mutant, specs } from './mutant.js';
 
-const hooks = [specs('test/world/life-cycle/messages-and-hooks', 'test/world/life-cycle/hooks')];
+const hooks = [specs('messages-and-hooks', 'life-cycle/hooks')];
 
 /** Start, shutdown, and whoever waits meanwhile. */
 export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
   {
     name: 'drain where Nest destroys global modules: last',
-    file: 'nest/life-cycle/application-life-cycle.ts',
     find: 'module.distance = BELOW_EVERY_MODULE;',
     replace: 'module.distance = -BELOW_EVERY_MODULE;',
     killers: hooks,
   },
   {
     name: 'start what was closed while its hooks were called',
-    file: 'nest/life-cycle/application-life-cycle.ts',
     find: 'if (this.isEnding) return;',
     replace: '',
     killers: hooks,
   },
   {
     name: 'let providers close under handlers and observers that are in progress',
-    file: 'nest/life-cycle/application-life-cycle.ts',
     find: 'await this.work.settledWithin(until - performance.now());',
     replace: '',
     killers: hooks,
   },
   {
     name: 'handle messages while providers close',
-    file: 'messaging/handling/durable.interceptor.ts',
     find: 'if (this.lifeCycle?.isEnding) return from(refused(native, message));',
     replace: '',
     killers: hooks,
   },
   {
     name: 'leave a start that has a lease behind while draining',
-    file: 'engine/worker/worker.ts',
     find: 'if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));',
     replace: '',
-    killers: [specs('test/sagas/shutdown', 'test/world/life-cycle/hooks')],
+    killers: [specs('shutdown', 'life-cycle/hooks')],
   },
   {
     name: 'leave who waits for a saga waiting when the process shuts down',
-    file: 'engine/saga-engine.ts',
     find: 'this.waiters.close();',
     replace: '',
-    killers: [specs('test/world/life-cycle/waiting')],
+    killers: [specs('life-cycle/waiting')],
   },
   {
     name: 'let a wait begin that nobody will end',
-    file: 'engine/worker/worker/outcome-waiters.ts',
     find: 'if (this.closed) for (const id of ids) this.reject(id, closing(id));',
     replace: '',
-    killers: [specs('engine/worker/worker/outcome-waiters')],
+    killers: [specs('outcome-waiters')],
   },
   {
     name: 'wait for ever for a saga that does not exist',
-    file: 'engine/worker/worker/outcome-waiters.ts',
     find: 'void this.rejectMissing(ids.filter((id) => !this.isUncommitted(id)));',
     replace: '',
-    killers: [specs('engine/worker/worker/outcome-waiters')],
+    killers: [specs('outcome-waiters')],
   },
   {
     name: 'take a saga that is not committed yet for one that does not exist',
-    file: 'engine/worker/worker/outcome-waiters.ts',
     find: 'ids.filter((id) => !this.isUncommitted(id))',
     replace: 'ids',
-    killers: [specs('engine/worker/worker/outcome-waiters')],
+    killers: [specs('outcome-waiters')],
   },
   {
     name: 'let a fenced run take the place of the run that follows it',
-    file: 'engine/worker/worker.ts',
     find: 'const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);',
     replace: 'const isCurrent = true;',
     killers: [specs('engine/leases')],

@@ -1,70 +1,82 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { noticed } from './killing.js';
-import { type Killer, misplaced, type Mutant, simulation, specs } from './mutant.js';
+import { NotInTime, noticed } from './killing.js';
+import { Library } from './library.js';
+import { type Killer, type Mutant, simulation, specs } from './mutant.js';
 import { MUTANTS } from './mutants.js';
-import { type Fate, reportOf } from './report.js';
+import { type Fate, writeReport } from './report.js';
 import { typeErrors } from './type-errors.js';
 import { Workspace } from './workspace.js';
 
 const ROOT = process.cwd();
+/** All specs of all killers have this much time (ms) to show that they pass. */
+const ALL_SPECS = 3_600_000;
 // So that what tidies up at the end of this process does so.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const { values } = parseArgs({
   options: {
-    /** Parts of names. */
+    /** Parts of the names of mutants, or of the declarations that they break. */
     only: { type: 'string', multiple: true, default: [''] },
+    /** Run none: is the code of each there, and do they compile? */
+    check: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '2' },
-    /** The killers are known to be green, and the mutants to compile. */
+    /** A killer that takes longer decides nothing. */
+    minutes: { type: 'string', default: '60' },
+    /** The killers are known to pass, and the mutants to compile. */
     trusted: { type: 'boolean', default: false },
-    /** A file for the table. */
+    /** A page for the rows of this run. */
     report: { type: 'string' },
   },
 });
+const library = Library.in(ROOT);
+const longest = Number(values.minutes) * 60_000;
 
 async function main(): Promise<void> {
-  const mutants = MUTANTS.filter(({ name, file }) =>
-    values.only.some((part) => `${name} ${file}`.includes(part)),
-  );
+  const mutants = MUTANTS.filter((mutant) => {
+    const places = library.placesOf(mutant).map(whereOf);
+    return values.only.some((part) => [mutant.name, ...places].join(' ').includes(part));
+  });
   const errors = errorsIn(mutants);
-  if (mutants.length === 0) errors.push('No mutant has such a name');
+  if (mutants.length === 0) errors.push(`No mutant has '${values.only.join("' or '")}' in its name.`);
   if (errors.length > 0) throw new Error(errors.join('\n'));
+  if (values.check) return console.log(`${mutants.length} mutants can be applied, and compile`);
   const server = await startServer(mutants);
   const workspaces = Array.from({ length: Number(values.jobs) }, () => new Workspace(ROOT));
   process.once('exit', () => workspaces.forEach((workspace) => workspace.remove()));
   try {
     if (!values.trusted) await requireGreen(mutants, workspaces[0]!);
     const fates = await play(mutants, workspaces);
-    if (values.report !== undefined) writeFileSync(values.report, reportOf(fates));
     const survivors = fates.filter(({ caughtBy }) => caughtBy === undefined);
     const seconds = fates.reduce((sum, fate) => sum + fate.seconds, 0);
-    console.log(`\n${fates.length} mutants, ${survivors.length} survived, ${seconds.toFixed(0)} s of work`);
-    for (const { mutant } of survivors) console.log(`SURVIVED: ${mutant.name} (${mutant.file})`);
+    console.log(`\n${fates.length} mutants, ${survivors.length} not caught, ${seconds.toFixed(0)} s of work`);
+    for (const fate of survivors) console.log(`${endOf(fate)}: ${fate.mutant.name} (${fate.where})`);
     if (survivors.length > 0) process.exitCode = 1;
   } finally {
     await server?.stop();
   }
 }
 
+function whereOf({ sqlFunction, declaration }: ReturnType<Library['placeOf']>): string {
+  return sqlFunction ?? declaration;
+}
+
 function errorsIn(mutants: readonly Mutant[]): string[] {
-  const textOf = ({ file }: Mutant) => readFileSync(join(ROOT, 'libs/saga/src', file), 'utf8');
-  const places = mutants.flatMap((mutant) => misplaced(mutant, textOf(mutant)) ?? []);
-  return places.length > 0 || values.trusted ? places : typeErrors(ROOT, mutants);
+  const problems = mutants.flatMap((mutant) => library.problemOf(mutant) ?? []);
+  return problems.length > 0 || values.trusted ? problems : typeErrors(ROOT, mutants, library);
 }
 
 /** All killers, on what is not broken: whoever fails by itself notices nothing. */
 async function requireGreen(mutants: readonly Mutant[], workspace: Workspace): Promise<void> {
   const killers = mutants.flatMap((mutant) => mutant.killers);
   const seeds = killers.map((killer) => (killer.kind === 'simulation' ? killer.seeds : 0));
-  const paths = killers.flatMap((killer) => (killer.kind === 'specs' ? killer.paths : []));
+  const names = killers.flatMap((killer) => (killer.kind === 'specs' ? killer.names : []));
   const all: Killer[] = [
     simulation(Math.max(0, ...seeds)),
-    ...(paths.length > 0 ? [specs(...new Set(paths))] : []),
+    ...(names.length > 0 ? [specs(...new Set(names))] : []),
   ];
   for (const killer of all) {
-    const wrong = await noticed(killer, workspace);
+    const wrong = await noticed(killer, workspace, ALL_SPECS);
     if (wrong !== undefined) throw new Error(`Without any mutant: ${wrong}`);
   }
 }
@@ -76,24 +88,36 @@ async function play(mutants: readonly Mutant[], workspaces: readonly Workspace[]
     for (let mutant = left.shift(); mutant; mutant = left.shift()) {
       const fate = await fateOf(mutant, workspace);
       fates.push(fate);
-      const end = fate.caughtBy === undefined ? 'SURVIVED' : `caught by ${fate.caughtBy}`;
-      console.log(`${fate.seconds.toFixed(0).padStart(4)} s  ${mutant.name}: ${end}`);
+      console.log(`${fate.seconds.toFixed(0).padStart(4)} s  ${mutant.name}: ${endOf(fate)}`);
+      // After each, so that a run that is ended loses nothing.
+      if (values.report !== undefined) await writeReport(values.report, [fate], MUTANTS);
     }
   };
   await Promise.all(workspaces.map(work));
-  return fates.sort((a, b) => mutants.indexOf(a.mutant) - mutants.indexOf(b.mutant));
+  return fates;
 }
 
-function fateOf(mutant: Mutant, workspace: Workspace): Promise<Fate> {
+function endOf({ caughtBy, isUndecided }: Fate): string {
+  if (caughtBy !== undefined) return `caught by ${caughtBy}`;
+  return isUndecided ? 'NOT DECIDED' : 'SURVIVED';
+}
+
+async function fateOf(mutant: Mutant, workspace: Workspace): Promise<Fate> {
   const began = performance.now();
-  return workspace.with(mutant, async () => {
-    let caughtBy: string | undefined;
+  let isUndecided = false;
+  const caughtBy = await workspace.with(mutant, async () => {
     for (const killer of mutant.killers) {
-      caughtBy = await noticed(killer, workspace);
-      if (caughtBy !== undefined) break;
+      const found = await noticed(killer, workspace, longest).catch((error: unknown) => {
+        if (!(error instanceof NotInTime)) throw error;
+        isUndecided = true;
+        return undefined;
+      });
+      if (found !== undefined) return found;
     }
-    return { mutant, caughtBy, seconds: (performance.now() - began) / 1000 };
+    return undefined;
   });
+  const where = whereOf(library.placeOf(mutant));
+  return { mutant, where, caughtBy, isUndecided, seconds: (performance.now() - began) / 1000 };
 }
 
 /** One PostgreSQL for all tests; each makes a database of its own on it. */

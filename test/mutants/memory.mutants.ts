@@ -1,54 +1,47 @@
 import { type Mutant, simulation, specs } from './mutant.js';
 
 /** The same breaks as in PostgreSQL: the store that the simulation runs on, and applications' tests. */
-const killers = [simulation(20), specs('store/memory/memory-saga-store'), simulation(400)];
+const killers = [simulation(20), specs('memory-saga-store'), simulation(400)];
 
 export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
     name: 'drop the epoch check when a checkpoint is stored (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';`,
     replace: `if (!row) return 'fenced';`,
     killers,
   },
   {
     name: 'let a late checkpoint overwrite a later one (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `if (saga.checkpoints >= checkpoint.number) return 'saved';`,
     replace: '',
     killers,
   },
   {
     name: 'store a checkpoint that does not know of a cancellation (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';`,
     replace: '',
     killers,
   },
   {
     name: 'store a checkpoint that does not know of a pause (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `if (saga.pauseRequested && !checkpoint.pauseSeen) return 'cancelled';`,
     replace: '',
     killers,
   },
   {
     name: 'renew a lease without looking at its epoch (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {',
     replace: 'if (!row) {',
     killers,
   },
   {
     name: 'claim a saga whose lease has not run out (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: '(dueAt <= now ? due : later).push(row);',
     replace: '(dueAt <= now || row.saga.lockedBy !== undefined ? due : later).push(row);',
     killers,
   },
   {
     name: 'claim without raising the epoch (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `saga.lockedBy = lease.worker;
       saga.epoch += 1;`,
     replace: 'saga.lockedBy = lease.worker;',
@@ -56,21 +49,18 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not count takeovers (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'saga.takeovers += 1;',
     replace: '',
     killers,
   },
   {
     name: 'do not count lost workers across checkpoints (in memory)',
-    file: 'store/memory/memory-row.ts',
     find: 'if (advances) saga.losses = 0;',
     replace: 'saga.losses = 0;',
     killers,
   },
   {
     name: 'let an operator change a saga without fencing off its worker (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `saga.checkpoints += 1;
     saga.epoch += 1;`,
     replace: 'saga.checkpoints += 1;',
@@ -78,77 +68,66 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give a lock to two (in memory)',
-    file: 'store/memory/memory-lock-lines.ts',
     find: 'if (this.first(row, now) === row) {',
     replace: 'if (row.lock.place > 0) {',
     killers,
   },
   {
     name: 'do not hand a lock on (in memory)',
-    file: 'store/memory/memory-lock-lines.ts',
     find: `if (next?.lock?.state !== 'waiting') return false;`,
     replace: `if (next?.lock?.state !== 'waiting' || next.lock.place > 0) return false;`,
     killers,
   },
   {
     name: 'let a sub-saga wait for the lock of its ancestor (in memory)',
-    file: 'store/memory/memory-lock-lines.ts',
     find: '.some((other) => hasLock(other) && isSameLock(other, row))',
     replace: '.some((other) => hasLock(other) && isSameLock(other, row) && other === row)',
     killers,
   },
   {
     name: 'close a circle of sagas that wait for locks (in memory)',
-    file: 'store/memory/memory-lock-circles.ts',
     find: 'if (kin.length === 0) return [];',
     replace: 'if (kin.length >= 0) return [];',
     killers,
   },
   {
     name: 'hand a lock on while sub-sagas run under it (in memory)',
-    file: 'store/memory/memory-lock-lines.ts',
     find: `const inside = line.find(({ lock }) => lock!.state === 'inside');`,
     replace: `const inside = line.find(({ lock }) => lock!.state === 'inside' && lock!.place < 0);`,
     killers,
   },
   {
     name: 'do not count leases for a concurrency (in memory)',
-    file: 'store/memory/memory-slots.ts',
     find: 'slots.holders = [...slots.holders, row];',
     replace: 'slots.holders = [...slots.holders];',
     killers,
   },
   {
     name: 'start two sagas with one correlation id (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'if (correlation !== undefined) this.correlations.set(correlation, row);',
     replace: '',
     killers,
   },
   {
     name: 'do not wake a saga whose sub-saga has ended (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'if (saga.parent && isTerminal(saga.state.status)) this.wake(saga.parent.id, now);',
     replace: '',
     killers,
   },
   {
     name: 'forget that a saga was woken while it was held (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'const again = row.woken && !isAtRest(row);',
     replace: 'const again = row.woken && isAtRest(row);',
     killers,
   },
   {
     name: 'do not announce that a saga is settled which is waited for (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: `if (watched && isSettled(saga.state.status)) this.wakeup.announce({ type: 'settled', id: saga.id });`,
     replace: 'void watched;',
     killers,
   },
   {
     name: 'give out times that break the rate limit (in memory)',
-    file: 'store/memory/memory-saga-store.ts',
     find: 'const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);',
     replace: 'const time = Math.max(now + ahead, kept.at(-1) ?? now, Math.min(now, allowed));',
     killers,

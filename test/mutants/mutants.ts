@@ -1,5 +1,6 @@
 import { CODEC_MUTANTS } from './codec.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
+import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { LIFE_CYCLE_MUTANTS } from './life-cycle.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...FAMILY_LOCK_MUTANTS,
   ...WAIT_MUTANTS,
   ...CODEC_MUTANTS,
   ...RETENTION_MUTANTS,

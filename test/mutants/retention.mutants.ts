@@ -1,40 +1,34 @@
 import { type Mutant, specs } from './mutant.js';
 
-const FILE = 'store/postgres/schema/functions/cleanup.function.ts';
-const killers = [specs('test/sagas/retention')];
+const killers = [specs('retention')];
 
 export const RETENTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'delete sagas before those that started them',
-    file: FILE,
     find: 'WHERE i.name = $1 AND i.parent_id IS NULL AND',
     replace: 'WHERE i.name = $1 AND',
     killers,
   },
   {
     name: 'delete a family of which one has not ended',
-    file: FILE,
     find: 'WHERE w.top <> ALL(kept)',
     replace: 'WHERE w.id = ANY(free)',
     killers,
   },
   {
     name: 'leave what belongs to deleted sagas',
-    file: FILE,
     find: "['step', 'signal', 'operation']",
     replace: "['step', 'signal']",
     killers,
   },
   {
     name: 'let several processes delete at once',
-    file: FILE,
     find: 'IF $7 AND NOT',
     replace: 'IF false AND NOT',
     killers,
   },
   {
     name: 'take the retention of a lower version',
-    file: 'nest/discovery/saga.registry.ts',
     find: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);',
     replace: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => b.version - a.version);',
     killers,

@@ -1,23 +1,24 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { type Mutant, mutated } from './mutant.js';
+import type { Library } from './library.js';
+import type { Mutant } from './mutant.js';
 
 /**
  * Mutants that the compiler would refuse: whoever runs one notices nothing but that. Several are looked at together,
  * of each file one at a time.
  */
-export function typeErrors(root: string, mutants: readonly Mutant[]): string[] {
-  const library = join(root, 'libs/saga');
-  const config = ts.readConfigFile(join(library, 'tsconfig.json'), ts.sys.readFile).config as unknown;
-  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, library);
+export function typeErrors(root: string, mutants: readonly Mutant[], library: Library): string[] {
+  const project = join(root, 'libs/saga');
+  const config = ts.readConfigFile(join(project, 'tsconfig.json'), ts.sys.readFile).config as unknown;
+  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, project);
   const errors: string[] = [];
   const unchanged = new Map<string, ts.SourceFile>();
   let program: ts.Program | undefined;
-  for (const round of roundsOf(mutants)) {
-    const texts = new Map(round.map((mutant) => [join(library, 'src', mutant.file), mutant]));
+  for (const round of roundsOf(mutants, library)) {
+    const texts = new Map([...round].map(([file, mutant]) => [join(root, file), library.mutated(mutant)]));
     program = programWith(options, fileNames, texts, unchanged, program);
-    for (const [path, { name }] of texts) {
+    for (const [file, { name }] of round) {
+      const path = join(root, file);
       const source = program.getSourceFile(path);
       const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
       for (const { messageText } of found)
@@ -27,13 +28,17 @@ export function typeErrors(root: string, mutants: readonly Mutant[]): string[] {
   return errors;
 }
 
-function roundsOf(mutants: readonly Mutant[]): Mutant[][] {
-  const rounds: Mutant[][] = [];
+/** Mutants by file. */
+type Round = Map<string, Mutant>;
+
+function roundsOf(mutants: readonly Mutant[], library: Library): Round[] {
+  const rounds: Round[] = [];
   const ofFile = new Map<string, number>();
   for (const mutant of mutants) {
-    const n = ofFile.get(mutant.file) ?? 0;
-    ofFile.set(mutant.file, n + 1);
-    (rounds[n] ??= []).push(mutant);
+    const { file } = library.placeOf(mutant);
+    const n = ofFile.get(file) ?? 0;
+    ofFile.set(file, n + 1);
+    (rounds[n] ??= new Map()).set(file, mutant);
   }
   return rounds;
 }
@@ -41,7 +46,7 @@ function roundsOf(mutants: readonly Mutant[]): Mutant[][] {
 function programWith(
   given: ts.CompilerOptions,
   rootNames: readonly string[],
-  mutants: ReadonlyMap<string, Mutant>,
+  texts: ReadonlyMap<string, string>,
   unchanged: Map<string, ts.SourceFile>,
   oldProgram: ts.Program | undefined,
 ): ts.Program {
@@ -56,8 +61,8 @@ function programWith(
   const host = ts.createCompilerHost(options);
   const plain = host.getSourceFile.bind(host);
   host.getSourceFile = (path, target) => {
-    const mutant = mutants.get(path);
-    if (mutant) return ts.createSourceFile(path, mutated(mutant, readFileSync(path, 'utf8')), target, true);
+    const text = texts.get(path);
+    if (text !== undefined) return ts.createSourceFile(path, text, target, true);
     const source = unchanged.get(path) ?? plain(path, target);
     if (source) unchanged.set(path, source);
     return source;

@@ -12,19 +12,22 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { transformSync } from '@swc/core';
-import { type Mutant, mutated } from './mutant.js';
+import { Library } from './library.js';
+import type { Mutant } from './mutant.js';
+import { SpecFiles } from './spec-files.js';
 
-const LIBRARY = 'libs/saga/src';
 const COPIED = ['libs', 'apps', 'docs', 'test', 'package.json', 'jest.config.mjs', 'tsconfig.json'];
 const LINKED = ['node_modules', 'libs/saga/node_modules'];
-/** Of what the simulation is made. */
-const BUILT = [LIBRARY, 'test/simulation', 'test/graphs', 'test/mutants'];
+/** With all that the simulation is made of. */
+const BUILT = ['libs/saga/src', 'test'];
 const BUILD = 'build';
 
 /** A copy of the tree in a temporary folder, in which one mutant after the other lives. */
 export class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'saga-mutants-'));
   readonly children = new Set<ChildProcess>();
+  readonly specs: SpecFiles;
+  private readonly library: Library;
 
   constructor(root: string) {
     const isOurs = (path: string) => !['node_modules', 'dist'].includes(basename(path));
@@ -36,6 +39,8 @@ export class Workspace {
       symlinkSync(join(root, name), join(this.folder, BUILD, name));
     }
     for (const folder of BUILT) for (const file of sourcesIn(join(this.folder, folder))) this.build(file);
+    this.specs = new SpecFiles(this.folder);
+    this.library = Library.in(this.folder);
   }
 
   /** The program that plays the simulation. */
@@ -44,10 +49,10 @@ export class Workspace {
   }
 
   async with<T>(mutant: Mutant, use: () => Promise<T>): Promise<T> {
-    const file = join(this.folder, LIBRARY, mutant.file);
+    const file = join(this.folder, this.library.placeOf(mutant).file);
     const text = readFileSync(file, 'utf8');
     try {
-      writeFileSync(file, mutated(mutant, text));
+      writeFileSync(file, this.library.mutated(mutant));
       this.build(file);
       return await use();
     } finally {

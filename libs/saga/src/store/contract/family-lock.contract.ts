@@ -183,6 +183,21 @@ export function describeFamilyLocks(subject: () => StoreSubject): void {
       expect((await loaded(store, afterNext.id)).lock?.holder).toBe(next.id);
     });
 
+    test('is entered by the sub-sagas of those that an aborted ancestor leaves behind', async () => {
+      const { store } = subject();
+      const k = lock();
+      const parent = await family.running(k);
+      await family.children(parent, k, k);
+      const { sagas } = await claimed(store, k.name);
+      expect(sagas).toHaveLength(2);
+      await family.abort(parent.id);
+      // One of the two holds the lock now, and the other one has entered it.
+      for (const saga of sagas) {
+        const child = await family.claim(await family.child(saga, k));
+        expect(child.lock).toEqual({ key: 'k', held: true });
+      }
+    });
+
     test('is waited for by a sub-saga that has not begun when its ancestor is aborted', async () => {
       const { store } = subject();
       const k = lock();

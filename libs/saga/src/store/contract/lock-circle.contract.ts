@@ -85,6 +85,25 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       expect(closing.deadlock).toBeDefined();
     });
 
+    test('is seen where one has entered the lock that another sub-saga of an aborted saga holds', async () => {
+      const { store } = subject();
+      const [a, b] = [lock(), lock()];
+      const parent = await family.running(a);
+      await family.children(parent, a, a);
+      const { sagas } = await claimed(store, a.name);
+      await family.abort(parent.id);
+      const second = await family.running(b);
+      const { holder } = (await loaded(store, (await family.stored(a)).id)).lock!;
+      await waits(
+        await family.child(
+          sagas.find(({ id }) => id !== holder)!,
+          b,
+        ),
+      );
+      const closing = await family.claim(await family.child(second, a));
+      expect(closing.deadlock).toMatchObject({ holder: { id: holder }, held: { id: second.id } });
+    });
+
     test('is none while one of them waits for a saga that waits for nobody', async () => {
       const [a, b, c] = [lock(), lock(), lock()];
       const [first, second] = [await family.running(a), await family.running(b)];
