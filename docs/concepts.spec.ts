@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { SAGA_STATUSES } from '../libs/saga/src/machine/saga-state.js';
+import { SAGA_STATUSES } from '../libs/saga/src/definition/types/saga-status.js';
 
 const PAGE = readFileSync(fileURLToPath(new URL('concepts.md', import.meta.url)), 'utf8');
 

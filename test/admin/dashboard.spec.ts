@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
-import { SAGA_STATUSES } from '../../libs/saga/src/machine/saga-state.js';
+import { SAGA_STATUSES } from '../../libs/saga/src/definition/types/saga-status.js';
 import { Gate, until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
 import { DESKTOP, inBrowser, PHONE, TestBrowser } from './support/browser.js';

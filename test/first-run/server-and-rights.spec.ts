@@ -4,14 +4,9 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
 import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
-import { finishedIndexSql } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
-import {
-  checkMigrated,
-  MESSAGING_NEEDS,
-  migrate,
-  type Needs,
-  SAGA_NEEDS,
-} from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
+import { MESSAGING_NEEDS, type Needs, SAGA_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
+import { checkMigrated, migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';

@@ -1,6 +1,7 @@
 import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/src/index.js';
 import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { decide, isUndecided } from '../../libs/saga/src/machine/decide.js';
+import { decide } from '../../libs/saga/src/machine/decide.js';
+import { isUndecided } from '../../libs/saga/src/machine/predicates.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import type { Move, RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { migrate, MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
+import { MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import { messagingMigrations } from '../../libs/saga/src/store/postgres/schema/saga-migrations.js';
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import { ListenWakeup } from '../../libs/saga/src/store/postgres/connection/listen-wakeup.js';
-import type { PgPool } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import type { PgPool } from '../../libs/saga/src/store/postgres/connection/pg-types.js';
 import { until } from '../support/gate.js';
 import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';

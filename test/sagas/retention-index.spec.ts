@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Saga, SagaConfigurationError, type SagaModuleOptions, Step } from '../../libs/saga/src/index.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
-import { finishedIndexSql } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 

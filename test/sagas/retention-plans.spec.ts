@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { finishedIndexSql } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';

@@ -16,7 +16,7 @@ import {
   WaitFor,
 } from '../../libs/saga/src/index.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
-import { finishedIndexSql } from '../../libs/saga/src/store/postgres/setup/finished-index.js';
+import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { buildSagaGraph } from '../../libs/saga/src/definition/build/build-saga-graph.js';
-import { recordOf } from '../../libs/saga/src/definition/graph/graph-record.js';
+import { recordOf } from '../../libs/saga/src/definition/describe/graph-record.js';
 import { SagaUpgrades } from '../../libs/saga/src/engine/versions/saga-upgrades.js';
 import { Saga, Step } from '../../libs/saga/src/index.js';
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';

@@ -3,7 +3,7 @@ import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { StartResult } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
 import { Database } from './database.js';
-import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-name.js';
 import { MessageWorld } from './message-world.js';
 import { Operator } from './operator.js';
 import { Participants } from './participants.js';

@@ -52,10 +52,11 @@ export type { RemoteInput } from './definition/types/remote-input.js';
 export type { Duration } from './definition/options/duration.js';
 export type { RetryPolicy } from './definition/options/retry-policy.js';
 export type { AttemptError, SagaFailure, SerializedError } from './definition/types/saga-failure.js';
-export type { InputOf, ResultsOf, SubSagaInput } from './definition/types/saga-types.js';
+export type { InputOf, ResultsOf, SubSagaInput } from './definition/types/contexts.js';
 export type { Serialized } from './shared/serialized.js';
 export * from './errors.js';
-export type { LostLease, SagaStatus, StepStatus } from './machine/saga-state.js';
+export type { SagaStatus, StepStatus } from './definition/types/saga-status.js';
+export type { LostLease } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
 export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export {

@@ -1,5 +1,6 @@
 import { handlerOf } from '../definition/options/handler-name.js';
-import { APPROVAL_PREFIX, type SagaGraph } from '../definition/graph/saga-graph.js';
+import { type SagaGraph } from '../definition/graph/saga-graph.js';
+import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
 import { isTerminal } from '../machine/saga-state.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import type { OperatorAction } from './admin.options.js';

@@ -1,4 +1,4 @@
-import { childOf } from '../definition/graph/graph-record.js';
+import { childOf } from '../definition/describe/graph-record.js';
 import { handlerOf, handlerSaga } from '../definition/options/handler-name.js';
 import { redact } from '../shared/redact.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';

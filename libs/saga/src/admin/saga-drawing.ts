@@ -1,5 +1,5 @@
 import { handlerOf } from '../definition/options/handler-name.js';
-import type { GraphRecord } from '../definition/graph/graph-record.js';
+import type { GraphRecord } from '../definition/describe/graph-record.js';
 import { type GraphLayout, layoutOf } from '../definition/describe/layout-graph.js';
 import { mermaidOf } from '../definition/describe/mermaid-of-graph.js';
 import {

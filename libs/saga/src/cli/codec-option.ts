@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { codecFlaw } from '../nest/codec-flaw.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { option, type ValuesOf } from './command.js';
-import type { Operated } from './operating.js';
 import { CannotTell, UsageError } from './usage-error.js';
 
 export const CODEC_OPTION = {
@@ -37,7 +36,13 @@ export async function readCodec({
  * What the applications would have encoded is not stored as it is.
  * @param what was given: `<input>`; undefined: nothing
  */
-export function checkEncoded({ isCoded, running }: Operated, what: string | undefined): void {
+export function checkEncoded(
+  {
+    isCoded,
+    running,
+  }: { readonly isCoded: boolean; readonly running: { readonly options: { readonly codec?: unknown } } },
+  what: string | undefined,
+): void {
   if (what === undefined || !isCoded || running.options.codec) return;
   throw new CannotTell(
     `${what} would be stored as it is, and the applications encode what they store: give their codec as --codec <file>`,

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { graphOfDescription } from '../definition/describe/graph-of-description.js';
-import type { GraphRecord, OperatorRules } from '../definition/graph/graph-record.js';
+import type { GraphRecord, OperatorRules } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
 import type { SagaDescription } from '../definition/describe/saga-description.js';
 import { type SagaGraph, sagaLabel } from '../definition/graph/saga-graph.js';

@@ -1,4 +1,4 @@
-import { recordOf } from '../definition/graph/graph-record.js';
+import { recordOf } from '../definition/describe/graph-record.js';
 import type { UnlinkedStep } from '../definition/graph/link-steps.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';

@@ -1,6 +1,7 @@
-import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from '../definition/graph/graph-record.js';
+import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from '../definition/describe/graph-record.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isRace, isReady } from './decide.js';
+import { isReady } from './predicates.js';
+import { isRace } from './predicates.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { hasBegun, standing } from './missing-code.js';
 

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
-import type { SagaStatus } from './saga-state.js';
+import type { SagaStatus } from '../definition/types/saga-status.js';
 import { stateOf } from '../../../../test/fixtures/state-of.js';
 
 /** A decision in short: what to run and undo, then when to look again or how the saga comes to rest. */

@@ -4,7 +4,8 @@ import { dueWhenLost } from './decide.js';
 import { gaveUp, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
-import { type SagaState, stepState, type StepStatus } from './saga-state.js';
+import { type SagaState, stepState } from './saga-state.js';
+import { type StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
 
 /**

@@ -1,7 +1,8 @@
 import { sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';
-import type { SagaState, SagaStatus, StepState } from './saga-state.js';
+import type { SagaState, StepState } from './saga-state.js';
+import type { SagaStatus } from '../definition/types/saga-status.js';
 import { shortOf, stateOf } from '../../../../test/fixtures/state-of.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Gap } from '../definition/graph/bind-graph.js';
+import type { Gap } from '../definition/describe/bind-graph.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { PENDING, type SagaState } from './saga-state.js';

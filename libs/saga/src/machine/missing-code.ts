@@ -1,16 +1,11 @@
-import type { BoundGraph, Gap } from '../definition/graph/bind-graph.js';
+import type { BoundGraph, Gap } from '../definition/describe/bind-graph.js';
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { isDone, pivotPassed } from './decide.js';
+import { pivotPassed } from './predicates.js';
+import { isDone } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';
-
-/** Something that a saga may still need, and that the deployed class does not have. */
-export interface UnmetNeed {
-  readonly step: string;
-  /** A sentence without its end: what is missing, and what the saga may need it for. */
-  readonly problem: string;
-}
+import { UnmetNeed } from './saga-event.js';
 
 /**
  * What a saga that goes by a stored graph may still need of the deployed class and would not find. None: it can go on,

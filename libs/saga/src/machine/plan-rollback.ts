@@ -1,5 +1,10 @@
 import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { decide, dueWhenLost, isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './decide.js';
+import { decide, dueWhenLost } from './decide.js';
+import { isBarred } from './predicates.js';
+import { isUndecided } from './predicates.js';
+import { mayHavePassed } from './predicates.js';
+import { pivotPassed } from './predicates.js';
+import { isDone } from './predicates.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';

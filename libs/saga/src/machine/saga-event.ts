@@ -1,6 +1,6 @@
 import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
-import type { LostLease, SagaStatus } from './saga-state.js';
-import type { UnmetNeed } from './missing-code.js';
+import type { LostLease } from './saga-state.js';
+import type { SagaStatus } from '../definition/types/saga-status.js';
 
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =
@@ -132,4 +132,11 @@ interface AttemptFailed {
   readonly now: number;
   /** 0 to 1, for the jitter. */
   readonly random: number;
+}
+
+/** Something that a saga may still need, and that the deployed class does not have. */
+export interface UnmetNeed {
+  readonly step: string;
+  /** A sentence without its end: what is missing, and what the saga may need it for. */
+  readonly problem: string;
 }

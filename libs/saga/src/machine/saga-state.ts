@@ -1,36 +1,6 @@
 import { itemKey } from '../definition/graph/saga-graph.js';
 import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
-
-/**
- * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
- * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
- */
-export type SagaStatus =
-  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
-
-const STATUSES: Record<SagaStatus, true> = {
-  running: true,
-  compensating: true,
-  completed: true,
-  compensated: true,
-  stuck: true,
-  suspended: true,
-  paused: true,
-  aborted: true,
-};
-export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
-
-/** What has become of a step. `waiting`: for its delay, its next attempt, a signal, a person, or another saga. */
-export type StepStatus =
-  | 'pending'
-  | 'running'
-  | 'waiting'
-  | 'completed'
-  | 'skipped'
-  | 'failed'
-  | 'compensating'
-  | 'compensated'
-  | 'compensation_failed';
+import { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
 
 /**
  * The saga that a sub-saga step started: what the step last heard of it, or asked it. `ended`: it completed;

@@ -1,5 +1,6 @@
 import { itemKey, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isDone, needsUndo } from './decide.js';
+import { needsUndo } from './predicates.js';
+import { isDone } from './predicates.js';
 import { goesOn } from './failures.js';
 import { winRaces } from './join-any.js';
 import { type SagaState, stepState } from './saga-state.js';

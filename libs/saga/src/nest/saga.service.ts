@@ -1,6 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
-import type { InputOf } from '../definition/types/saga-types.js';
+import type { InputOf } from '../definition/types/contexts.js';
 import { shown } from '../shared/shown-value.js';
 import {
   SagaApprovalPendingError,

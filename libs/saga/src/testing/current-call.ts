@@ -2,12 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { SagaRuntime } from '../nest/saga.runtime.js';
-import type { TestCall } from './scripted-calls.js';
-import type { TestWorld } from './test-world.js';
+import type { TestCall } from './test-call.js';
+
+/** The world of a call, as providers that are called in it reach it. */
+export type CallWorld = Pick<SagaRuntime, 'ready'>;
 
 /** A method of a saga that is called, and the world in which. Tests that run side by side share their providers. */
 interface CurrentCall {
-  readonly world: TestWorld;
+  readonly world: CallWorld;
   readonly call: TestCall;
 }
 

@@ -1,6 +1,6 @@
 export { SagaTest } from './saga-test.js';
 export { SagaTestRun } from './saga-test-run.js';
-export type { TestCall } from './scripted-calls.js';
+export type { TestCall } from './test-call.js';
 export {
   type EveryFailureOptions,
   type FailureCheck,

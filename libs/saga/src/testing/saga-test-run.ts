@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type Duration, toMilliseconds } from '../definition/options/duration.js';
 import type { OutboxMessage } from '../definition/types/outbox-message.js';
-import type { InputOf } from '../definition/types/saga-types.js';
+import type { InputOf } from '../definition/types/contexts.js';
 import { decodePayload } from '../engine/payload/payload.js';
 import type { StoredSaga } from '../engine/ports/saga-store.js';
 import {
@@ -14,7 +14,7 @@ import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { hasStopped, isQuiet } from './is-quiet.js';
 import { type OpenQuestion, openQuestions } from './open-questions.js';
-import type { TestCall } from './scripted-calls.js';
+import type { TestCall } from './test-call.js';
 import type { TestWorld } from './test-world.js';
 
 /** What somebody does whenever the saga waits for it. */

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
-import type { InputOf } from '../definition/types/saga-types.js';
+import type { InputOf } from '../definition/types/contexts.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError, SagaValidationError } from '../errors.js';
 import { readOptions } from '../nest/calls/call-options.js';

@@ -1,30 +1,8 @@
 import type { StepNode } from '../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { UnknownOutcomeError } from '../errors.js';
-import { withinCall } from './current-call.js';
-import type { TestWorld } from './test-world.js';
-
-/** A method of a saga that was called. */
-export interface TestCall {
-  /** The saga's name. */
-  readonly saga: string;
-  /** The saga's id. */
-  readonly id: string;
-  /** Whose method it is. */
-  readonly step: string;
-  /** The step's own method has its name; otherwise its compensation, or its probe. */
-  readonly method: string;
-  /** Of an item of a fan-out. */
-  readonly index?: number;
-  /** 1, 2, … */
-  readonly attempt: number;
-  /** As the method was given it. */
-  readonly idempotencyKey: string;
-  /** `unknown`: it timed out, whatever it has done. Undefined: it has not come back. */
-  outcome?: 'completed' | 'failed' | 'unknown';
-  /** What it threw. */
-  error?: unknown;
-}
+import { type CallWorld, withinCall } from './current-call.js';
+import type { TestCall } from './test-call.js';
 
 /** What is to go wrong with a method. */
 export interface Fault {
@@ -76,7 +54,7 @@ export class ScriptedCalls {
     this.left = new Map(faults.map((fault) => [fault, fault.times]));
   }
 
-  around(saga: RunnableSaga, world: TestWorld): RunnableSaga {
+  around(saga: RunnableSaga, world: CallWorld): RunnableSaga {
     return {
       ...saga,
       invoke: (method, context, payload) => {

@@ -2,7 +2,7 @@ import { Get, Inject, Param, Query, Req } from '@nestjs/common';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
-import { SAGA_STATUSES } from '../../machine/saga-state.js';
+import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';

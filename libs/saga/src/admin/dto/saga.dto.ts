@@ -1,4 +1,4 @@
-import { SAGA_STATUSES } from '../../machine/saga-state.js';
+import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { ApiField } from '../api-docs.js';
 
 const STEP_STATUSES = [

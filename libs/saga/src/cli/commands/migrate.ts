@@ -1,9 +1,5 @@
-import {
-  migrate as applyMigrations,
-  missingParts,
-  partitionedNeeds,
-  SAGA_NEEDS,
-} from '../../store/postgres/setup/migrate.js';
+import { migrate as applyMigrations, missingParts } from '../../store/postgres/setup/migrate.js';
+import { partitionedNeeds, SAGA_NEEDS } from '../../store/postgres/setup/needs.js';
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
 import { PARTITIONS_RULE } from '../../store/postgres/schema/saga-migrations.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';

@@ -1,6 +1,6 @@
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { diffGraphs } from '../../definition/graph/diff-graphs.js';
-import { recordOf } from '../../definition/graph/graph-record.js';
+import { diffGraphs } from '../../definition/describe/diff-graphs.js';
+import { recordOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import type { StartOptions } from '../../nest/calls/start-options.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { SagaStatus, StepStatus } from '../../machine/saga-state.js';
-import type { Terminal } from '../terminal.js';
+import type { StepStatus } from '../../definition/types/saga-status.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 const CODES = {
   bold: [1, 22],
@@ -33,7 +33,7 @@ export function uncolored(text: string): string {
   return text.replace(MARKS, '');
 }
 
-export function paintOn({ colors }: Pick<Terminal, 'colors'>): Paint {
+export function paintOn({ colors }: { readonly colors: boolean }): Paint {
   return (look, text) => {
     const [on, off] = CODES[look];
     return colors ? `${mark(on)}${text}${mark(off)}` : text;

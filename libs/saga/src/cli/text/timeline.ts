@@ -1,6 +1,6 @@
 import type { AttemptError } from '../../definition/types/saga-failure.js';
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
-import type { StepStatus } from '../../machine/saga-state.js';
+import type { StepStatus } from '../../definition/types/saga-status.js';
 import { oneLine } from './words.js';
 
 /** Something that happened to a saga. */

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { SagaDefinitionError } from '../../errors.js';
 import { buildHandlerGraphs } from './build-handler-graphs.js';
-import { recordOf } from '../graph/graph-record.js';
+import { recordOf } from '../describe/graph-record.js';
 import { StepHandler } from '../decorators/step-handler.decorator.js';
 
 /** A provider whose handlers have these names and options; `undo` and `look` are plain methods. */

@@ -3,6 +3,7 @@ import { HANDLER_PREFIX } from '../options/handler-name.js';
 import { LARGEST_COUNT, LONGEST_NAME, OptionReader, UNREADABLE } from '../options/option-reader.js';
 import type { SagaGraph } from '../graph/saga-graph.js';
 import { SagaMetadata } from '../decorators/saga-metadata.js';
+import { defaultSagaName } from '../decorators/saga-name.js';
 import type { Report } from '../../shared/diagnostic.js';
 import type { SagaOptions } from '../options/saga-options.js';
 import { shown } from '../../shared/shown-value.js';
@@ -30,7 +31,7 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
   const read = new OptionReader(report, '@Saga ');
   const options = read.options(given, SAGA_OPTIONS);
   const { timeout, sla, concurrency } = options;
-  const name: unknown = options.name ?? kebabCase(saga.name.replace(/Saga$/, ''));
+  const name: unknown = options.name ?? defaultSagaName(saga);
   const version: unknown = options.version ?? 1;
   if (
     !(typeof name === 'string' && name.length > 0 && name.length <= LONGEST_NAME) ||
@@ -115,12 +116,4 @@ function readUpgradeFrom(given: unknown, version: unknown, report: Report): read
     );
   }
   return [...new Set(versions as number[])].sort((a, b) => b - a);
-}
-
-/** `PlaceOrder` → `place-order`, `HTTPRequest2` → `http-request2`. */
-function kebabCase(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
-    .toLowerCase();
 }

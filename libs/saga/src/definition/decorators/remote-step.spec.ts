@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { buildSagaGraph } from '../build/build-saga-graph.js';
-import { bindGraph } from '../graph/bind-graph.js';
-import { diffGraphs } from '../graph/diff-graphs.js';
-import { recordOf } from '../graph/graph-record.js';
+import { bindGraph } from '../describe/bind-graph.js';
+import { diffGraphs } from '../describe/diff-graphs.js';
+import { recordOf } from '../describe/graph-record.js';
 import { linkSubSagas } from '../graph/link-sub-sagas.js';
 import { mermaidOf } from '../describe/mermaid-of-graph.js';
 import { recordWith } from '../../../../../test/fixtures/record-of.js';

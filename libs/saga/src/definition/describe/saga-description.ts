@@ -1,4 +1,4 @@
-import { buildSagaGraph } from '../build/build-saga-graph.js';
+import { sagaNameOf } from '../decorators/saga-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 
@@ -111,7 +111,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
   return withoutUndefined({
     name: node.name,
     kind: node.kind,
-    child: node.child ? buildSagaGraph(node.child()).name : node.childName,
+    child: node.child ? sagaNameOf(node.child()) : node.childName,
     handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
     after: [...new Set(node.after)],

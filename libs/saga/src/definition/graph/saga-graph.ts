@@ -4,6 +4,7 @@ import type { RemoteHandler } from '../options/handler-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
+import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
 /** A step as the machine sees it: a node of a directed acyclic graph. */
 export interface StepNode {
@@ -97,9 +98,6 @@ export function canBeUndone(node: StepNode): boolean {
 export function startsSaga({ kind }: StepNode): boolean {
   return kind === 'sub-saga' || kind === 'remote';
 }
-
-/** What the names of signals that stand for people's decisions begin with. */
-export const APPROVAL_PREFIX = 'approval:';
 
 /** The name of the signal that an approval waits for. */
 export function approvalSignal(step: string): string {

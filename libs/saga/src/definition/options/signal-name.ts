@@ -1,5 +1,4 @@
 import { LONGEST_NAME, UNREADABLE } from './option-reader.js';
-import { APPROVAL_PREFIX } from '../graph/saga-graph.js';
 
 /** What a name of a signal has to be instead; undefined: it is one. */
 export function signalNameFlaw(name: unknown): string | undefined {
@@ -9,3 +8,6 @@ export function signalNameFlaw(name: unknown): string | undefined {
     ? `names that begin with '${APPROVAL_PREFIX}' are those of approvals; choose another`
     : undefined;
 }
+
+/** What the names of signals that stand for people's decisions begin with. */
+export const APPROVAL_PREFIX = 'approval:';

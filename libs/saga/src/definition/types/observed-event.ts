@@ -1,4 +1,4 @@
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from './saga-status.js';
 import type { SagaFailure, SerializedError } from './saga-failure.js';
 
 /** What every event says of its saga. */

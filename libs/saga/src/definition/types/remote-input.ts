@@ -1,4 +1,4 @@
-import type { declaredInput } from './contexts.js';
+import type { declaredInput } from './declared-input.js';
 import type { StepContracts } from './step-contracts.js';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- what is not declared is not checked */

@@ -1,7 +1,9 @@
 import type { ObservedEvent, ObservedEventType } from '../../definition/types/observed-event.js';
-import { APPROVAL_PREFIX, indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
+import { indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
+import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
-import { PENDING, type SagaState, type SagaStatus, type StepState } from '../../machine/saga-state.js';
+import { PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
+import { type SagaStatus } from '../../definition/types/saga-status.js';
 import { changedSteps } from '../../machine/step-map.js';
 import { gaveUp } from '../operate/operator-edits.js';
 import type { StoredSaga } from '../ports/saga-store.js';

@@ -1,6 +1,7 @@
 import type { ObservedEvent } from '../../definition/types/observed-event.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { SagaState, SagaStatus } from '../../machine/saga-state.js';
+import type { SagaState } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { logAttention } from './attention-log.js';
 import type { EngineLog } from '../ports/engine-log.js';

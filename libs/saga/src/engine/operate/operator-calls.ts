@@ -1,5 +1,5 @@
 import { SagaStateError, SagaValidationError } from '../../errors.js';
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 import { samePayload } from '../payload/payload.js';
 import type { Operation, OperatorAction } from '../ports/operation.js';
 import type { Edit, StoredSaga } from '../ports/saga-store.js';

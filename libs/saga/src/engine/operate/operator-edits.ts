@@ -1,6 +1,8 @@
 import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
-import { decide, dueWhenLost, isUndecided, pivotPassed } from '../../machine/decide.js';
+import { decide, dueWhenLost } from '../../machine/decide.js';
+import { isUndecided } from '../../machine/predicates.js';
+import { pivotPassed } from '../../machine/predicates.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
 import { relationsOf } from '../../machine/graph-relations.js';

@@ -1,4 +1,4 @@
-import type { GraphRecord } from '../../definition/graph/graph-record.js';
+import type { GraphRecord } from '../../definition/describe/graph-record.js';
 import type { StoredSaga } from './saga-store.js';
 
 export interface SagaVersion {

@@ -1,4 +1,4 @@
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 export type OperatorAction =
   'cancel' | 'abort' | 'undo' | 'pause' | 'resume' | 'retry' | 'skip' | 'approve' | 'reject';

@@ -3,7 +3,8 @@ import type { Durability } from '../../definition/options/saga-options.js';
 import type { SagaCodecError } from '../../errors.js';
 import type { Operation, StoredOperation } from './operation.js';
 import type { OutgoingMessage } from '../payload/outgoing-message.js';
-import { isTerminal, type LostLease, type SagaState, type SagaStatus } from '../../machine/saga-state.js';
+import { isTerminal, type LostLease, type SagaState } from '../../machine/saga-state.js';
+import { type SagaStatus } from '../../definition/types/saga-status.js';
 
 /** A saga to be stored for the first time. */
 export interface NewSaga {

@@ -1,7 +1,6 @@
 import type { Decision } from '../../machine/decide.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { unsettledSteps } from '../../machine/step-map.js';
-import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** Milliseconds. By default the first two waits of a step are shorter. */
 const NEAR = 1_000;
@@ -22,7 +21,7 @@ export function staysFor(
   next: Decision,
   state: SagaState,
   name: string,
-  { now, hasRoom }: Pick<SagaRunPorts, 'now' | 'hasRoom'>,
+  { now, hasRoom }: { readonly now: () => number; readonly hasRoom: (name: string) => boolean },
 ): boolean {
   return isNearRetry(next, state, now()) && hasRoom(name);
 }

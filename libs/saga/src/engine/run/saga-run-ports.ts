@@ -5,8 +5,21 @@ import type { EngineLog } from '../ports/engine-log.js';
 import type { PermitLead } from './permits.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
-import type { SagaRun } from './saga-run.js';
 import type { CheckpointResult, SagaStore, StoredSaga } from '../ports/saga-store.js';
+
+/** A run as the keeper of its lease knows it. */
+export interface LeasedRun {
+  readonly id: string;
+  readonly epoch: number;
+  /** When the lease was last asked for, by the process's monotonic clock in ms. */
+  leasedAt: number;
+  /** The lease is another worker's. */
+  fence(): void;
+  cancel(reason: string | undefined): void;
+  pause(): void;
+  /** The lease ran out before it could be renewed. */
+  leaseExpired(): void;
+}
 
 /** What a run needs of its worker. */
 export interface SagaRunPorts extends RunCheckpointsPorts {
@@ -28,10 +41,10 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly hasRoom: (name: string) => boolean;
   /** Asks whether the lease still is this run's, and extends it. */
   /** `longer`: so many ms more than usual, in which it is not renewed. */
-  readonly renew: (run: SagaRun, longer?: number) => Promise<void>;
+  readonly renew: (run: LeasedRun, longer?: number) => Promise<void>;
   /** What was asked of it that it may not know of; undefined: the lease is lost. */
   readonly asked: (
-    run: SagaRun,
+    run: LeasedRun,
   ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
   readonly children: ChildSagas;
   /** What a saga was sent and has not taken. */

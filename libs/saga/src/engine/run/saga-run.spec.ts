@@ -8,7 +8,7 @@ import { ChildSagas } from './child-sagas.js';
 import { systemClock } from '../../shared/clock.js';
 import { PermitLead } from './permits.js';
 import { SagaRun } from './saga-run.js';
-import type { SagaRunPorts } from './saga-run-ports.js';
+import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { Checkpoint } from '../ports/saga-store.js';
 
@@ -238,7 +238,7 @@ describe('a run whose lease may have run out', () => {
 
   test('begins nothing once another has taken over', async () => {
     const called: string[] = [];
-    const ports = { ...portsTo([]), renew: async (run: SagaRun) => run.fence() };
+    const ports = { ...portsTo([]), renew: async (run: LeasedRun) => run.fence() };
     const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
     expect(await run.advance()).toEqual({ type: 'fenced' });
     expect(called).toEqual([]);
@@ -270,7 +270,7 @@ describe('a run whose lease may have run out', () => {
 
   test('begins what is next once it has extended it', async () => {
     let renewals = 0;
-    const renew = async (run: SagaRun) => {
+    const renew = async (run: LeasedRun) => {
       // The first answer is lost.
       if ((renewals += 1) > 1) run.leasedAt = systemClock.monotonic();
     };

@@ -1,11 +1,11 @@
-import { bindGraph, type BoundGraph } from '../../definition/graph/bind-graph.js';
-import { diffGraphs } from '../../definition/graph/diff-graphs.js';
+import { bindGraph, type BoundGraph } from '../../definition/describe/bind-graph.js';
+import { diffGraphs } from '../../definition/describe/diff-graphs.js';
 import {
   describedRecordOf,
   type GraphRecord,
   type OperatorRules,
   recordOf,
-} from '../../definition/graph/graph-record.js';
+} from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { SagaDriftError } from '../../errors.js';
 import { unmetNeeds } from '../../machine/missing-code.js';

@@ -1,4 +1,4 @@
-import { type BoundGraph, bindGraph, type Gap } from '../../definition/graph/bind-graph.js';
+import { type BoundGraph, bindGraph, type Gap } from '../../definition/describe/bind-graph.js';
 import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { SagaVersion, StoredGraph } from '../ports/graph-store.js';
 import type { Invoker, RunnableSaga } from '../ports/invoker.js';

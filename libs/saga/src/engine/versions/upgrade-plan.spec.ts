@@ -1,5 +1,5 @@
 import { buildSagaGraph } from '../../definition/build/build-saga-graph.js';
-import { recordOf } from '../../definition/graph/graph-record.js';
+import { recordOf } from '../../definition/describe/graph-record.js';
 import { Saga } from '../../definition/decorators/saga.decorator.js';
 import { Step } from '../../definition/decorators/step.decorator.js';
 import { stateOf, stepOf } from '../../store/contract/store-subject.contract.js';

@@ -1,4 +1,4 @@
-import type { GraphRecord } from '../../definition/graph/graph-record.js';
+import type { GraphRecord } from '../../definition/describe/graph-record.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { obstacleToMove } from '../../machine/can-upgrade.js';
 import type { GraphReader, StoredGraph, UnfinishedSaga } from '../ports/graph-store.js';

@@ -1,6 +1,6 @@
 import { type Clock, sleep, type Timer } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
-import type { SagaRun } from '../run/saga-run.js';
+import type { LeasedRun } from '../run/saga-run-ports.js';
 import type { Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { StoreClock } from '../../shared/store-clock.js';
@@ -20,7 +20,7 @@ export class LeaseKeeper {
   private timer: Timer | undefined;
 
   constructor(
-    private readonly runs: { values(): Iterable<SagaRun> },
+    private readonly runs: { values(): Iterable<LeasedRun> },
     private readonly lease: Lease,
     private readonly ports: LeaseKeeperPorts,
   ) {}
@@ -40,7 +40,7 @@ export class LeaseKeeper {
    * Extends the leases, and brings the runs what was asked of them meanwhile.
    * @param longer so many ms more than usual, in which they are not renewed
    */
-  async renew(runs: readonly SagaRun[], longer = 0): Promise<void> {
+  async renew(runs: readonly LeasedRun[], longer = 0): Promise<void> {
     const sentAt = this.ports.clock.monotonic();
     try {
       const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, {
@@ -59,7 +59,7 @@ export class LeaseKeeper {
   }
 
   /** What this run is asked to do; undefined: its lease is lost. */
-  async askedOf(run: SagaRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
+  async askedOf(run: LeasedRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
     for (let wait = 50; ; wait = Math.min(2_000, wait * 2)) {
       try {
         const saga = await this.ports.store.load({ id: run.id });

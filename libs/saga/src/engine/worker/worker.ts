@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { nodeOf, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
-import { isLostAttempt } from '../../machine/decide.js';
+import { isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { ChildSagas } from '../run/child-sagas.js';

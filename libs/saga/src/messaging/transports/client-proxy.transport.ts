@@ -5,13 +5,9 @@ import { KafkaSender } from './kafka-sender.js';
 import { MqttSender } from './mqtt-sender.js';
 import { NatsSender } from './nats-sender.js';
 import { RmqSender } from './rmq-sender.js';
+import type { ClientSender } from './client-sender.js';
 import { emitted, type EventClient } from './emitted.js';
 import { envelopeOf } from './envelope.js';
-
-/** How messages are sent by one kind of client. */
-export interface ClientSender {
-  send(message: RelayedMessage): Promise<void>;
-}
 
 /**
  * Sends through a client of `@nestjs/microservices`, as far as the broker goes:

@@ -1,6 +1,6 @@
 import { type ClientMqtt, MqttRecordBuilder } from '@nestjs/microservices';
 import type { RelayedMessage } from '../relay/message-transport.js';
-import type { ClientSender } from './client-proxy.transport.js';
+import type { ClientSender } from './client-sender.js';
 import { emitted } from './emitted.js';
 import { envelopeOf } from './envelope.js';
 

@@ -1,6 +1,6 @@
 import { type ClientNats, NatsRecordBuilder } from '@nestjs/microservices';
 import type { RelayedMessage } from '../relay/message-transport.js';
-import type { ClientSender } from './client-proxy.transport.js';
+import type { ClientSender } from './client-sender.js';
 import { emitted } from './emitted.js';
 import { loadNats, type NatsHeaders } from './nats-packages.js';
 

@@ -1,7 +1,7 @@
 import { type ClientRMQ, RmqRecordBuilder } from '@nestjs/microservices';
 import { MessageRefusedError } from '../../errors.js';
 import type { RelayedMessage } from '../relay/message-transport.js';
-import type { ClientSender } from './client-proxy.transport.js';
+import type { ClientSender } from './client-sender.js';
 import { emitted } from './emitted.js';
 
 /** The part of amqplib's channel that is listened to. */

@@ -6,8 +6,7 @@ import {
   SagaValidationError,
 } from '../../errors.js';
 import { type OperatorOptions, readBulkOptions } from './operator-options.js';
-import { readFilter, type SagaFilter } from './saga-filter.js';
-import type { SagaService } from '../saga.service.js';
+import { type Page, readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
 
 const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
@@ -36,6 +35,11 @@ export interface BulkResult {
   readonly more: boolean;
 }
 
+/** The calls that a bulk edit is made of. */
+export type BulkCalls = {
+  find(filter: SagaFilter): Promise<Page<SagaSummary>>;
+} & Record<BulkAction, (id: string, options: OperatorOptions) => Promise<unknown>>;
+
 const DEFAULT_LIMIT = 1_000;
 const MOST = 100_000;
 const PAGE = 500;
@@ -47,7 +51,7 @@ const AT_ONCE = 4;
  * has changed since.
  */
 export async function bulkEdit(
-  sagas: SagaService,
+  sagas: BulkCalls,
   action: BulkAction,
   filter: SagaFilter,
   given: BulkOptions | undefined,
@@ -95,7 +99,7 @@ export async function bulkEdit(
 
 type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
 
-async function findAll(sagas: SagaService, filter: SagaFilter, limit: number) {
+async function findAll(sagas: BulkCalls, filter: SagaFilter, limit: number) {
   const found: SagaSummary[] = [];
   let { cursor } = filter;
   for (;;) {

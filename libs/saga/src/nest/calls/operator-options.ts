@@ -2,7 +2,8 @@ import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { SagaValidationError } from '../../errors.js';
-import { SAGA_STATUSES, type SagaStatus } from '../../machine/saga-state.js';
+import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
+import { type SagaStatus } from '../../definition/types/saga-status.js';
 import { readOptions } from './call-options.js';
 
 /** What every operator's call may say: who does it, why, and to a saga in which state. All of it is kept in the history. */

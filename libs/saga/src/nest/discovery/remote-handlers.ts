@@ -1,4 +1,4 @@
-import { bindGraph } from '../../definition/graph/bind-graph.js';
+import { bindGraph } from '../../definition/describe/bind-graph.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
 import { awaitedBy } from '../../engine/run/run-children.js';

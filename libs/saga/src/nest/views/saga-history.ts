@@ -1,7 +1,7 @@
 import type { OperatorAction } from '../../engine/ports/operation.js';
 import { decodePayload } from '../../engine/payload/payload.js';
 import type { HistoryRecord } from '../../engine/ports/saga-store.js';
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 /** Something that was done to a saga from outside. */
 export interface HistoryEntry {

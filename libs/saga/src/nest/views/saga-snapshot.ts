@@ -1,7 +1,7 @@
 import type { AttemptError, SagaFailure } from '../../definition/types/saga-failure.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
 import { approvalSignal, indexOfKey, itemKey, type SagaGraph } from '../../definition/graph/saga-graph.js';
-import type { InputOf, ResultsOf } from '../../definition/types/saga-types.js';
+import type { InputOf, ResultsOf } from '../../definition/types/contexts.js';
 import type { Serialized } from '../../shared/serialized.js';
 import { decide } from '../../machine/decide.js';
 import { undecidedPivot } from '../../machine/pivots.js';
@@ -22,10 +22,10 @@ import {
   PENDING,
   resultOf,
   type SagaState,
-  type SagaStatus,
   type StepState,
-  type StepStatus,
 } from '../../machine/saga-state.js';
+import { type StepStatus } from '../../definition/types/saga-status.js';
+import { type SagaStatus } from '../../definition/types/saga-status.js';
 
 /** What a saga came to, or that it needs a person (`stuck`, `suspended`). */
 export interface SagaOutcome<S = unknown> {

@@ -1,5 +1,5 @@
 import type { StoreStats } from '../../engine/ports/saga-store.js';
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 /** What there is to do, over all applications of a database. */
 export interface SagaStats {

@@ -1,5 +1,5 @@
 import type { Child, NewSaga, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
-import type { SagaStatus } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 import {
   checkpointOf,
   claimed,

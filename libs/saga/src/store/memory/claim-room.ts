@@ -1,7 +1,7 @@
 import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
 import type { ClaimBytes } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
-import { unheardBy } from './memory-signals.js';
+import { unheardBy } from './pending-signals.js';
 
 /** The room of a claim for large sagas: what ClaimBytes says of it. */
 export class ClaimRoom {

@@ -1,4 +1,4 @@
-import { APPROVAL_PREFIX } from '../../definition/graph/saga-graph.js';
+import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import { LARGEST_SHOWN, type StoredOperation } from '../../engine/ports/operation.js';
 import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';

@@ -16,9 +16,9 @@ import {
   isTerminal,
   type SagaState,
   stepState,
-  type StepStatus,
 } from '../../machine/saga-state.js';
-import { unheardBy } from './memory-signals.js';
+import { type StepStatus } from '../../definition/types/saga-status.js';
+import { unheardBy } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
 
 const NO_STEPS: SagaState['steps'] = new Map();

@@ -43,7 +43,8 @@ import {
   toSummary,
 } from './memory-row.js';
 import { historyOf, statsOf, toOverdue } from './memory-reports.js';
-import { keepSignal, unheardBy, waitsFor } from './memory-signals.js';
+import { keepSignal, waitsFor } from './memory-signals.js';
+import { unheardBy } from './pending-signals.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';

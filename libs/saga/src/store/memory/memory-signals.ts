@@ -3,7 +3,6 @@ import type {
   AwaitedSignals,
   SentSignal,
   SignalResult,
-  StoredSignal,
 } from '../../engine/ports/saga-store.js';
 import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
@@ -29,11 +28,4 @@ export function keepSignal(
 export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
   if (lockedBy !== undefined || state.status !== 'running') return false;
   return [...state.steps.values()].some((step) => awaitsSignal(step) && step.wait!.signal === name);
-}
-
-/** What it has not taken yet; undefined: nothing was sent at all. */
-export function unheardBy({ signals, saga }: MemoryRow): readonly StoredSignal[] | undefined {
-  if (signals.length === 0) return undefined;
-  const heard = saga.state.heard ?? {};
-  return signals.filter(({ name, number }) => number > (heard[name] ?? 0));
 }

@@ -11,7 +11,7 @@ import type {
   UnfinishedSaga,
   UpgradeTurn,
 } from '../../engine/ports/graph-store.js';
-import { waitAsLongAsItTakes } from './setup/migrate.js';
+import { waitAsLongAsItTakes } from './setup/disable-timeouts.js';
 import { SagaGraphRevision } from './schema/saga-entities.js';
 import {
   atRestPageSql,

@@ -9,7 +9,8 @@ import type { SagaMigrationsOptions } from './schema/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
-import { createSagaDataSource, type PgClient, poolOf, sagaParts } from './connection/saga-data-source.js';
+import { createSagaDataSource, poolOf, sagaParts } from './connection/saga-data-source.js';
+import { type PgClient } from './connection/pg-types.js';
 
 const SCHEMA = 'saga';
 /** Small, so that the suite can go over it with little data. */

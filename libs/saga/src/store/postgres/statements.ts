@@ -3,7 +3,7 @@ import { FAMILY_ARGUMENTS } from './schema/functions/family.function.js';
 import { CHECKPOINT_PUBLISH_ARGUMENTS } from './schema/functions/checkpoint-publish.function.js';
 import { START_ARGUMENTS } from './schema/functions/start.function.js';
 import { callSql } from './checkpoint/call.sql.js';
-import { fencingSql, relaxedSql } from './checkpoint/relaxed-statement.js';
+import { fencingSql, relaxedSql } from './checkpoint/relaxed.sql.js';
 import { unsavedSql } from './checkpoint/unsaved.sql.js';
 import { claimSql } from './claim/claim.sql.js';
 import { claimedSql, giveBackSql } from './claim/claimed.sql.js';

@@ -1,6 +1,6 @@
 import { type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
 import { OWN_TYPES } from './own-types.js';
-import type { PgClient } from './saga-data-source.js';
+import type { PgClient } from './pg-types.js';
 import { withoutValues } from './redact-message.js';
 
 /** Whatever runs SQL: a saga DataSource (each statement its own transaction) or a transaction. */

@@ -1,17 +1,8 @@
-import type { Answers } from './statement-watchdog.js';
-import type { PgClient, PgPool } from './saga-data-source.js';
-
-/**
- * Raised by what needs READ COMMITTED and finds another level: see lock-line.function.ts. Nothing was done.
- * A class of our own: PostgreSQL's begin with 0 to 4 and A to H.
- */
-export const NOT_READ_COMMITTED = 'SG001';
+import type { BoundedAnswers, PgClient, PgPool } from './pg-types.js';
+import { IS_RAISED, NOT_READ_COMMITTED } from '../schema/functions/raised-isolation.js';
 
 /** serialization_failure: no statement of ours meets it at READ COMMITTED, but for rows that move between partitions. */
 const SERIALIZATION_FAILURE = '40001';
-
-/** In SQL: is this transaction at another level than the engine's? */
-export const IS_RAISED = `current_setting('transaction_isolation') <> 'read committed'`;
 
 const BEGIN = 'START TRANSACTION ISOLATION LEVEL READ COMMITTED';
 
@@ -29,7 +20,7 @@ export class Isolation {
   isRaised = false;
 
   /** A single statement, in a transaction of its own. */
-  async alone<T>(client: PgClient, answers: Answers, send: () => Promise<T>): Promise<T> {
+  async alone<T>(client: PgClient, answers: BoundedAnswers, send: () => Promise<T>): Promise<T> {
     if (this.isRaised) return inTransaction(client, answers, send);
     try {
       return await send();
@@ -40,7 +31,7 @@ export class Isolation {
     }
   }
 
-  private async isReason(error: unknown, client: PgClient, answers: Answers): Promise<boolean> {
+  private async isReason(error: unknown, client: PgClient, answers: BoundedAnswers): Promise<boolean> {
     const { code } = error as { code?: unknown };
     if (code === NOT_READ_COMMITTED) return true;
     if (code !== SERIALIZATION_FAILURE) return false;
@@ -50,7 +41,7 @@ export class Isolation {
   }
 }
 
-async function inTransaction<T>(client: PgClient, answers: Answers, send: () => Promise<T>): Promise<T> {
+async function inTransaction<T>(client: PgClient, answers: BoundedAnswers, send: () => Promise<T>): Promise<T> {
   await answers.of(client, client.query(BEGIN));
   try {
     const result = await send();

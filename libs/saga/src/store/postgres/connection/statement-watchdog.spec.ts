@@ -2,7 +2,7 @@ import pg from 'pg';
 import { until } from '../../../../../../test/support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
 import { answersOf } from './statement-watchdog.js';
-import type { PgPool } from './saga-data-source.js';
+import type { PgPool } from './pg-types.js';
 
 const BOUND = 200;
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { SagaTransactionError } from '../../../errors.js';
-import type { PgClient } from './saga-data-source.js';
+import type { PgClient } from './pg-types.js';
 
 /** What a connection is in after a statement, as PostgreSQL says in ReadyForQuery: idle, a transaction, a failed one. */
 type Status = 'I' | 'T' | 'E';

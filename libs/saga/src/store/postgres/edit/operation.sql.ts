@@ -1,4 +1,4 @@
-import { APPROVAL_PREFIX } from '../../../definition/graph/saga-graph.js';
+import { APPROVAL_PREFIX } from '../../../definition/options/signal-name.js';
 import { LARGEST_SHOWN, RECENT_OPERATIONS } from '../../../engine/ports/operation.js';
 
 /** @param isGiven a condition: what the call was given is told as well */

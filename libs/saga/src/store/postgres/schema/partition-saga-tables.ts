@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { finishedIndexSql } from '../setup/finished-index.js';
+import { finishedIndexSql } from './finished-index.sql.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { correlationFunctions } from './functions/correlation.function.js';
 import {

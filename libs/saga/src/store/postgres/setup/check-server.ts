@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { IS_RAISED, isolationOf } from '../connection/isolation.js';
+import { isolationOf } from '../connection/isolation.js';
+import { IS_RAISED } from '../schema/functions/raised-isolation.js';
 import { requireTransactions } from './require-transactions.js';
-import type { Needs } from './migrate.js';
+import type { Needs } from './needs.js';
 import { poolOf } from '../connection/saga-data-source.js';
 
 /** The oldest major version that is tried with each change: see docs/compatibility.md. */

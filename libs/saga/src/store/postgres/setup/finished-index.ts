@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
 import { beMorePatient } from '../connection/engine-client.js';
-import { waitAsLongAsItTakes } from './migrate.js';
+import { finishedIndexSql } from '../schema/finished-index.sql.js';
+import { waitAsLongAsItTakes } from './disable-timeouts.js';
 
 /** Milliseconds. */
 const STOP_EVERY = 50;
@@ -16,17 +17,6 @@ const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE strpos(query, $1) > 0 AND state = 'active' AND pid <> pg_backend_pid()`;
 /** How long an answer may take, in times of what others may. */
 const PATIENCE = 1_000_000;
-
-/**
- * For deletion by age, oldest first, of each name: those that have ended, without those that others started. It costs a
- * saga of three empty steps 4 % of the server's CPU and of the log, when it ends, so it is there only where something is
- * deleted: whoever first deletes makes it, and holds up nobody by that (CONCURRENTLY). To walk the primary key by the time
- * in its ids would cost nothing, but reads whatever is kept there (long-running ones, names with a longer retention) again
- * each time, and misses ids that users gave; BRIN degenerates once deleted rows' places are used again.
- */
-export const finishedIndexSql = (schema: string, how: '' | 'CONCURRENTLY'): string =>
-  `CREATE INDEX ${how} IF NOT EXISTS instance_finished ON "${schema}".instance (name, finished_at) ` +
-  'WHERE finished_at IS NOT NULL AND parent_id IS NULL';
 
 export class FinishedIndex {
   private isThere = false;

@@ -1,58 +1,11 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
-import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
-import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
-import type { Partitions } from '../schema/partition-saga-tables.js';
 import { checkServer } from './check-server.js';
+import { waitAsLongAsItTakes } from './disable-timeouts.js';
+import { SAGA_NEEDS } from './needs.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
-
-/** What a module finds in its schema once it is migrated. */
-export interface Needs {
-  readonly module: string;
-  /** The function that gives its migrations. */
-  readonly migrations: string;
-  /** What it is called with beside the schema. */
-  readonly options?: string;
-  readonly tables: readonly string[];
-  readonly sequences: readonly string[];
-  readonly functions: readonly string[];
-}
-
-export const MESSAGING_NEEDS: Needs = {
-  module: 'SagaMessagingModule',
-  migrations: 'messagingMigrations',
-  tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
-  sequences: [],
-  functions: MESSAGING_FUNCTIONS,
-};
-
-export const SAGA_NEEDS: Needs = {
-  module: 'SagaModule',
-  migrations: 'sagaMigrations',
-  tables: [
-    'instance',
-    'step',
-    'signal',
-    'operation',
-    'graph',
-    'rate_limit',
-    'concurrency',
-    ...MESSAGING_NEEDS.tables,
-  ],
-  sequences: ['lock_place'],
-  functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
-};
-
-/** Of a module whose tables are partitioned. */
-export const partitionedNeeds = (partitions: Partitions): Needs => ({
-  ...SAGA_NEEDS,
-  options: `{ partitions: '${partitions}' }`,
-  tables: [...SAGA_NEEDS.tables, 'correlation', 'partitioning'],
-  functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
-});
 
 /**
  * Applies pending migrations, once, however many processes start at this moment: under an advisory lock of the
@@ -91,18 +44,6 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
   } finally {
     await queryRunner.release();
   }
-}
-
-/**
- * For the rest of a transaction (or session) in which processes that start together wait for each other: under the timeouts that a
- * server has for ordinary statements all but the first of them would fail to start.
- */
-export async function waitAsLongAsItTakes(
-  sql: { query(text: string): Promise<unknown> },
-  scope: 'LOCAL' | 'SESSION' = 'LOCAL',
-): Promise<void> {
-  await sql.query(`SET ${scope} lock_timeout = 0`);
-  await sql.query(`SET ${scope} statement_timeout = 0`);
 }
 
 /** With `migrate: false`: is everything there? */

@@ -1,4 +1,5 @@
-import { IS_RAISED, NOT_READ_COMMITTED } from '../../connection/isolation.js';
+import { IS_RAISED } from './raised-isolation.js';
+import { NOT_READ_COMMITTED } from './raised-isolation.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { dueUnlessStopped } from './due-now.js';
 import { PINNED } from './pinned-plan.js';

@@ -1,4 +1,4 @@
-import { IS_RAISED } from '../../connection/isolation.js';
+import { IS_RAISED } from './raised-isolation.js';
 import { BATCH } from './source-rows.js';
 
 /** What is told of a new message; in the order of the function's parameters. */

@@ -1,11 +1,11 @@
 import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
-import { linkSteps, type UnlinkedStep } from './link-steps.js';
+import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
 import {
   DEFAULT_COMPENSATION_RETRY,
   DEFAULT_STEP_RETRY,
   resolveRetryPolicy,
 } from '../options/retry-policy.js';
-import { approvalSignal, type SagaGraph, type StepNode } from './saga-graph.js';
+import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 
 /** A saga's class as it is deployed. */
 export interface DeployedSaga {

@@ -1,6 +1,6 @@
-import { buildSagaGraph } from '../build/build-saga-graph.js';
-import { descriptionOf, type SagaDescription } from '../describe/saga-description.js';
-import type { SagaGraph, StepNode } from './saga-graph.js';
+import { sagaNameOf } from '../decorators/saga-name.js';
+import { descriptionOf, type SagaDescription } from './saga-description.js';
+import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 
 /**
  * The structure of a saga's graph as plain JSON: what a running instance depends on when the code changes. What the
@@ -82,7 +82,7 @@ function stepRecordOf(node: StepNode): StepRecord {
 
 /** The name of the saga that a sub-saga step runs. */
 export function childOf({ child, childName }: StepNode): string | undefined {
-  return child ? buildSagaGraph(child()).name : childName;
+  return child ? sagaNameOf(child()) : childName;
 }
 
 /** What a step of each kind is, in the words of messages. */

@@ -1,0 +1,30 @@
+/**
+ * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
+ * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
+ */
+
+export type SagaStatus =
+  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
+const STATUSES: Record<SagaStatus, true> = {
+  running: true,
+  compensating: true,
+  completed: true,
+  compensated: true,
+  stuck: true,
+  suspended: true,
+  paused: true,
+  aborted: true,
+};
+
+export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
+
+/** What has become of a step. `waiting`: for its delay, its next attempt, a signal, a person, or another saga. */
+export type StepStatus = 'pending' |
+  'running' |
+  'waiting' |
+  'completed' |
+  'skipped' |
+  'failed' |
+  'compensating' |
+  'compensated' |
+  'compensation_failed';

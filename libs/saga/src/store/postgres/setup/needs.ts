@@ -1,0 +1,49 @@
+import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
+import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
+import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
+import type { Partitions } from '../schema/partition-saga-tables.js';
+
+/** What a module finds in its schema once it is migrated. */
+export interface Needs {
+  readonly module: string;
+  /** The function that gives its migrations. */
+  readonly migrations: string;
+  /** What it is called with beside the schema. */
+  readonly options?: string;
+  readonly tables: readonly string[];
+  readonly sequences: readonly string[];
+  readonly functions: readonly string[];
+}
+
+export const MESSAGING_NEEDS: Needs = {
+  module: 'SagaMessagingModule',
+  migrations: 'messagingMigrations',
+  tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
+  sequences: [],
+  functions: MESSAGING_FUNCTIONS,
+};
+
+export const SAGA_NEEDS: Needs = {
+  module: 'SagaModule',
+  migrations: 'sagaMigrations',
+  tables: [
+    'instance',
+    'step',
+    'signal',
+    'operation',
+    'graph',
+    'rate_limit',
+    'concurrency',
+    ...MESSAGING_NEEDS.tables,
+  ],
+  sequences: ['lock_place'],
+  functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
+};
+
+/** Of a module whose tables are partitioned. */
+export const partitionedNeeds = (partitions: Partitions): Needs => ({
+  ...SAGA_NEEDS,
+  options: `{ partitions: '${partitions}' }`,
+  tables: [...SAGA_NEEDS.tables, 'correlation', 'partitioning'],
+  functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
+});
