@@ -1,10 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { UnlinkedStep } from '../../libs/saga/src/definition/graph/link-steps.js';
 import { resolveRetryPolicy } from '../../libs/saga/src/definition/options/retry-policy.js';
-import {
-  approvalSignal,
-  type SagaGraph,
-} from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { approvalSignal, type SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-name.js';
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { listing, scripted } from '../oracle/random-graph.js';

@@ -1,4 +1,9 @@
-import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from '../definition/describe/graph-record.js';
+import {
+  childOf,
+  type GraphRecord,
+  KIND_NAMES,
+  type StepRecord,
+} from '../definition/describe/graph-record.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/graph/saga-graph.js';
 import { isReady } from './predicates.js';
 import { isRace } from './predicates.js';

@@ -1,10 +1,15 @@
-import {
-  itemKey,
-  type SagaGraph,
-  type StepNode,
-} from '../definition/graph/saga-graph.js';
+import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
-import { isBarred, isDone, isLostAttempt, isReady, isUndecided, mayHavePassed, needsUndo, pivotPassed } from './predicates.js';
+import {
+  isBarred,
+  isDone,
+  isLostAttempt,
+  isReady,
+  isUndecided,
+  mayHavePassed,
+  needsUndo,
+  pivotPassed,
+} from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isSettled, type SagaState, type StepState, stepState } from './saga-state.js';
 import { itemsToLookAt, unsettledSteps } from './step-map.js';

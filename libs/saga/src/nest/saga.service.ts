@@ -41,7 +41,7 @@ import {
   toSummary,
 } from './views/saga-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
-import { handlerGraphOf, remoteOf } from './discovery/remote-handlers.js';
+import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import { isKey } from '../engine/payload/storable-key.js';

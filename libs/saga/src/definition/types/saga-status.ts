@@ -19,12 +19,13 @@ const STATUSES: Record<SagaStatus, true> = {
 export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
 
 /** What has become of a step. `waiting`: for its delay, its next attempt, a signal, a person, or another saga. */
-export type StepStatus = 'pending' |
-  'running' |
-  'waiting' |
-  'completed' |
-  'skipped' |
-  'failed' |
-  'compensating' |
-  'compensated' |
-  'compensation_failed';
+export type StepStatus =
+  | 'pending'
+  | 'running'
+  | 'waiting'
+  | 'completed'
+  | 'skipped'
+  | 'failed'
+  | 'compensating'
+  | 'compensated'
+  | 'compensation_failed';

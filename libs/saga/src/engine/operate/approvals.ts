@@ -1,9 +1,5 @@
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import {
-  approvalSignal,
-  type SagaGraph,
-  sagaLabel,
-} from '../../definition/graph/saga-graph.js';
+import { approvalSignal, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';

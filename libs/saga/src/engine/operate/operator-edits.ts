@@ -16,7 +16,7 @@ import {
 } from '../../machine/saga-state.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
-import { nextSignal } from '../run/run-signals.js';
+import { nextSignal } from './next-signal.js';
 import type { Edit, StoredSaga } from '../ports/saga-store.js';
 
 /**

@@ -5,8 +5,7 @@ import { describeStep } from '../../machine/describe-step.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { GraphStore, SagaVersion, UnfinishedSaga } from '../ports/graph-store.js';
 import { REASONS_NAMED, SagaMoves } from './upgrade-plan.js';
-import type { SagaEngine } from '../saga-engine.js';
-import type { Edit, StoredSaga } from '../ports/saga-store.js';
+import type { Edit, StoredSaga, StoreTarget } from '../ports/saga-store.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { pauseAfter, readProgress, sweepEnded, type UpgradeProgress } from './upgrade-progress.js';
 
@@ -18,6 +17,16 @@ const LANES = 4;
 const PAGES = 10;
 /** How long (ms) a turn is another process's before it counts as lost. */
 const TURN = 30_000;
+
+/** The part of the engine that moves instances. */
+export interface UpgradingEngine {
+  /** Something is due that this process may have room for. */
+  announceDue(): void;
+  edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined>;
+}
 
 /**
  * Moves running instances to the versions that say `upgradeFrom`, as soon as each can be.
@@ -42,7 +51,7 @@ export class SagaUpgrades {
   constructor(
     graphs: readonly SagaGraph[],
     private readonly store: Pick<GraphStore, 'stored' | 'unfinished' | 'takeTurn' | 'endTurn'>,
-    private readonly engine: Pick<SagaEngine, 'edit' | 'announceDue'>,
+    private readonly engine: UpgradingEngine,
     private readonly log: EngineLog,
     private readonly poll: number,
     private readonly clock: Pick<Clock, 'monotonic'> = systemClock,

@@ -10,13 +10,7 @@ import {
   type StoredSummary,
   type StoreFilter,
 } from '../../engine/ports/saga-store.js';
-import {
-  INITIAL,
-  isSettled,
-  isTerminal,
-  type SagaState,
-  stepState,
-} from '../../machine/saga-state.js';
+import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { type StepStatus } from '../../definition/types/saga-status.js';
 import { unheardBy } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';

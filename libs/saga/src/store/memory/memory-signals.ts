@@ -1,9 +1,5 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
-import type {
-  AwaitedSignals,
-  SentSignal,
-  SignalResult,
-} from '../../engine/ports/saga-store.js';
+import type { AwaitedSignals, SentSignal, SignalResult } from '../../engine/ports/saga-store.js';
 import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 

@@ -41,7 +41,11 @@ export class Isolation {
   }
 }
 
-async function inTransaction<T>(client: PgClient, answers: BoundedAnswers, send: () => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  client: PgClient,
+  answers: BoundedAnswers,
+  send: () => Promise<T>,
+): Promise<T> {
   await answers.of(client, client.query(BEGIN));
   try {
     const result = await send();

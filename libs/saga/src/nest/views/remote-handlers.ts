@@ -3,7 +3,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
 import type { StoredSaga } from '../../engine/ports/saga-store.js';
-import type { Surroundings } from '../views/saga-snapshot.js';
+import type { Surroundings } from './saga-snapshot.js';
 import type { Running } from '../saga.runtime.js';
 
 /** The saga of the handler that a saga waits for. */
