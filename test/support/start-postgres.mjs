@@ -2,6 +2,12 @@
 export let server;
 
 /**
+ * Commits do not wait for the disk, which would take most of the time of a test. This only matters when the operating
+ * system crashes. Specs about the server's crashes and about waiting for the disk start servers of their own.
+ */
+const WITHOUT_DISK = { fsync: 'off', full_page_writes: 'off' };
+
+/**
  * Jest's globalSetup: one PostgreSQL for the whole run, at TEST_DATABASE_URL, which the worker processes
  * inherit. If the environment names a server already, that one is used; with TEST_POSTGRES_IMAGE (say,
  * `postgres:15`) and a Docker engine, a container of that image; otherwise the embedded one from npm.
@@ -23,7 +29,7 @@ export async function stopPostgres() {
 
 async function startEmbedded() {
   const { startEmbeddedPostgres } = await import('./embedded-postgres.mjs');
-  return startEmbeddedPostgres();
+  return startEmbeddedPostgres({ settings: WITHOUT_DISK });
 }
 
 async function startContainer(image) {
