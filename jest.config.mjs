@@ -1,8 +1,12 @@
-/** One jest for the library's specs (beside their code) and for the promises kept on real parts (test/). */
-export default {
+import { fileURLToPath } from 'node:url';
+import { specsOf } from './test/support/tiers.mjs';
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url)).replace(/\/$/, '');
+
+const common = {
+  rootDir: ROOT,
   testEnvironment: 'node',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test', '<rootDir>/docs'],
-  testMatch: ['**/*.spec.ts'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -20,8 +24,31 @@ export default {
       },
     ],
   },
+};
+
+/** The package by its name is its sources, so that the specs need no build. */
+const sources = {
+  '^nestjs-durable-saga$': '<rootDir>/libs/saga/src/index.ts',
+  '^nestjs-durable-saga/(admin|messaging|telemetry|testing)$': '<rootDir>/libs/saga/src/$1/index.ts',
+};
+
+const onPostgres = {
   globalSetup: '<rootDir>/test/support/start-postgres.mjs',
   globalTeardown: '<rootDir>/test/support/stop-postgres.mjs',
+};
+
+/** One project a tier: `--selectProjects unit database`. Without it, all tiers run. */
+export default {
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testRegex: specsOf('unit', ROOT),
+      moduleNameMapper: { ...sources, ...common.moduleNameMapper },
+    },
+    { ...common, ...onPostgres, displayName: 'database', testRegex: specsOf('database', ROOT) },
+    { ...common, ...onPostgres, displayName: 'system', testRegex: specsOf('system', ROOT) },
+  ],
   testTimeout: 180_000,
   maxWorkers: 2,
 };

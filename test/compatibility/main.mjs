@@ -1,9 +1,10 @@
 /**
  * `npm run compat`: the packed library in consumers' projects, over versions of Node, Nest, TypeORM and PostgreSQL, module
  * formats and compilers. `-- --list` tells the rows, `-- --only=nest11,pgbouncer` runs those whose names contain one of
- * these, `-- --keep` leaves the projects where they are. Ends with 1 if a row fails.
+ * these, `-- --keep` leaves the projects where they are, `-- --report=file.json` writes how many rows passed and failed.
+ * Ends with 1 if a row fails.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +23,12 @@ const AT_ONCE = 2;
 const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, list: { type: 'boolean' }, keep: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    list: { type: 'boolean' },
+    keep: { type: 'boolean' },
+    report: { type: 'string' },
+  },
 });
 const ALL = [...ROWS, ...FOREIGN, ...LAYOUTS];
 const rows = ALL.filter(
@@ -53,7 +59,9 @@ async function tryAll() {
   const failed = tried.filter(({ outcome }) => outcome.result === 'failed').length;
   const skipped = tried.filter(({ outcome }) => outcome.result === 'skipped').length;
   console.log(`\n${tableOf(inOrder(tried))}\n`);
-  console.log(`${tried.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`);
+  const passed = tried.length - failed - skipped;
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  if (values.report) await writeFile(values.report, JSON.stringify({ passed, failed, skipped }));
   return failed === 0;
 }
 

@@ -59,7 +59,7 @@ async function failedTest(
   const { code, isOverdue, output } = await run(workspace, args, longest);
   if (code === 0) return undefined;
   if (isOverdue) return `${paths.join(', ')}: it does not come to its end`;
-  const [, file, test] = /^FAIL (\S+)[^]*?^ +● (.+)$/m.exec(output) ?? [];
+  const [, file, test] = /^FAIL (?:(?:unit|database|system) )?(\S+)[^]*?^ +● (.+)$/m.exec(output) ?? [];
   if (!file || !test) throw new Error(`The tests of ${paths.join(', ')} could not be run:\n${output}`);
   return `${file}: ${test}`;
 }

@@ -1,0 +1,91 @@
+/**
+ * `npm run check`: a quick check of what changed since `main`, including what is staged, not committed or new. It lints the
+ * changed files, checks their format and all types, and runs the unit tests that use them. `npm run check -- origin/main`
+ * compares with another branch or commit. Ends with 1 if anything fails; `.ci/run` is the whole check.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const JEST = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+];
+/** Packages that others import by their name, so that the types of these are those of the build: folder and a file of it. */
+const BUILT = {
+  saga: ['libs/saga', 'dist/index.js'],
+  'demo-stage': ['libs/demo-stage', 'dist/index.js'],
+  'credit-demo': ['apps/credit-demo', 'dist/demo/index.js'],
+};
+/** Its spec looks at all specs of the repository. */
+const TIERS = 'test/support/tiers.mjs';
+/** Kept between runs, so that the compiler only looks at what changed. */
+const TYPES = ['--noEmit', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/check.tsbuildinfo'];
+
+const base = mergeBase(process.argv[2] ?? 'main');
+const files = changedSince(base);
+if (files.length === 0) {
+  console.log(`Nothing changed since ${base}.`);
+} else {
+  console.log(`${files.length} files changed since ${base}.`);
+  const scripts = files.filter((file) => /\.(?:ts|mts|mjs|cjs|js)$/.test(file));
+  const failed = [
+    ...Object.keys(BUILT)
+      .filter(isOutdated)
+      .map((name) => [`build of ${name}`, 'npx', ['nest', 'build', name]]),
+    ['types', 'npx', ['tsc', ...TYPES]],
+    ...(scripts.length > 0 ? [['lint', 'npx', ['eslint', '--no-warn-ignored', ...scripts]]] : []),
+    ['format', 'npx', ['prettier', '--check', '--ignore-unknown', ...files]],
+    [
+      'unit tests',
+      process.execPath,
+      [...JEST, '--selectProjects', 'unit', '--findRelatedTests', TIERS, ...scripts],
+    ],
+  ].filter(([name, command, args]) => !passes(name, command, args));
+  if (failed.length > 0) {
+    console.error(`Failed: ${failed.map(([name]) => name).join(', ')}`);
+    process.exitCode = 1;
+  }
+}
+
+function isOutdated(name) {
+  const [folder, built] = BUILT[name];
+  const output = join(ROOT, folder, built);
+  if (!existsSync(output)) return true;
+  const { mtimeMs } = statSync(output);
+  const sources = join(ROOT, folder, 'src');
+  return readdirSync(sources, { recursive: true }).some(
+    (file) => statSync(join(sources, file)).mtimeMs > mtimeMs,
+  );
+}
+
+function passes(name, command, args) {
+  const began = performance.now();
+  const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit' });
+  if (error) throw error;
+  console.log(`${name}: ${status === 0 ? 'passed' : 'failed'} (${seconds(performance.now() - began)} s)`);
+  return status === 0;
+}
+
+function seconds(ms) {
+  return (ms / 1_000).toFixed(1);
+}
+
+function mergeBase(branch) {
+  return git('merge-base', 'HEAD', branch)[0];
+}
+
+/** Paths from the root of the repository; files that were deleted are left out. */
+function changedSince(commit) {
+  const paths = [...git('diff', '--name-only', commit), ...git('ls-files', '--others', '--exclude-standard')];
+  return [...new Set(paths)].filter((path) => existsSync(`${ROOT}/${path}`)).sort();
+}
+
+function git(...args) {
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`git ${args.join(' ')} failed: ${stderr.trim()}`);
+  return stdout.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,29 @@
+/**
+ * The end of `.ci/run`: prints how many tests passed and failed in all reports of a folder, as its last line. The reports are
+ * jest's (`--json`), the one of the compatibility matrix, and those of steps that failed without a report. A spec file that
+ * could not be loaded is one failure. Ends with 1 if anything failed, or if there is no report.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [folder] = process.argv.slice(2);
+const sum = { passed: 0, failed: 0 };
+for (const name of readdirSync(folder).sort()) {
+  const count = countOf(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  console.log(`${name.replace(/\.json$/, '')}: ${textOf(count)}`);
+  sum.passed += count.passed;
+  sum.failed += count.failed;
+}
+console.log(textOf(sum));
+process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1;
+
+/** A run that jest calls unsuccessful has at least one failure, whatever its counts are. */
+function countOf(report) {
+  if (report.numPassedTests === undefined) return report;
+  const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+  return { passed: report.numPassedTests, failed: report.success ? failed : Math.max(failed, 1) };
+}
+
+function textOf({ passed, failed }) {
+  return `${passed} passed, ${failed} failed`;
+}

@@ -1,0 +1,54 @@
+/**
+ * Which specs are in which tier of tests. A spec is in the tier that its name ends with (`dashboard.system.spec.ts`);
+ * otherwise in the tier of its folder. Of two folders, one inside the other, the inner one decides.
+ *
+ * - unit: requires no build and no PostgreSQL.
+ * - database: runs sagas, messaging, the REST API and the command line on PostgreSQL, and the store contract.
+ * - system: the rest. It starts processes, browsers and servers, compiles, installs packages, or takes long.
+ */
+export const TIERS = {
+  unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
+  database: [
+    'libs/saga/src/store',
+    'test/admin',
+    'test/cli',
+    'test/messaging',
+    'test/sagas',
+    'test/telemetry',
+  ],
+  system: [
+    'apps',
+    'docs',
+    'test/chaos',
+    'test/compatibility',
+    'test/first-run',
+    'test/fuzz',
+    'test/options',
+    'test/packaging',
+    'test/sagas/plans',
+    'test/simulation',
+    'test/types',
+    'test/world',
+  ],
+};
+
+const NAMED = `\\.(?:${Object.keys(TIERS).join('|')})\\.spec\\.ts$`;
+
+/** A regular expression that matches the paths of a tier's specs below `root`, and no others: jest's `testRegex`. */
+export function specsOf(tier, root) {
+  const folders = TIERS[tier].map((folder) => `${folder}/${exceptOtherTiers(tier, folder)}`);
+  return `^${escaped(root)}/(?:.+\\.${tier}|(?:${folders.join('|')})(?!.*${NAMED}).+)\\.spec\\.ts$`;
+}
+
+/** A lookahead that refuses the folders of other tiers inside of this folder. */
+function exceptOtherTiers(tier, folder) {
+  const inside = Object.entries(TIERS)
+    .filter(([other]) => other !== tier)
+    .flatMap(([, folders]) => folders.filter((other) => other.startsWith(`${folder}/`)))
+    .map((other) => other.slice(folder.length + 1));
+  return inside.length === 0 ? '' : `(?!(?:${inside.join('|')})/)`;
+}
+
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
