@@ -58,7 +58,7 @@ const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') TH
  * The trap: joining unnest(...) to a table, the planner prefers to hash the whole table for a large batch, or
  * while statistics say that it is small; throughput then falls as the table grows. So the plan is pinned by the
  * function's own settings, which a statement of ours on the application's connections could not have.
- * test/sagas/query-plans.spec.ts holds it there.
+ * test/sagas/plans/query-plans.spec.ts holds it there.
  * `force_generic_plan`: one checkpoint looks cheaper with a plan of its own than with the one for ten rows, so it
  * would be planned anew at each call: 0.26 ms in the server instead of 0.11.
  * Why a function, for one checkpoint on an idle server: sent as a statement 1.0 ms, most of it parsing and

@@ -1,0 +1,279 @@
+import {
+  Saga,
+  type SagaHandle,
+  SagaValidationError,
+  Step,
+  type StepContext,
+  StepRejectedError,
+} from '../../../libs/saga/src/index.js';
+import { Gate, pause, until } from '../../support/gate.js';
+import { type TestApp, TestApps } from '../../support/test-app.js';
+
+const apps = TestApps.onOwnDatabase();
+
+describe('a semantic lock', () => {
+  interface Account {
+    account: string;
+    n: number;
+  }
+
+  /** Notes when each saga begins and ends, by key; `hold` keeps those with these numbers. */
+  const scene = () => {
+    const log: string[] = [];
+    const gates = new Map<number, Gate>();
+    @Saga({ name: 'transfer', lockKey: ({ account }: Account) => account })
+    class Transfer {
+      @Step() async begin(ctx: StepContext<Account>) {
+        log.push(`begin ${ctx.input.n}`);
+        await gates.get(ctx.input.n)?.opened;
+      }
+      @Step({ retry: { attempts: 1 } }) end(ctx: StepContext<Account>) {
+        log.push(`end ${ctx.input.n}`);
+        if (ctx.input.n < 0) throw new StepRejectedError('no');
+      }
+    }
+    return { log, Transfer, hold: (n: number) => gates.set(n, new Gate()).get(n)! };
+  };
+
+  test('runs the sagas of one key one after the other, and those of others beside them', async () => {
+    const { log, Transfer, hold } = scene();
+    const gate = hold(1);
+    const { sagas } = await apps.start({ sagas: [Transfer] });
+    const first = await sagas.start(Transfer, { account: 'a', n: 1 });
+    const second = await sagas.start(Transfer, { account: 'a', n: 2 });
+    const third = await sagas.start(Transfer, { account: 'a', n: -3 });
+    const fourth = await sagas.start(Transfer, { account: 'a', n: 4 });
+    const other = await sagas.start(Transfer, { account: 'b', n: 5 });
+    expect((await other.outcome()).status).toBe('completed');
+    await until(async () => (await sagas.get(fourth.id)).waitingFor?.kind === 'lock');
+    const snapshot = await sagas.get(second.id);
+    expect(snapshot).toMatchObject({
+      status: 'running',
+      waitingFor: { kind: 'lock', key: 'a', holder: first.id },
+    });
+    expect(snapshot.lockedBy).toBeUndefined();
+    gate.open();
+    const ended = await Promise.all([first, second, third, fourth].map((saga) => saga.outcome()));
+    expect(ended.map(({ status }) => status)).toEqual(['completed', 'completed', 'compensated', 'completed']);
+    expect(log.filter((entry) => !entry.endsWith('5'))).toEqual(
+      [1, 2, -3, 4].flatMap((n) => [`begin ${n}`, `end ${n}`]),
+    );
+  });
+
+  test('is not waited for any more by who is cancelled or aborted, which never runs', async () => {
+    const { log, Transfer, hold } = scene();
+    const gate = hold(1);
+    const { sagas } = await apps.start({ sagas: [Transfer] });
+    const handles: SagaHandle[] = [];
+    for (const n of [1, 2, 3, 4]) handles.push(await sagas.start(Transfer, { account: 'a', n }));
+    await until(async () => (await sagas.get(handles[3]!.id)).waitingFor?.kind === 'lock');
+    await sagas.cancel(handles[1]!.id);
+    await sagas.abort(handles[2]!.id);
+    expect((await handles[1]!.outcome()).status).toBe('compensated');
+    expect((await handles[2]!.outcome()).status).toBe('aborted');
+    expect((await sagas.get(handles[0]!.id)).status).toBe('running');
+    gate.open();
+    expect((await handles[3]!.outcome()).status).toBe('completed');
+    expect(log).toEqual(['begin 1', 'end 1', 'begin 4', 'end 4']);
+  });
+
+  test('is taken by a saga that the caller’s transaction starts, once that has committed', async () => {
+    const { log, Transfer } = scene();
+    const { sagas, dataSource } = await apps.start({ sagas: [Transfer] });
+    const later = await dataSource.transaction(async (manager) => {
+      const handle = await sagas.start(Transfer, { account: 'a', n: 1 }, { manager });
+      // Nobody waits for this transaction.
+      await (await sagas.start(Transfer, { account: 'a', n: 2 })).outcome();
+      return handle;
+    });
+    expect((await later.outcome()).status).toBe('completed');
+    expect(log).toEqual(['begin 2', 'end 2', 'begin 1', 'end 1']);
+  });
+
+  test('counts the timeout from when it is had', async () => {
+    const gate = new Gate();
+    @Saga({ name: 'slow', timeout: '1h', lockKey: () => 'k' })
+    class Slow {
+      @Step() async work(ctx: StepContext<number>) {
+        if (ctx.input === 1) await gate.opened;
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Slow] });
+    await sagas.start(Slow, 1);
+    const second = await sagas.start(Slow, 2);
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'lock');
+    const [before] = await apps.sql('SELECT deadline_at FROM saga.instance WHERE id = $1', [second.id]);
+    expect(before).toEqual({ deadline_at: null });
+    const [{ now }] = (await apps.sql('SELECT now()')) as [{ now: Date }];
+    gate.open();
+    await second.outcome();
+    const [after] = await apps.sql<{ deadline_at: Date }>(
+      'SELECT deadline_at FROM saga.instance WHERE id = $1',
+      [second.id],
+    );
+    expect(after!.deadline_at.getTime()).toBeGreaterThanOrEqual(now.getTime() + 3_600_000);
+  });
+
+  test.each<[string, () => unknown]>([
+    ['throws', () => (undefined as unknown as { id: string }).id],
+    ['gives nothing', () => undefined],
+    ['gives a promise', async () => 'k'],
+    ['gives an empty string', () => ''],
+    ['gives too long a string', () => 'k'.repeat(501)],
+    ['gives NUL', () => 'a\0'],
+    ['gives half a surrogate pair', () => 'a\ud800'],
+  ])('refuses to start a saga whose lockKey %s', async (_, lockKey) => {
+    @Saga({ name: 'locked', lockKey: lockKey as () => string })
+    class Locked {
+      @Step() work() {}
+    }
+    const { sagas } = await apps.start({ sagas: [Locked] });
+    const refused = expect(sagas.start(Locked, {})).rejects;
+    await refused.toThrow(SagaValidationError);
+    await expect(sagas.start(Locked, {})).rejects.toThrow(/lockKey of saga 'locked'/);
+  });
+
+  test('gets its key from the input as it is stored', async () => {
+    @Saga({ name: 'dated', lockKey: ({ at }: { at: Date }) => String(at) })
+    class Dated {
+      @Step() work() {}
+    }
+    const { sagas } = await apps.start({ sagas: [Dated] });
+    const { id } = await sagas.start(Dated, { at: new Date(0) });
+    expect(await apps.sql('SELECT lock_key FROM saga.instance WHERE id = $1', [id])).toEqual([
+      { lock_key: '1970-01-01T00:00:00.000Z' },
+    ]);
+  });
+
+  test('is had by one at a time in order, with three applications, and no one is left behind', async () => {
+    const keys = 5;
+    const active = new Map<string, number>();
+    const order = new Map<string, number[]>();
+    const overlaps: string[] = [];
+    @Saga({ name: 'busy', lockKey: ({ account }: Account) => account })
+    class Busy {
+      @Step() async begin({ input: { account, n } }: StepContext<Account>) {
+        const already = active.get(account);
+        if (already !== undefined) overlaps.push(`${account}: ${n} beside ${already}`);
+        active.set(account, n);
+        order.set(account, [...(order.get(account) ?? []), n]);
+        if (n % 7 === 0) await pause(2);
+      }
+      @Step({ retry: { attempts: 3, delay: 1 } }) end({
+        input: { account, n },
+        attempt,
+      }: StepContext<Account>) {
+        if (n % 11 === 0 && attempt === 1) throw new Error('again');
+        active.delete(account);
+        if (n % 13 === 0) throw new StepRejectedError('no');
+      }
+    }
+    const three = await Promise.all([1, 2, 3].map(() => apps.start({ sagas: [Busy] })));
+    // Each key's sagas are started one after the other, from changing applications, while earlier ones end.
+    const handles = await Promise.all(
+      Array.from({ length: keys }, async (_, key) => {
+        const started = [];
+        for (let n = 0; n < 60; n += 1) {
+          const { sagas } = three[(n + key) % 3] as TestApp;
+          started.push(await sagas.start(Busy, { account: `a${key}`, n }));
+        }
+        return started;
+      }),
+    );
+    const ended = await Promise.all(handles.flat().map((saga) => saga.outcome()));
+    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['completed', 'compensated']));
+    expect(overlaps).toEqual([]);
+    for (const numbers of order.values()) expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
+  });
+});
+
+describe('a rate limit', () => {
+  // Lateness only makes it longer: how exactly the times are given out is tested where time is the database's alone.
+  const took = (since: number, begun: number[]): number => Math.max(...begun) - since;
+
+  test('is kept by the attempts of all sagas in all applications, and all of them get their turn', async () => {
+    const begun: number[] = [];
+    @Saga({ name: 'limited' })
+    class Limited {
+      @Step({ rateLimit: { count: 10, per: 300 }, retry: { attempts: 3, delay: 1 } })
+      call({ attempt, input }: StepContext<number>) {
+        begun.push(Date.now());
+        if (input % 5 === 0 && attempt === 1) throw new Error('again');
+      }
+      @Step() after() {}
+    }
+    const three = await Promise.all([1, 2, 3].map(() => apps.start({ sagas: [Limited] })));
+    const since = Date.now();
+    const handles = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => three[n % 3]!.sagas.start(Limited, n)),
+    );
+    const ended = await Promise.all(handles.map((saga) => saga.outcome()));
+    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['completed']));
+    expect(begun).toHaveLength(72);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(7 * 300);
+  });
+
+  test('makes a step wait without a lease, and is not asked again when its time has come', async () => {
+    const begun: number[] = [];
+    @Saga({ name: 'limited' })
+    class Limited {
+      @Step({ rateLimit: { count: 1, per: '6s' } }) call() {
+        begun.push(Date.now());
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Limited] });
+    const since = Date.now();
+    await (await sagas.start(Limited, 1)).outcome();
+    const second = await sagas.start(Limited, 2);
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'delay');
+    const snapshot = await sagas.get(second.id);
+    expect(snapshot).toMatchObject({
+      waitingFor: { kind: 'delay', step: 'call' },
+      steps: [{ attempts: 0, status: 'waiting' }],
+    });
+    expect(snapshot.lockedBy).toBeUndefined();
+    const times = `SELECT times FROM saga.rate_limit WHERE saga = 'limited'`;
+    const given = await apps.sql(times);
+    await second.outcome();
+    expect(await apps.sql(times)).toEqual(given);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(6_000);
+    const [row] = await apps.sql(`SELECT progress FROM saga.step WHERE saga_id = $1`, [second.id]);
+    expect(row).toEqual({ progress: null });
+  });
+
+  test('counts the items of a fan-out, and no skipped step, compensation or other branch', async () => {
+    const begun: number[] = [];
+    let undone = 0;
+    @Saga({ name: 'many' })
+    class Many {
+      @Step({
+        rateLimit: { count: 3, per: 400 },
+        forEach: () => [1, 2, 3, 4, 5, 6, 7],
+        concurrency: 7,
+        compensate: 'undo',
+      })
+      call() {
+        begun.push(Date.now());
+      }
+      undo() {
+        undone += 1;
+      }
+      @Step({ after: [] }) beside() {}
+      @Step({ after: 'beside', when: () => false, rateLimit: { count: 1, per: '1h' } }) never() {}
+      @Step({ after: ['call', 'never'] }) refused() {
+        throw new StepRejectedError('no');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Many] });
+    const since = Date.now();
+    const { outcome } = await sagas.start(Many, {});
+    expect((await outcome()).status).toBe('compensated');
+    expect(begun).toHaveLength(7);
+    expect(took(since, begun)).toBeGreaterThanOrEqual(2 * 400);
+    expect(undone).toBe(7);
+    expect(await apps.sql(`SELECT step FROM saga.rate_limit WHERE saga = 'many'`)).toEqual([
+      { step: 'call' },
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+import { Logger } from '@nestjs/common';
+import {
+  AesGcmCodec,
+  type CompensationContext,
+  Saga,
+  type SagaModuleOptions,
+  Step,
+  type StepContext,
+} from '../../../libs/saga/src/index.js';
+import { TestApps } from '../../support/test-app.js';
+
+const apps = TestApps.onOwnDatabase();
+const ONCE = { retry: { attempts: 1 }, compensationRetry: { attempts: 1 } } as const;
+
+interface Payment {
+  card: { number: string };
+  holder: string;
+}
+
+@Saga({ name: 'order', redact: ['card.number'], ...ONCE })
+class Order {
+  @Step({ compensate: 'release' }) reserve() {
+    return 'reserved';
+  }
+  release({ input }: CompensationContext<Payment>) {
+    throw new Error(`card ${input.card.number} of ${input.holder}\r\nERROR forged \u001b[31mline`);
+  }
+  @Step() charge(): void {
+    throw new Error('declined');
+  }
+}
+
+@Saga({ name: 'transfer', onFailure: 'suspend', ...ONCE })
+class Transfer {
+  @Step() pay(_: StepContext): void {
+    throw Object.assign(new Error('terminal is down'), { code: 'E_DOWN' });
+  }
+}
+
+const INPUT = { card: { number: '4711-0815' }, holder: 'Ann' };
+
+/** What the log says at the level of errors, by Nest's Logger. */
+async function logging(options: SagaModuleOptions = {}) {
+  const errors: string[] = [];
+  const ignore = (): void => undefined;
+  const { sagas, nest } = await apps.start({ sagas: [Order, Transfer], options });
+  // A process that only looks has nothing to say.
+  await apps.start({ sagas: [Order, Transfer], options: { ...options, worker: false } });
+  nest.useLogger({
+    log: ignore,
+    warn: ignore,
+    error: (line: unknown) => void errors.push(`${line as string}`),
+  });
+  return { sagas, errors };
+}
+
+afterEach(() => {
+  Logger.overrideLogger(false);
+});
+
+describe('a saga that needs an operator is one error in the log, without telemetry', () => {
+  test('with where, why and what to do, once for each time that it becomes stuck', async () => {
+    const { sagas, errors } = await logging();
+    const { id, outcome } = await sagas.start(Order, INPUT);
+    expect((await outcome()).status).toBe('stuck');
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain(
+      `Saga ${id} (order@1) is stuck at 'reserve', while compensating: Error: card`,
+    );
+    for (const command of [`saga show ${id}`, `saga retry ${id}`, `saga skip ${id} reserve`])
+      expect(errors[0]).toContain(`npx ${command}`);
+    await sagas.retry(id);
+    await sagas.wait(id);
+    expect(errors).toHaveLength(2);
+  });
+
+  test('without what is redacted, and on one line', async () => {
+    const { sagas, errors } = await logging();
+    await (await sagas.start(Order, INPUT)).outcome();
+    expect(errors[0]).toContain(
+      'card [redacted] of Ann\\u000d\\u000aERROR forged \\u001b[31mline. It needs an operator.',
+    );
+    expect(errors[0]).not.toContain('4711');
+    // eslint-disable-next-line no-control-regex -- none is left
+    expect(errors[0]).not.toMatch(/[\u0000-\u001f]/);
+  });
+
+  test('also of one that is suspended', async () => {
+    const { sagas, errors } = await logging();
+    const { id, outcome } = await sagas.start(Transfer, {});
+    expect((await outcome()).status).toBe('suspended');
+    expect(errors).toEqual([
+      expect.stringContaining(
+        `Saga ${id} (transfer@1) is suspended at 'pay': Error (E_DOWN): terminal is down. It needs an operator.`,
+      ),
+    ]);
+  });
+
+  test('without the message of its error, if a codec keeps that unreadable in the database', async () => {
+    const codec = new AesGcmCodec({ keys: { k1: Buffer.alloc(32, 1) }, current: 'k1' });
+    const { sagas, errors } = await logging({ codec });
+    await (await sagas.start(Transfer, {})).outcome();
+    expect(errors).toEqual([expect.stringContaining("is suspended at 'pay': Error (E_DOWN). It needs")]);
+  });
+});

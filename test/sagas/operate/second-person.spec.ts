@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import {
+  AesGcmCodec,
+  Saga,
+  SagaApprovalPendingError,
+  type SagaModuleOptions,
+  Step,
+  type StepContext,
+  StepRejectedError,
+} from '../../../libs/saga/src/index.js';
+import { TestApps } from '../../support/test-app.js';
+
+@Saga({ name: 'payout', onFailure: 'suspend' })
+class Payout {
+  @Step() pay(ctx: StepContext<{ amount: number }>) {
+    if (ctx.input.amount > 10) throw new StepRejectedError('too much');
+    return { amount: ctx.input.amount };
+  }
+}
+
+const apps = TestApps.onOwnDatabase();
+
+async function suspended(options: SagaModuleOptions = {}) {
+  const { sagas } = await apps.start({ sagas: [Payout], options: { approvals: { skip: 2 }, ...options } });
+  const { id, outcome } = await sagas.start(Payout, { amount: 100 });
+  expect((await outcome()).status).toBe('suspended');
+  return { sagas, id };
+}
+
+describe('a call that two people have to make', () => {
+  test('is another one with another result: what one proposed, the other cannot carry out with more', async () => {
+    const { sagas, id } = await suspended();
+    const skip = (by: string, amount: number) => sagas.skip(id, 'pay', { by, result: { amount, to: 'ann' } });
+    await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
+    await expect(skip('bob', 1_000_000)).rejects.toThrow('1 of 2 people');
+    expect((await sagas.get(id)).status).toBe('suspended');
+    await expect(sagas.skip(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
+    await sagas.skip(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
+    expect((await sagas.wait(id)).results).toEqual({ pay: { to: 'ann', amount: 10 } });
+    expect(await sagas.history(id)).toMatchObject([
+      { by: 'ann', proposed: true, result: { amount: 10 } },
+      { by: 'bob', proposed: true, result: { amount: 1_000_000 } },
+      { by: 'eve', proposed: true },
+      { by: 'bob', proposed: false, result: { amount: 10 } },
+    ]);
+  });
+
+  test('is bound to what it is given where a codec encodes that, and the history has it', async () => {
+    const codec = new AesGcmCodec({ keys: { a: randomBytes(32) }, current: 'a' });
+    const { sagas, id } = await suspended({ codec });
+    const skip = (by: string, amount: number) => sagas.skip(id, 'pay', { by, result: { amount } });
+    await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
+    await expect(skip('bob', 11)).rejects.toThrow(SagaApprovalPendingError);
+    const stored = await apps.sql<{ given: unknown }>('SELECT given::text FROM saga.operation');
+    expect(stored).toHaveLength(2);
+    for (const { given } of stored) expect(given).not.toContain('amount');
+    expect(await sagas.history(id)).toMatchObject([{ result: { amount: 10 } }, { result: { amount: 11 } }]);
+    await skip('bob', 10);
+    expect((await sagas.wait(id)).results).toEqual({ pay: { amount: 10 } });
+  });
+});
+
+test('the history has the input that a saga was retried with, and no more of what is very large', async () => {
+  const { sagas, id } = await suspended();
+  await sagas.retry(id, { by: 'ann', input: { amount: 11, note: 'x'.repeat(70_000) } });
+  expect((await sagas.wait(id)).status).toBe('suspended');
+  await sagas.retry(id, { by: 'ann', input: { amount: 5 } });
+  expect((await sagas.wait(id)).status).toBe('completed');
+  const [large, small] = await sagas.history(id);
+  expect([large!.newInput, 'input' in large!, small!.newInput, small!.input]).toEqual([
+    ...[true, false],
+    ...[true, { amount: 5 }],
+  ]);
+});

@@ -1,0 +1,68 @@
+import pg from 'pg';
+import type { WakeupMessage } from '../../../libs/saga/src/engine/ports/wakeup.js';
+import { ListenWakeup } from '../../../libs/saga/src/store/postgres/connection/listen-wakeup.js';
+import type { PgPool } from '../../../libs/saga/src/store/postgres/connection/pg-types.js';
+import { until } from '../../support/gate.js';
+import { findPgbouncer, startPgbouncer } from '../../support/pgbouncer.mjs';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
+
+const CHANNEL = 'saga_test_hints';
+const PULSE = 50;
+
+/** One that listens by this URL, and what it hears and says. */
+async function listener(url: string) {
+  const pool = new pg.Pool({ connectionString: url });
+  const [heard, warnings]: [WakeupMessage[], string[]] = [[], []];
+  const log = {
+    log: () => undefined,
+    error: () => undefined,
+    warn: (line: string) => void warnings.push(line),
+  };
+  const notify = (channel: string, text: string) => pool.query('SELECT pg_notify($1, $2)', [channel, text]);
+  const wakeup = new ListenWakeup(pool as unknown as PgPool, CHANNEL, notify, log as never, PULSE);
+  await wakeup.start((message) => heard.push(message));
+  const stop = async () => {
+    await wakeup.stop();
+    await pool.end();
+  };
+  return { wakeup, heard, warnings, stop };
+}
+
+describe('hints between processes', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  test('are expected once one was heard, so that polls can be rare', async () => {
+    const { wakeup, heard, warnings, stop } = await listener(database.url);
+    await until(() => wakeup.listening);
+    wakeup.announceDue();
+    await until(() => heard.some(({ type }) => type === 'due'));
+    expect(warnings).toEqual([]);
+    await stop();
+    expect(wakeup.listening).toBe(false);
+  });
+
+  const binary = findPgbouncer();
+  (binary ? test : test.skip)(
+    'are not expected behind pgbouncer in transaction mode (skipped where it is not installed), which is told once',
+    async () => {
+      const pooler = await startPgbouncer(binary!, database.url);
+      // Keeps the server's connection that was told to LISTEN busy or another's, as applications do.
+      const others = new pg.Pool({ connectionString: pooler.url, max: 20 });
+      const { wakeup, warnings, stop } = await listener(pooler.url);
+      for (let n = 0; n < 20; n += 1)
+        await Promise.all(Array.from({ length: 8 }, () => others.query('SELECT pg_sleep(0.01)')));
+      await until(() => warnings.length > 0);
+      await new Promise((resolve) => setTimeout(resolve, PULSE * 5));
+      expect(wakeup.listening).toBe(false);
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toMatch(/transaction mode/);
+      await stop();
+      await others.end();
+      await pooler.stop();
+    },
+  );
+});
