@@ -3,7 +3,7 @@ import { type Mutant, simulation, specs } from './mutant.js';
 const killers = [
   simulation(20),
   specs('machine', 'graph.scenarios', 'machine/sub-sagas', 'decide', 'machine/pivots', 'fan-outs'),
-  specs('graph.properties'),
+  specs('graph.properties', 'graph.coverage'),
   simulation(400),
 ];
 

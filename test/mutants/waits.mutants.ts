@@ -1,7 +1,7 @@
 import { type Mutant, simulation, specs, testsOf } from './mutant.js';
 
 /** Of steps that wait for signals and people, and of messages: everywhere. */
-const machine = [specs('machine/waits'), simulation(100), specs('graph.properties')];
+const machine = [specs('machine/waits'), simulation(100), specs('graph.properties', 'graph.coverage')];
 const engine = [
   specs('run-signals', 'waits-by-hand', 'saga-run'),
   simulation(100),
