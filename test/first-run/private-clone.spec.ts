@@ -61,6 +61,8 @@ asRoot('for root, in a clone below a folder of mode 700, with a private TMPDIR a
   });
 
   test('the tests have their database', async () => {
-    expect(await inClone('npm run test:only -- test/sagas/operate/events.spec.ts')).toMatch(/Tests: +\d+ passed/);
+    expect(await inClone('npm run test:only -- test/sagas/operate/events.spec.ts')).toMatch(
+      /Tests: +\d+ passed/,
+    );
   });
 });

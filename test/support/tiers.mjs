@@ -8,14 +8,7 @@
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
-  database: [
-    'libs/saga/src/store',
-    'test/admin',
-    'test/cli',
-    'test/messaging',
-    'test/sagas',
-    'test/telemetry',
-  ],
+  database: ['libs/saga/src/store', 'test/admin', 'test/cli', 'test/messaging', 'test/sagas'],
   system: [
     'apps',
     'docs',
@@ -27,6 +20,7 @@ export const TIERS = {
     'test/packaging',
     'test/sagas/plans',
     'test/simulation',
+    'test/telemetry',
     'test/types',
     'test/world',
   ],
