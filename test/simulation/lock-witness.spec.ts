@@ -1,6 +1,7 @@
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
-import { INITIAL, type SagaStatus } from '../../libs/saga/src/machine/saga-state.js';
+import type { SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
+import { INITIAL } from '../../libs/saga/src/machine/saga-state.js';
 import { LockWitness } from './lock-witness.js';
 import { SagaBook } from './saga-book.js';
 
