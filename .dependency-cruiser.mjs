@@ -1,0 +1,44 @@
+import { FOLDERS, ROOMS } from './rooms.mjs';
+
+const SRC = '^libs/saga/src/';
+const anyOf = (names) => `(${names.join('|')})/`;
+
+const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `room-${room}`,
+  comment: `${room} may import ${[room, ...allowed].join(', ')} only: see rooms.mjs`,
+  severity: 'error',
+  from: { path: `${SRC}${room}/`, pathNot: '\\.(spec|contract)\\.ts$' },
+  to: { path: SRC, pathNot: [`${SRC}${anyOf([room, ...allowed])}`, `${SRC}errors\\.ts$`] },
+}));
+
+const folders = Object.entries(FOLDERS).flatMap(([room, table]) =>
+  Object.entries(table).map(([folder, allowed]) => ({
+    name: `folder-${room}-${folder}`,
+    comment: `${room}/${folder} may import ${[folder, ...allowed].join(', ')} of its room only: see rooms.mjs`,
+    severity: 'error',
+    from: { path: `${SRC}${room}/${folder}/`, pathNot: '\\.(spec|contract)\\.ts$' },
+    to: { path: `${SRC}${room}/`, pathNot: `${SRC}${room}/${anyOf([folder, ...allowed])}` },
+  })),
+);
+
+/** The arrows between the rooms of the library, and no import circle anywhere. */
+export default {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment: 'Files that import each other, types included, can only be understood together',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    ...rooms,
+    ...folders,
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|node_modules)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
+  },
+};

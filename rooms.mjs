@@ -1,0 +1,40 @@
+/**
+ * The rooms of libs/saga/src, and the rooms that each may import. `npm run lint` holds the code to it
+ * (.dependency-cruiser.mjs), and docs/architecture.md shows it. errors.ts counts as part of `shared`.
+ */
+export const ROOMS = {
+  shared: [],
+  definition: ['shared'],
+  machine: ['definition', 'shared'],
+  engine: ['machine', 'definition', 'shared'],
+  store: ['engine', 'machine', 'definition', 'shared'],
+  nest: ['store', 'engine', 'machine', 'definition', 'shared'],
+  messaging: ['nest', 'store', 'engine', 'definition', 'shared'],
+  telemetry: ['messaging', 'nest', 'engine', 'machine', 'definition', 'shared'],
+  admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
+  testing: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
+  cli: ['admin', 'nest', 'store', 'engine', 'machine', 'definition', 'shared'],
+};
+
+/** The folders of a room, and the folders of the same room that each may import. */
+export const FOLDERS = {
+  definition: {
+    types: [],
+    options: ['types'],
+    decorators: ['options', 'types'],
+    graph: ['options', 'types'],
+    build: ['graph', 'decorators', 'options', 'types'],
+    describe: ['build', 'graph', 'decorators', 'options', 'types'],
+  },
+  engine: {
+    payload: [],
+    ports: ['payload'],
+    operate: ['ports', 'payload'],
+    versions: ['ports', 'payload'],
+    observe: ['operate', 'ports', 'payload'],
+    write: ['versions', 'ports'],
+    attempt: ['observe', 'write', 'ports', 'payload'],
+    run: ['attempt', 'observe', 'operate', 'write', 'ports', 'payload'],
+    worker: ['run', 'attempt', 'observe', 'versions', 'write', 'ports', 'payload'],
+  },
+};
