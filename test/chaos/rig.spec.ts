@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Fault } from './rig/src/fault.js';
+import type { Fault } from './rig/src/stage.js';
 import { FAULTS } from './rig/src/faults/all-faults.js';
 import { runFault } from './rig/src/run-fault.js';
 

@@ -6,7 +6,7 @@ import type {
 import type { Chance, Dice } from './chance.js';
 import type { DeliveryWitness } from './delivery-witness.js';
 import type { MessagePlan } from './message-plan.js';
-import type { MessageHost } from './message-world.js';
+import type { MessageHost } from './message-host.js';
 import type { Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
 

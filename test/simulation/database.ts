@@ -19,7 +19,7 @@ import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-st
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
-import { UNSTORABLE } from './participants.js';
+import { UNSTORABLE } from './effect.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
 import type { Witness } from './witness.js';

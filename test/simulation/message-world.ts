@@ -3,7 +3,6 @@ import { Inbox } from '../../libs/saga/src/messaging/inbox.js';
 import type { MessagingRuntime } from '../../libs/saga/src/messaging/messaging.runtime.js';
 import type { RelayedMessage } from '../../libs/saga/src/messaging/relay/message-transport.js';
 import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
-import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
 import type { StoredMessage } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { InboxModel } from '../models/inbox-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
@@ -19,25 +18,10 @@ import { Broker } from './broker.js';
 import type { Chance, Dice } from './chance.js';
 import { DeliveryWitness } from './delivery-witness.js';
 import type { MessagePlan, PlannedTransaction, Publication } from './message-plan.js';
-import { EPOCH, type SimulatedClock } from './simulated-clock.js';
-import type { SendOptions } from './simulated-store.js';
-import type { Life, Timeline } from './timeline.js';
+import { EPOCH } from './simulated-clock.js';
+import type { Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
-
-/** A process, as far as messages go. */
-export interface MessageHost {
-  readonly name: string;
-  readonly life: Life;
-  readonly clock: SimulatedClock;
-  readonly dice: Dice;
-  readonly log: EngineLog;
-  /** It asks something of the world; false: it died before it could. */
-  readonly call: () => boolean;
-  /** To the database and back. */
-  readonly send: <T>(execute: () => Promise<T>, options?: SendOptions) => Promise<T>;
-  /** Starts a saga in the transaction of this manager. */
-  readonly start: (manager: EntityManager, id: string) => Promise<void>;
-}
+import { MessageHost } from './message-host.js';
 
 /** After so long (ms), at most, the server knows that a client is gone. */
 const NOTICED = 5_000;

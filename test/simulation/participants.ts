@@ -1,4 +1,3 @@
-import type { OutboxMessage } from '../../libs/saga/src/definition/types/outbox-message.js';
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors.js';
 import type { Chance, Dice } from './chance.js';
@@ -9,36 +8,12 @@ import type { Published } from './message-witness.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
-
-/** What methods are given, as far as participants care. */
-export interface CallContext {
-  readonly sagaId: string;
-  readonly idempotencyKey: string;
-  readonly round: number;
-  readonly attempt: number;
-  readonly index?: number;
-  readonly result?: unknown;
-  readonly input?: unknown;
-  readonly signal: AbortSignal;
-  readonly manager?: unknown;
-  publish(message: OutboxMessage): void;
-}
+import { CallContext, Effect, UNSTORABLE } from './effect.js';
 
 /** Who calls. */
 export interface Caller {
   readonly worker: string;
   readonly life: Life;
-}
-
-/** What the other services have under one idempotency key. */
-export interface Effect {
-  readonly key: string;
-  /** The first call's answer, which later ones with the same key are given as well. */
-  value?: string;
-  isUndone: boolean;
-  /** Calls made, and those that are still on their way. */
-  calls: number;
-  underWay: number;
 }
 
 type Outcome =
@@ -53,9 +28,6 @@ type Outcome =
   | 'loses its database';
 
 const PATIENCE = 60_000;
-/** In what the database refuses to store. */
-export const UNSTORABLE = ' (unstorable)';
-
 /**
  * The other services. Each does what a call asks for once per idempotency key, wherever the call comes from and
  * whatever has become of the caller; what was undone under a key is not done any more under it.

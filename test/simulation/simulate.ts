@@ -1,6 +1,5 @@
 import type { EntityManager } from 'typeorm';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
-import type { StartResult } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
 import { Database } from './database.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-name.js';
@@ -21,9 +20,10 @@ import { rests, waitingIn, whyItWaits } from './rest.js';
 import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
-import { type Life, Timeline } from './timeline.js';
+import { Timeline } from './timeline.js';
 import { verdictOn } from './verdict.js';
 import { Witness } from './witness.js';
+import { Started } from './started.js';
 
 /** Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its reason. */
 const QUIET = 900_000;
@@ -41,18 +41,6 @@ export interface Run {
   readonly log: readonly string[];
   /** Virtual milliseconds. */
   readonly took: number;
-}
-
-/** What came of a start, as whoever started it knows. */
-export interface Started {
-  readonly start: Start;
-  readonly id: string;
-  result?: StartResult;
-  failed?: string;
-  /** What whoever waited for it was told. */
-  outcome?: string;
-  /** The process that waits for it. */
-  waits?: Life;
 }
 
 /** Plays a scenario to its end, and says which promises were broken. */

@@ -1,12 +1,13 @@
 import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Database } from './database.js';
 import { effectKey, partsOfKey } from './effect-key.js';
-import type { Effect, Participants } from './participants.js';
+import type { Participants } from './participants.js';
+import type { Effect } from './effect.js';
 import type { MessageWorld } from './message-world.js';
 import type { Promised, Violation } from './promises.js';
 import { rests, whyItWaits } from './rest.js';
 import type { SagaBook } from './saga-book.js';
-import type { Started } from './simulate.js';
+import type { Started } from './started.js';
 import type { Witness } from './witness.js';
 
 export interface Remains {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chance } from './chance.js';
 import { check } from './check.js';
-import type { Fault } from './fault.js';
+import type { Fault } from './stage.js';
 import type { Figures } from './figures.js';
 import { Load } from './load.js';
 import { ended, recovered } from './recovery.js';

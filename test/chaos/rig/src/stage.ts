@@ -7,7 +7,6 @@ import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../support/embedded-postgres.mjs';
 import type { Chance } from './chance.js';
-import type { Fault } from './fault.js';
 import { EFFECTS, Participants } from './programs/participants.js';
 import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
@@ -18,6 +17,19 @@ import { WorkerProcess } from './worker-process.js';
 /** Of the workers, in milliseconds. */
 export const LEASE = 5_000;
 const WORKERS = 3;
+
+/** Something that goes wrong, again and again. */
+export interface Fault {
+  readonly name: string;
+  /** What it does, in a sentence. */
+  readonly what: string;
+  /** Of the sagas' PostgreSQL, as in postgresql.conf. */
+  readonly settings?: Record<string, string | number>;
+  /** The sagas' PostgreSQL lives on a disk of this size, which needs the right to mount one. */
+  readonly diskMegabytes?: number;
+  /** Makes it happen once, and resolves when it is over. */
+  inject(stage: Stage): Promise<void>;
+}
 
 /** Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application that starts sagas. */
 export class Stage {

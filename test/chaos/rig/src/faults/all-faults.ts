@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 import { block } from './block.js';
 import { deadlocks } from './deadlocks.js';
 import { deaf } from './deaf.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 import type { Stage } from '../stage.js';
 
 const SESSIONS = 4;

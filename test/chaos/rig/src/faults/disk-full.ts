@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../eventually.js';
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 
 export const diskFull: Fault = {
   name: 'disk-full',

@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 import { LEASE } from '../stage.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 

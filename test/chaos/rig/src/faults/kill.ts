@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 
 export const kill: Fault = {
   name: 'kill',

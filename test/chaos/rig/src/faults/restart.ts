@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../fault.js';
+import type { Fault } from '../stage.js';
 
 export const restartImmediate = restart('immediate', 'as if the power had gone');
 export const restartFast = restart('fast', 'as an administrator restarts it');
