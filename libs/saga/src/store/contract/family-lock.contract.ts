@@ -211,6 +211,33 @@ export function describeFamilyLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, k.name)).toEqual([]);
     });
 
+    test('is waited for by the sub-saga of one that was aborted between the two', async () => {
+      const { store } = subject();
+      const k = lock();
+      const top = await family.running(k);
+      const between = await family.claim(await family.child(top, {}));
+      const child = await family.child(between, k);
+      await family.abort(between.id);
+      expect(await claimedIds(store, k.name)).not.toContain(child.id);
+      expect((await loaded(store, child.id)).lock).toEqual({ key: 'k', held: false, holder: top.id });
+    });
+
+    test('is entered by a sub-saga that waits for it when its ancestor, to be undone, takes it itself', async () => {
+      const { store } = subject();
+      const k = lock();
+      const parent = await family.running(k);
+      const child = await family.claim(await family.child(parent, k));
+      await family.end(child);
+      await family.end(await family.claim(parent));
+      const other = await family.running(k);
+      await family.undo(child.id);
+      expect(await claimedIds(store, k.name)).toEqual([]);
+      await family.undo(parent.id);
+      await family.end(other);
+      await family.claim(parent);
+      expect((await family.claim(child)).lock).toEqual({ key: 'k', held: true });
+    });
+
     test('is kept under the hold of the ancestor by a sub-saga whose worker is lost', async () => {
       const { store, advance } = subject();
       const k = lock();

@@ -143,6 +143,25 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       expect((await loaded(store, done.id)).deadlock).toBeUndefined();
     });
 
+    test('is broken by no other than those that wait for the family of the one that is undone', async () => {
+      const { store } = subject();
+      const [a, b, c] = [lock(), lock(), lock()];
+      const first = await family.running(a);
+      const done = await family.claim(await family.child(first, b));
+      await family.end(done);
+      await family.claim(first);
+      const [second, third] = [await family.running(b), await family.running(c)];
+      const between = await family.child(second, c);
+      await waits(between);
+      const failing = await family.child(third, a);
+      await waits(failing);
+      await family.undo(done.id);
+      await waits(done);
+      expect((await family.claim(failing)).deadlock).toEqual(circle(first, third));
+      expect(await loaded(store, between.id)).toMatchObject({ lock: { held: false, holder: third.id } });
+      expect((await loaded(store, between.id)).deadlock).toBeUndefined();
+    });
+
     test('is broken once a paused saga of it goes on', async () => {
       const { store } = subject();
       const [a, b] = [lock(), lock()];
