@@ -17,14 +17,19 @@ export interface Called {
   readonly input?: string;
   /** The folder that it is called in. */
   readonly cwd?: string;
+  /** The command line of another copy of the package. */
+  readonly bin?: string;
 }
 
 /** Calls the built command line as a process of its own, in which only what it is given says where the database is. */
-export function saga(args: readonly string[], { environment, input, cwd }: Called = {}): Promise<Ended> {
+export function saga(
+  args: readonly string[],
+  { environment, input, cwd, bin = BIN }: Called = {},
+): Promise<Ended> {
   const { DATABASE_URL: _, ...inherited } = process.env;
   return new Promise((resolve) => {
     const env = { ...inherited, NODE_OPTIONS: '', USER: 'ann', ...environment };
-    const child = execFile(process.execPath, [BIN, ...args], { env, cwd }, (error, out, stderr) =>
+    const child = execFile(process.execPath, [bin, ...args], { env, cwd }, (error, out, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr }),
     );
     child.stdin!.end(input);

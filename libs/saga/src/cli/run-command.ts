@@ -71,7 +71,16 @@ function isRefusal(error: unknown): boolean {
 function lineOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   const name = typeof code === 'string' ? `${code}: ` : '';
-  return `saga: ${name}${messageOf(error).replace(/\s*\n\s*/g, ' ')}`;
+  return `saga: ${name}${messageOf(error).replace(/\s*\n\s*/g, ' ')}${fixOf(error)}`;
+}
+
+/** Node says which package cannot be found, and not what to do. */
+function fixOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  if (code !== 'ERR_MODULE_NOT_FOUND') return '';
+  const name = /^Cannot find package '([^']+)'/.exec(messageOf(error))?.[1];
+  if (name === undefined) return '';
+  return `. Install it in your application (npm install ${name}), and run saga in the folder of your application.`;
 }
 
 /** Of several addresses that were tried, Node says nothing itself. */

@@ -1,8 +1,6 @@
-import { PostgresGraphStore } from '../../store/postgres/postgres-graph-store.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
-import { reportOf, type SagaReport } from '../text/graph-report.js';
+import type { SagaReport } from '../text/graph-report.js';
 import { onDatabase } from '../operating.js';
-import { sagasOfFile } from '../sagas-of-module.js';
 
 /** What deploying the sagas of a file would mean for the instances that are running. */
 export const graphDiff = command({
@@ -15,14 +13,17 @@ export const graphDiff = command({
   examples: ['saga graph diff dist/app.module.js'],
   options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
   run: async ({ operands: [file], values, terminal }) => {
+    const { sagasOfFile } = await import('../sagas-of-module.js');
     const sagas = await sagasOfFile(file!);
     const reports = await onDatabase(values, terminal, async (dataSource, schema) => {
       const [{ there }] = await dataSource.query<[{ there: boolean }]>(
         'SELECT to_regclass($1) IS NOT NULL AS there',
         [`"${schema}".graph`],
       );
-      if (there)
-        return new PostgresGraphStore(dataSource, schema).reading((reader) => reportOf(sagas, reader));
+      if (there) {
+        const { reportOnDatabase } = await import('../text/graph-report.js');
+        return reportOnDatabase(sagas, dataSource, schema);
+      }
       if (!values.json)
         terminal.out(
           `Schema '${schema}' has no graphs: nothing has been deployed there, so nobody is affected.`,

@@ -1,7 +1,4 @@
-import { migrate as applyMigrations, missingParts } from '../../store/postgres/setup/migrate.js';
-import { partitionedNeeds, SAGA_NEEDS } from '../../store/postgres/setup/needs.js';
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
-import { PARTITIONS_RULE } from '../../store/postgres/schema/saga-migrations.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { onDatabase } from '../operating.js';
 import { CannotTell, UsageError } from '../usage-error.js';
@@ -22,7 +19,11 @@ export const migrate = command({
     partitions: option.text('daily|weekly', 'keeps sagas in partitions, as forRoot({ partitions }) does'),
   },
   run: async ({ values, terminal }) => {
-    const partitions = partitionsOf(values.partitions);
+    const partitions = await partitionsOf(values.partitions);
+    const [{ migrate, missingParts }, { partitionedNeeds, SAGA_NEEDS }] = await Promise.all([
+      import('../../store/postgres/setup/migrate.js'),
+      import('../../store/postgres/setup/needs.js'),
+    ]);
     const needs = partitions ? partitionedNeeds(partitions) : SAGA_NEEDS;
     const options = { ...values, partitions };
     return onDatabase(options, terminal, async (dataSource, schema) => {
@@ -35,7 +36,7 @@ export const migrate = command({
         terminal.out(values.json ? JSON.stringify({ schema, missing }) : text);
         return missing.length === 0 ? EXIT.done : EXIT.refused;
       }
-      const applied = await applyMigrations(dataSource, schema, needs);
+      const applied = await migrate(dataSource, schema, needs);
       const missing = await missingParts(dataSource, schema, needs);
       if (missing.length > 0) {
         throw new CannotTell(
@@ -53,7 +54,8 @@ export const migrate = command({
   },
 });
 
-function partitionsOf(given: string | undefined): Partitions | undefined {
+async function partitionsOf(given: string | undefined): Promise<Partitions | undefined> {
   if (given === undefined || given === 'daily' || given === 'weekly') return given;
+  const { PARTITIONS_RULE } = await import('../../store/postgres/schema/saga-migrations.js');
   throw new UsageError(`--partitions '${given}': ${PARTITIONS_RULE}`);
 }

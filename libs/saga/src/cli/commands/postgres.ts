@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
-import { DataSource } from 'typeorm';
 import { command, EXIT, option } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
 import { startDevelopmentServer } from '../postgres/development-server.js';
@@ -68,6 +67,7 @@ async function createDatabase(url: URL): Promise<void> {
   if (name === '' || name === 'postgres') return;
   const first = new URL(url);
   first.pathname = '/postgres';
+  const { DataSource } = await import('typeorm');
   const dataSource = await new DataSource({ type: 'postgres', url: first.href }).initialize();
   try {
     const there = await dataSource.query<unknown[]>('SELECT 1 FROM pg_database WHERE datname = $1', [name]);

@@ -1,4 +1,3 @@
-import { redactedHistory, redactedSnapshot } from '../../admin/redact-saga.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { SagaSnapshot } from '../../nest/views/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
@@ -26,10 +25,10 @@ export const show = command({
       const { sagas, running } = operated;
       const target = readTarget(written!, operated);
       const found = await sagas.get(target);
-      const saga = redacted(found, operated);
+      const saga = await redacted(found, operated);
       const { payloads } = values;
       const done = await sagas.history(target);
-      const history = payloads ? seenHistory(done, found, operated) : done.map(withoutGiven);
+      const history = payloads ? await seenHistory(done, found, operated) : done.map(withoutGiven);
       if (values.json) {
         const whole = { ...(payloads ? saga : withoutPayloads(saga)), history };
         terminal.out(JSON.stringify(whole, undefined, 2));
@@ -42,18 +41,20 @@ export const show = command({
 });
 
 /** What operators did, as it may be seen. */
-export function seenHistory(
+export async function seenHistory(
   history: readonly HistoryEntry[],
   { saga, version }: SagaSnapshot,
   { running }: Operated,
-): HistoryEntry[] {
+): Promise<HistoryEntry[]> {
+  const { redactedHistory } = await import('../../admin/redact-saga.js');
   const graphs = running.registry.all.map(({ graph }) => graph);
   const graph = graphs.find((one) => one.name === saga && one.version === version);
   return redactedHistory(history, graph, (name) => graphs.filter((one) => one.name === name));
 }
 
 /** As it may be seen; of a saga of which nothing is stored no payloads are, for what of them is secret is not known. */
-function redacted(saga: SagaSnapshot, { running }: Operated): SagaSnapshot {
+async function redacted(saga: SagaSnapshot, { running }: Operated): Promise<SagaSnapshot> {
+  const { redactedSnapshot } = await import('../../admin/redact-saga.js');
   const graphs = running.registry.all.map(({ graph }) => graph);
   const graph = graphs.find(({ name, version }) => name === saga.saga && version === saga.version);
   return redactedSnapshot(saga, graph, (name) => graphs.filter((one) => one.name === name));

@@ -1,6 +1,4 @@
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { diffGraphs } from '../../definition/describe/diff-graphs.js';
-import { recordOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import type { StartOptions } from '../../nest/calls/start-options.js';
@@ -8,7 +6,6 @@ import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
 import { followSaga } from '../follow-saga.js';
 import { type Deployed, operating, SAGA_OPTIONS } from '../operating.js';
-import { sagasOfFile } from '../sagas-of-module.js';
 import { CannotTell, Refusal } from '../usage-error.js';
 import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
 import { exitOf } from '../text/words.js';
@@ -53,13 +50,13 @@ export const start = command({
     const input = await readJson(written, '<input>', terminal);
     const options = startOptionsOf(values);
     const timeout = readTime(values.timeout, 'timeout');
-    const found = values.module === undefined ? [] : await sagasOfFile(values.module);
+    const found = values.module === undefined ? [] : await sagasOf(values.module);
     return operating(
       values,
       terminal,
       async (operated) => {
         const saga = deployedAs(name!, operated.deployed);
-        checkStartable(saga, found, values.module);
+        await checkStartable(saga, found, values.module);
         checkEncoded(operated, written && '<input>');
         const { id, created } = await operated.sagas.start(operated.typeOf(saga), input, options);
         if (values.json) terminal.out(JSON.stringify({ id, created }));
@@ -86,7 +83,16 @@ function startOptionsOf(values: Call<typeof OPTIONS>['values']): StartOptions {
   };
 }
 
-function checkStartable(saga: Deployed, found: readonly RunnableSaga[], file: string | undefined): void {
+async function sagasOf(file: string): Promise<RunnableSaga[]> {
+  const { sagasOfFile } = await import('../sagas-of-module.js');
+  return sagasOfFile(file);
+}
+
+async function checkStartable(
+  saga: Deployed,
+  found: readonly RunnableSaga[],
+  file: string | undefined,
+): Promise<void> {
   const label = sagaLabel(saga);
   if (handlerOf(saga.name) !== undefined)
     throw new Refusal(`${label} is a step handler, which remote steps start and nobody else`, 'SAGA_STATE');
@@ -101,6 +107,10 @@ function checkStartable(saga: Deployed, found: readonly RunnableSaga[], file: st
   }
   const own = found.find(({ graph }) => sagaLabel(graph) === label);
   if (!own) throw new CannotTell(`${file} has no ${label}, which is what is deployed`, 'SAGA_DEFINITION');
+  const [{ diffGraphs }, { recordOf }] = await Promise.all([
+    import('../../definition/describe/diff-graphs.js'),
+    import('../../definition/describe/graph-record.js'),
+  ]);
   const differences = [...diffGraphs(saga.graph, recordOf(own.graph)).differences];
   if (saga.about.inputChecked && own.graph.input === undefined)
     differences.push('its input is not checked any more');

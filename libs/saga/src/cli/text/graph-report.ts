@@ -1,8 +1,10 @@
+import type { DataSource } from 'typeorm';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { countsOf, driftOf } from '../../engine/versions/agree-on-graphs.js';
 import type { GraphReader, SagaVersion } from '../../engine/ports/graph-store.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import { expectedMoves } from '../../engine/versions/upgrade-plan.js';
+import { PostgresGraphStore } from '../../store/postgres/postgres-graph-store.js';
 
 /** What deploying a version of a saga would mean. */
 export interface SagaReport {
@@ -15,8 +17,17 @@ export interface SagaReport {
   readonly unaffected: number;
 }
 
+/** Compares these sagas with the graphs that the schema has stored, in one transaction. */
+export function reportOnDatabase(
+  sagas: readonly RunnableSaga[],
+  dataSource: DataSource,
+  schema: string,
+): Promise<SagaReport[]> {
+  return new PostgresGraphStore(dataSource, schema).reading((reader) => reportOf(sagas, reader));
+}
+
 /** Of each of these sagas, and of the versions of theirs that are stored and not among them. */
-export async function reportOf(sagas: readonly RunnableSaga[], graphs: GraphReader): Promise<SagaReport[]> {
+async function reportOf(sagas: readonly RunnableSaga[], graphs: GraphReader): Promise<SagaReport[]> {
   const reports: SagaReport[] = [];
   const isThere = ({ name, version }: SagaVersion) =>
     sagas.some(({ graph }) => graph.name === name && graph.version === version);
