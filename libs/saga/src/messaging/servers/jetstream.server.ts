@@ -99,7 +99,14 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     this.closed = true;
     await this.messages?.close();
     await Promise.all(this.underWay);
-    await this.connection?.drain();
+    await this.drain();
+  }
+
+  /** The client rejects this call for a connection that is closed: by the application, or because it is lost for good. */
+  private async drain(): Promise<void> {
+    const { connection } = this;
+    if (!connection || connection.isClosed()) return;
+    await connection.drain();
   }
 
   on(): never {
@@ -175,7 +182,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     this.answer(message, answer);
   }
 
-  /** On a connection that is closed nothing can be answered: the client throws, and the message comes back. */
+  /** If the client cannot send the answer, the server delivers the message again after `ackWait`. */
   private answer(message: JetStreamMessage, answer: () => void): void {
     try {
       answer();
