@@ -8,6 +8,7 @@ import { FamilyOrderSaga, FamilyShipmentSaga } from './family.saga.js';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
 import { LimitedSaga } from './limited.saga.js';
+import { DestroyReport, LongSaga } from './long.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
 import { ChaosStockHandlers, RemoteOrderSaga } from './remote.saga.js';
@@ -21,6 +22,7 @@ const SAGAS = [
   HeldSaga,
   LedgerSaga,
   LimitedSaga,
+  LongSaga,
   RemoteOrderSaga,
   WaitingSaga,
 ];
@@ -35,15 +37,18 @@ const SAGAS = [
           : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
     }),
   ],
-  providers: [Participants, ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : SAGAS)],
+  providers: [Participants, DestroyReport, ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : SAGAS)],
 })
 class WorkerModule {}
 
 type Command =
   | { readonly type: 'start-in-transaction'; readonly hold: boolean }
-  | { readonly type: 'start-orders'; readonly count: number };
+  | { readonly type: 'start-orders'; readonly count: number }
+  /** For the step that waits for it. */
+  | { readonly type: 'finish' };
 
 async function carryOut(command: Command, app: INestApplicationContext): Promise<void> {
+  if (command.type === 'finish') return;
   const sagas = app.get(SagaService);
   if (command.type === 'start-orders') {
     const handles = await Promise.all(
@@ -67,7 +72,10 @@ async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule, {
     logger: process.env.VERBOSE ? new Logger() : false,
   });
-  app.enableShutdownHooks();
+  if (process.env.SHUTDOWN_HOOKS !== 'false') {
+    app.enableShutdownHooks();
+    process.once('SIGTERM', () => report({ type: 'signalled' }));
+  }
   process.on('message', (command: Command) => void carryOut(command, app));
   process.on('disconnect', () => process.exit(1));
   report({ type: 'ready', pid: process.pid });

@@ -60,6 +60,12 @@ export class WorkerProcess {
     return this.reports.some((report) => report.type === type);
   }
 
+  /** How it ended; waits for it. */
+  async ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    if (this.running) await once(this.child, 'exit');
+    return { code: this.child.exitCode, signal: this.child.signalCode };
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
