@@ -45,7 +45,7 @@ describe('nobody comes in by mistake', () => {
     [
       'without guards',
       { guards: undefined },
-      /there are no guards, .*guards: \[YourAuthGuard\]; or guards: \[\]/,
+      /there are no guards, .*guards: \[YourAuthGuard\], or guards: \[\]/,
     ],
     ['with what is no guard', { guards: ['admin'] }, /guards is \[ 'admin' \]; give an array of guards/],
     ['with a guard that is in no array', { guards: KeyGuard }, /guards is .*give an array of guards/],
@@ -57,15 +57,15 @@ describe('nobody comes in by mistake', () => {
     [
       'with a path that the router would take for another',
       { path: ':id' },
-      /path is ':id'; give one such as/,
+      /path is ':id'; give a path such as/,
     ],
-    ['with an empty path', { path: '/' }, /path is '\/'; give one such as/],
+    ['with an empty path', { path: '/' }, /path is '\/'; give a path such as/],
     ['with leave given by no function', { authorize: true }, /authorize is true; give a function/],
     ['with an operator that is no function', { operator: 'ada' }, /operator is 'ada'; give a function/],
     [
       'with an origin that has a path',
       { origins: ['https://a.example/x'] },
-      /origins is .*; give origins alone/,
+      /origins is .*; give an array of origins/,
     ],
   ])('an application does not start %s', async (_, admin, mend) => {
     const start = apps.start({ admin });

@@ -92,7 +92,7 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
       ['dialog: cancel', `#/saga/${waiting.id}`, dialog('Cancel…')],
       ['dialog: signal', `#/saga/${waiting.id}`, dialog('Signal…')],
       ['dialog: undo', `#/saga/${completed}`, dialog('Undo…')],
-      ['dialog: bulk', '#/?saga=grant-credit', dialog('Many at once…')],
+      ['dialog: bulk', '#/?saga=grant-credit', dialog('Bulk action…')],
       ['dialog: keys', '#/', (page) => page.keyboard.press('?')],
     ];
   }

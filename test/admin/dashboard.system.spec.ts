@@ -138,7 +138,7 @@ inBrowser('an operator who has only the dashboard', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Nothing was done: the saga has changed since this page showed it.').waitFor();
     expect((await sagas.get(id)).status).toBe('aborted');
-    await page.getByRole('button', { name: 'Look at it again' }).click();
+    await page.getByRole('button', { name: 'Show the saga again' }).click();
     await page.getByText('It was aborted').waitFor();
   });
 
@@ -157,7 +157,7 @@ inBrowser('an operator who has only the dashboard', () => {
       await browser.visit(`${url}/sagas#/saga/${id}`),
     ];
     await abort(ada.page, 'Ada');
-    await ada.page.getByText('Proposed. 1 more operator has to do the same.').waitFor();
+    await ada.page.getByText('Proposed. 1 more operator must do the same.').waitFor();
     await bob.page.getByText('Ada proposed to abort it while it was running').waitFor();
     await abort(bob.page, 'Bob');
     await ada.page.getByText('It was aborted').waitFor();
@@ -169,7 +169,7 @@ inBrowser('an operator who has only the dashboard', () => {
     for (const n of [1, 2, 3])
       await sagas.start(GrantCreditSaga, {}, { tags: { tenant: n < 3 ? 'acme' : 'globex' } });
     const { page, wrongs } = await browser.visit(`${url}/sagas#/?saga=grant-credit&tag=tenant:acme`);
-    await page.getByRole('button', { name: 'Many at once…' }).click();
+    await page.getByRole('button', { name: 'Bulk action…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Action').selectOption('abort');
     await dialog.getByText('2 sagas match.').waitFor();
@@ -185,7 +185,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const { sagas, url } = await apps.start(SHOP);
     const ids = await Promise.all([1, 2].map((n) => stuckOrder(sagas, `order-${n}`)));
     const { page, wrongs } = await browser.visit(`${url}/sagas`);
-    await page.getByRole('button', { name: 'Many at once…' }).click();
+    await page.getByRole('button', { name: 'Bulk action…' }).click();
     const dialog = page.getByRole('dialog');
     const act = dialog.locator('button[type=submit]');
     expect(await act.isDisabled()).toBe(true);

@@ -112,11 +112,11 @@ type Report = (problem: string, mend: string) => void;
 function checkRoutes(routes: Partial<SagaAdminRoutes>, report: Report): void {
   const { path, guards } = routes;
   if ((path !== undefined && typeof path !== 'string') || !PATH.test(pathOf(routes)))
-    report(`path is ${shown(path)}`, "give one such as 'sagas' or 'ops/sagas'");
+    report(`path is ${shown(path)}`, "give a path such as 'sagas' or 'ops/sagas'");
   if (guards === undefined)
     report(
-      'there are no guards, and whoever reaches these routes could read and cancel every saga',
-      'give guards: [YourAuthGuard]; or guards: [] if nobody else can reach them',
+      'there are no guards, so that anyone who reaches these routes could read and cancel every saga',
+      'give guards: [YourAuthGuard], or guards: [] if only operators can reach them',
     );
   else if (!Array.isArray(guards) || !guards.every(isGuard))
     report(`guards is ${shown(guards)}`, 'give an array of guards, as @UseGuards() takes them');
@@ -133,6 +133,9 @@ function readOrigins(given: unknown, report: Report): readonly string[] {
   const isOrigin = (one: unknown) =>
     typeof one === 'string' && URL.canParse(one) && new URL(one).origin === one;
   if (Array.isArray(given) && given.every(isOrigin)) return given as string[];
-  report(`origins is ${shown(given)}`, "give origins alone, such as ['https://ops.example.com']");
+  report(
+    `origins is ${shown(given)}`,
+    "give an array of origins without paths, such as ['https://ops.example.com']",
+  );
   return [];
 }

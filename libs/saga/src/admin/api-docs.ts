@@ -59,12 +59,12 @@ export function ApiHidden(): ClassDecorator {
 }
 
 const ERRORS: Readonly<Record<number, string>> = {
-  400: 'What was sent is not valid; `code` is SAGA_VALIDATION or SAGA_PAYLOAD.',
-  403: 'This operator may not do this.',
-  404: 'There is no such saga; `code` is SAGA_NOT_FOUND.',
-  409: 'The saga is in another state than this, or than the operator saw; `code` is SAGA_STATE.',
-  415: 'Actions take application/json alone.',
-  503: 'The database cannot be reached right now; `code` is SAGA_UNAVAILABLE.',
+  400: 'The request is not valid. `code` is SAGA_VALIDATION or SAGA_PAYLOAD.',
+  403: 'This operator is not authorized for this action.',
+  404: 'The saga does not exist. `code` is SAGA_NOT_FOUND.',
+  409: 'The state of the saga does not allow the action, or differs from `expects`. `code` is SAGA_STATE.',
+  415: 'Actions accept only application/json.',
+  503: 'The database cannot be reached at the moment. `code` is SAGA_UNAVAILABLE.',
 };
 
 /** Describes a route. @param error what it answers when it fails */

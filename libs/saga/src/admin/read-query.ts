@@ -36,7 +36,7 @@ export function readListQuery(query: Query): ListQuery {
   const one = (name: string): string | undefined => {
     const value = query[name];
     if (value === undefined || value === '') return undefined;
-    return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it once`);
+    return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
   };
   const filter = {
     saga: one('saga'),
@@ -48,7 +48,7 @@ export function readListQuery(query: Query): ListQuery {
     limit: readCount('limit', one('limit'), [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
     cursor: one('cursor'),
   };
-  if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${textOfProblems(problems)}`);
+  if (problems.length > 0) throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
   return Object.fromEntries(
     Object.entries(filter).filter(([, value]) => value !== undefined),
   ) as unknown as ListQuery;
@@ -95,7 +95,9 @@ function readStatuses(given: unknown, refuse: Refuse): SagaStatus[] | undefined 
   );
   if (statuses?.every((status) => SAGA_STATUSES.includes(status)))
     return statuses.length === 0 ? undefined : [...new Set(statuses)];
-  return refuse(`status is ${shown(given)}; give needs-person, or some of ${SAGA_STATUSES.join(', ')}`);
+  return refuse(
+    `status is ${shown(given)}; give needs-person, or one or more of ${SAGA_STATUSES.join(', ')}`,
+  );
 }
 
 function readTags(given: unknown, refuse: Refuse): Record<string, string> | undefined {

@@ -19,8 +19,8 @@ export function payloadsShown(graph: SagaGraph | undefined, saga: string, versio
     : {
         shown: false,
         why:
-          `This process does not have ${saga}@${version}, and so does not know which fields of it are to be redacted. ` +
-          `Ask a process that has it.`,
+          `The payloads are hidden: this process does not have ${saga}@${version}, and therefore cannot redact its fields. ` +
+          `Open the dashboard of a process that has it.`,
       };
 }
 

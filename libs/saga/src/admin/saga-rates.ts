@@ -46,7 +46,7 @@ export class SagaRates {
     const one = (name: string): string | undefined => {
       const value = query[name];
       if (value === undefined || value === '') return undefined;
-      return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it once`);
+      return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
     };
     refuseUnknown(query, ['saga', 'hours', 'buckets'], refuse);
     const saga = one('saga');
@@ -55,7 +55,8 @@ export class SagaRates {
       hours: readCount('hours', one('hours'), [1, LONGEST_RATES], 24, refuse),
       buckets: readCount('buckets', one('buckets'), [1, MOST_BUCKETS], 24, refuse),
     };
-    if (problems.length > 0) throw new SagaValidationError(`The query is wrong: ${textOfProblems(problems)}`);
+    if (problems.length > 0)
+      throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
     return asked;
   }
 

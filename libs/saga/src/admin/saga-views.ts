@@ -119,7 +119,7 @@ export class SagaViews {
     const revisions = saga ? await graphs.stored([saga]) : [];
     const record = revisions.find(({ revision }) => revision === saga?.graphRevision) ?? revisions.at(-1);
     if (record) return drawingOfRecord(record.graph);
-    throw new SagaNotFoundError(`Nothing is stored of the graph of saga ${id}.`);
+    throw new SagaNotFoundError(`The graph of saga ${id} is not stored.`);
   }
 
   /** Those whose id, or whose correlation id, this is. */

@@ -34,7 +34,11 @@ export class SameSiteGuard implements CanActivate {
       throw new ForbiddenException(problem(403, 'SAGA_ADMIN_HEADER', `Send the header ${ACTION_HEADER}: 1.`));
     if (!this.isOurs(headers))
       throw new ForbiddenException(
-        problem(403, 'SAGA_ADMIN_ORIGIN', 'Actions are not taken from pages of other sites.'),
+        problem(
+          403,
+          'SAGA_ADMIN_ORIGIN',
+          'Actions from pages of other sites are rejected. Add the origin to origins of SagaAdminModule.register().',
+        ),
       );
     return true;
   }

@@ -11,7 +11,7 @@ export class UnavailableInterceptor implements NestInterceptor {
       catchError((error: unknown) =>
         throwError(() =>
           isTransientError(error)
-            ? new SagaUnavailableError('The database cannot be reached right now; try again in a moment.', {
+            ? new SagaUnavailableError('The database cannot be reached at the moment. Try again later.', {
                 cause: error,
               })
             : error,

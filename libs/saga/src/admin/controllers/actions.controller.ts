@@ -50,37 +50,37 @@ export class AdminActionsController {
   ) {}
 
   @Post('cancel')
-  @Action('Stops a saga and undoes what was done', OperatorDto)
+  @Action('Stops a saga and compensates its completed steps', OperatorDto)
   cancel(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.operate('cancel', id, body, request, (sagas, call) => sagas.cancel(id, call));
   }
 
   @Post('abort')
-  @Action('Stops a saga and undoes nothing', OperatorDto)
+  @Action('Stops a saga and compensates nothing', OperatorDto)
   abort(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.operate('abort', id, body, request, (sagas, call) => sagas.abort(id, call));
   }
 
   @Post('undo')
-  @Action('Undoes a saga that completed', OperatorDto)
+  @Action('Compensates a completed saga', OperatorDto)
   undo(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.operate('undo', id, body, request, (sagas, call) => sagas.undo(id, call));
   }
 
   @Post('pause')
-  @Action('Lets nothing more of a saga begin', OperatorDto)
+  @Action('Pauses a saga: no further step begins', OperatorDto)
   pause(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.operate('pause', id, body, request, (sagas, call) => sagas.pause(id, call));
   }
 
   @Post('resume')
-  @Action('Lets a paused saga go on', OperatorDto)
+  @Action('Resumes a paused saga', OperatorDto)
   resume(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.operate('resume', id, body, request, (sagas, call) => sagas.resume(id, call));
   }
 
   @Post('retry')
-  @Action('Lets a stuck saga try again what gave up, if need be with another input', RetryDto)
+  @Action('Retries what failed in a stuck or suspended saga, optionally with another input', RetryDto)
   async retry(
     @Param('id') id: string,
     @Body() body: unknown,
@@ -97,7 +97,7 @@ export class AdminActionsController {
   }
 
   @Post('skip')
-  @Action('Takes the step that a stuck saga stands at as done by hand', SkipDto)
+  @Action('Marks the failed step or compensation of a stuck saga as completed manually', SkipDto)
   async skip(
     @Param('id') id: string,
     @Body() body: unknown,
@@ -114,7 +114,7 @@ export class AdminActionsController {
   }
 
   @Post('signal')
-  @Action('Sends a saga a signal that it waits for, or will', SignalDto)
+  @Action('Sends a signal to a saga. A signal that arrives early is kept', SignalDto)
   async signal(
     @Param('id') id: string,
     @Body() body: unknown,
@@ -128,13 +128,13 @@ export class AdminActionsController {
   }
 
   @Post('approve')
-  @Action('Approves what a step asks for', DecisionDto)
+  @Action('Approves an approval step', DecisionDto)
   approve(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.decide('approve', id, body, request);
   }
 
   @Post('reject')
-  @Action('Rejects what a step asks for: the saga turns back', DecisionDto)
+  @Action('Rejects an approval step: the saga compensates', DecisionDto)
   reject(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
     return this.decide('reject', id, body, request);
   }

@@ -30,7 +30,7 @@ export class AdminBulkController {
   @HttpCode(200)
   @SafeHeaders()
   @Route({
-    summary: 'Counts the sagas that a filter finds, and with `dryRun: false` acts on them',
+    summary: 'Counts the sagas that match a filter. With `dryRun: false`, runs the action on each of them',
     body: BulkDto,
     answer: BulkAnswerDto,
     errors: [400, 415],
@@ -46,14 +46,14 @@ export class AdminBulkController {
     const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS, 'filter.');
     const { saga } = filter;
     if (typeof saga !== 'string' || saga === '')
-      throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of one.`);
+      throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of a saga.`);
     const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
     const { limit, dryRun = true } = given;
     if (typeof dryRun !== 'boolean')
       throw new SagaValidationError(`dryRun is ${shown(dryRun)}; give true or false.`);
     if (typeof limit === 'number' && limit > MOST)
       throw new SagaValidationError(
-        `limit is ${shown(limit)}; give ${MOST} at most, and ask again for the rest.`,
+        `limit is ${shown(limit)}; give at most ${MOST}, and repeat the call for the rest.`,
       );
     const options = {
       reason: given.reason,

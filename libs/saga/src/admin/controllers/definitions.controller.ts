@@ -17,7 +17,10 @@ export class AdminDefinitionsController {
 
   @Get()
   @SafeHeaders()
-  @Route({ summary: 'The definitions of the sagas of this process, by name', answer: [DefinitionDto] })
+  @Route({
+    summary: 'Returns the definitions of the sagas of this process, by name',
+    answer: [DefinitionDto],
+  })
   async list(@Req() request: unknown): Promise<AdminDefinition[]> {
     await this.access.demand({ kind: 'look' }, request);
     return this.access.visible(await this.views.definitions(), ({ name }) => name, request);

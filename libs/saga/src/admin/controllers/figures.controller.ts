@@ -28,7 +28,10 @@ export class AdminFiguresController {
 
   @Get('context')
   @SafeHeaders()
-  @Route({ summary: 'Who looks, and at which sagas', answer: AdminContextDto })
+  @Route({
+    summary: 'Returns the current operator and the sagas that this operator may see',
+    answer: AdminContextDto,
+  })
   async context(@Req() request: unknown): Promise<AdminContext> {
     await this.access.demand({ kind: 'look' }, request);
     const { registry } = await this.admin.ready();
@@ -47,7 +50,7 @@ export class AdminFiguresController {
   @Get('stats')
   @SafeHeaders()
   @Route({
-    summary: 'Sagas that are not finished, by name and status; what is due, and what the outbox holds',
+    summary: 'Returns the counts of unfinished sagas by name and status, the due sagas, and the outbox',
     answer: StatsDto,
   })
   async stats(@Req() request: unknown): Promise<SagaStats> {
@@ -59,9 +62,9 @@ export class AdminFiguresController {
   @Get('rates')
   @SafeHeaders()
   @Route({
-    summary: 'Sagas that were started lately: how many, what came of them, and how long they took',
+    summary: 'Returns counts, results and durations of the sagas that were started recently',
     query: {
-      saga: { description: 'Only this one, with its steps.' },
+      saga: { description: 'Only this saga, with the figures of its steps.' },
       hours: { type: 'integer', minimum: 1, maximum: LONGEST_RATES, default: 24 },
       buckets: { type: 'integer', minimum: 1, maximum: MOST_BUCKETS, default: 24 },
     },

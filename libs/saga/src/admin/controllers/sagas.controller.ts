@@ -26,18 +26,22 @@ export class AdminSagasController {
   @Get()
   @SafeHeaders()
   @Route({
-    summary: 'Sagas, newest first, a page at a time',
+    summary: 'Lists sagas, newest first, one page at a time',
     query: {
-      saga: { description: 'A name.' },
+      saga: { description: 'The name of a saga.' },
       status: {
-        description: `needs-person (stuck, suspended, paused), or some of ${SAGA_STATUSES.join(', ')}, with commas.`,
+        description: `needs-person (stuck, suspended or paused), or a comma-separated list of: ${SAGA_STATUSES.join(', ')}.`,
       },
-      search: { description: 'A whole id, or a whole correlation id.' },
-      tag: { type: 'string', isArray: true, description: 'key:value; several: all of them.' },
-      createdAfter: { format: 'date-time', description: 'From this time on.' },
-      createdBefore: { format: 'date-time', description: 'Before this time.' },
+      search: { description: 'A complete id or a complete correlation id.' },
+      tag: {
+        type: 'string',
+        isArray: true,
+        description: 'A tag as key:value. If given several times, a saga must have all of the tags.',
+      },
+      createdAfter: { format: 'date-time', description: 'Created at this time or later.' },
+      createdBefore: { format: 'date-time', description: 'Created before this time.' },
       limit: { type: 'integer', minimum: 1, maximum: LONGEST_PAGE, default: 50 },
-      cursor: { description: '`next` of the page before.' },
+      cursor: { description: 'The `next` of the previous page.' },
     },
     answer: SagaPageDto,
     errors: [400],
@@ -55,7 +59,12 @@ export class AdminSagasController {
 
   @Get(':id')
   @SafeHeaders()
-  @Route({ summary: 'One saga, redacted', params: { id: "The saga's id." }, answer: SagaDto, errors: [404] })
+  @Route({
+    summary: 'Returns one saga, redacted',
+    params: { id: "The saga's id." },
+    answer: SagaDto,
+    errors: [404],
+  })
   one(@Param('id') id: string, @Req() request: unknown): Promise<AdminSaga> {
     return this.views.saga(id, request);
   }
@@ -63,7 +72,7 @@ export class AdminSagasController {
   @Get(':id/history')
   @SafeHeaders()
   @Route({
-    summary: 'What operators did to a saga, oldest first',
+    summary: 'Returns the operator actions on a saga, oldest first',
     params: { id: "The saga's id." },
     answer: [HistoryEntryDto],
     errors: [404],
@@ -75,7 +84,7 @@ export class AdminSagasController {
   @Get(':id/rollback')
   @SafeHeaders()
   @Route({
-    summary: 'What cancelling a saga, or undoing it, would do; does nothing',
+    summary: 'Returns the compensations that cancelling or undoing a saga would run. Runs none of them',
     params: { id: "The saga's id." },
     answer: RollbackPlanDto,
     errors: [404, 409],
@@ -87,7 +96,7 @@ export class AdminSagasController {
   @Get(':id/graph')
   @SafeHeaders()
   @Route({
-    summary: 'The graph that a saga goes by, with the places of its steps',
+    summary: 'Returns the graph that a saga uses, with the positions of its steps',
     params: { id: "The saga's id." },
     answer: DrawingDto,
     errors: [404],

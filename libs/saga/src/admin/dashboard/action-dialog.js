@@ -9,8 +9,8 @@ import { problem } from './problem.js';
 import { toast } from './toast.js';
 
 /**
- * Asks whether, why and how, does it, and says what came of it. It tells the state that the operator saw, so that nothing
- * happens to a saga that another has moved on meanwhile.
+ * Asks for the reason and the arguments of an action, sends it and shows the result. The request contains the state that
+ * the operator saw, so that nothing happens to a saga that has changed since.
  */
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
@@ -35,7 +35,7 @@ export function actionDialog(saga, action, context, done) {
     h(
       'div',
       { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave it'),
+      h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
       submit,
     ),
   );
@@ -78,7 +78,7 @@ function fields(saga, { kind, steps = [], signals }, { asks = [], reason, commen
       jsonField('input', 'With another input (JSON)', saga.input, true),
     asks.includes('result') && jsonField('result', 'Result of the step (JSON)'),
     !noReason &&
-      field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Why', { required: reason, key: kind }),
+      field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Reason', { required: reason, key: kind }),
     !noReason && operatorField(context, comment),
   ];
 }
@@ -96,17 +96,17 @@ function bodyOf(form, { status, revision }, kind) {
   return body;
 }
 
-/** Another operator, or the saga itself, was quicker. */
+/** Shows that the saga has changed since the page showed it. */
 function crossed(error, dialog) {
   return h(
     'div',
     { class: 'notice bad', role: 'alert' },
     h('strong', {}, 'Nothing was done: the saga has changed since this page showed it.'),
     h('p', {}, error.message),
-    h('button', { type: 'button', onclick: () => dialog.close() }, 'Look at it again'),
+    h('button', { type: 'button', onclick: () => dialog.close() }, 'Show the saga again'),
   );
 }
 
 function proposedText(missing) {
-  return `Proposed. ${plural(missing, 'more operator')} ${missing === 1 ? 'has' : 'have'} to do the same.`;
+  return `Proposed. ${plural(missing, 'more operator')} must do the same.`;
 }

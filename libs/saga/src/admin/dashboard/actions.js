@@ -1,6 +1,6 @@
 /**
- * What operators may do, in words. `asks`: what the dialog asks for beside a reason; `many` and `past`: for several sagas at
- * once; `compensating`: what differs when the saga is stuck in a compensation.
+ * The texts of the operator actions. `asks` lists the fields of the dialog beside the reason. `many` and `past` are for
+ * several sagas at once. `compensating` has the texts for a saga that is stuck in a compensation.
  */
 export const ACTIONS = {
   retry: {
@@ -15,12 +15,12 @@ export const ACTIONS = {
   skip: {
     label: 'Skip…',
     title: 'Mark this step as completed manually?',
-    text: 'The saga goes on as if the step had returned this result. Nothing checks that the step was really completed.',
+    text: 'The saga continues as if the step had returned this result. The engine does not check that the step was really completed.',
     asks: ['step', 'result'],
     reason: true,
     compensating: {
       title: 'Mark this compensation as completed manually?',
-      text: 'The saga goes on compensating as if this compensation had succeeded. Nothing checks that it was really completed.',
+      text: 'The saga continues to compensate as if this compensation had succeeded. The engine does not check that it was really completed.',
       asks: ['step'],
     },
   },
@@ -28,7 +28,7 @@ export const ACTIONS = {
     label: 'Approve',
     look: 'primary',
     title: 'Approve?',
-    text: 'The saga goes on.',
+    text: 'The saga continues.',
     asks: ['step'],
     comment: true,
   },
@@ -41,12 +41,12 @@ export const ACTIONS = {
     comment: true,
   },
   resume: {
-    many: 'They go on where they were paused.',
+    many: 'They continue where they were paused.',
     past: 'Resumed',
     label: 'Resume',
     look: 'primary',
-    title: 'Let it go on?',
-    text: 'It goes on where it was paused.',
+    title: 'Resume it?',
+    text: 'It continues where it was paused.',
   },
   pause: {
     many: 'Running steps finish. No other step begins until an operator resumes them.',
@@ -58,17 +58,17 @@ export const ACTIONS = {
   signal: {
     label: 'Signal…',
     title: 'Send it a signal?',
-    text: 'A step that waits for it takes it, now or once the saga has come there.',
+    text: 'The step that waits for the signal receives it now, or when the saga reaches that step.',
     asks: ['signal', 'payload'],
     noReason: true,
   },
   cancel: {
-    many: 'Completed steps are compensated. Look at the page of one of them first: it shows which.',
+    many: 'Completed steps are compensated. To see which, open the page of one saga first.',
     past: 'Cancelled',
     label: 'Cancel…',
     submit: 'Cancel the saga',
     look: 'danger',
-    title: 'Stop it, and compensate what is completed?',
+    title: 'Stop it and compensate its completed steps?',
     text: 'Running steps finish first. These compensations would run:',
     preview: true,
     reason: true,
@@ -90,8 +90,8 @@ export const ACTIONS = {
     label: 'Abort…',
     submit: 'Abort the saga',
     look: 'danger',
-    title: 'Stop it, and compensate nothing?',
-    text: 'What is completed stays as it is. This is final.',
+    title: 'Stop it and compensate nothing?',
+    text: 'Completed steps keep their effects. This is final.',
     reason: true,
   },
 };

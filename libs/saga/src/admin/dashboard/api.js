@@ -1,7 +1,7 @@
-/** The REST routes, wherever this page is served. */
+/** The base URL of the REST routes, relative to this page. */
 const BASE = new URL('../../api/', import.meta.url);
 
-/** A refusal: its status, its stable code, and what is wrong. */
+/** An error response: its status, its stable code and its message. */
 export class ApiError extends Error {
   constructor(status, code, message) {
     super(message);
@@ -10,7 +10,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @param query what is undefined or empty is left out; arrays come several times */
+/** @param query omits undefined and empty values, and repeats the name for arrays */
 export function get(path, query = {}, signal = undefined) {
   const url = new URL(path, BASE);
   for (const [name, value] of Object.entries(query))
@@ -34,8 +34,12 @@ async function send(url, request) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0, 'UNREACHABLE', 'The application cannot be reached.');
   }
-  if (answer.type === 'opaqueredirect') throw new ApiError(401, '', 'Load this page again to log in.');
+  if (answer.type === 'opaqueredirect') throw new ApiError(401, '', 'Reload this page to log in.');
   const body = await answer.json().catch(() => undefined);
   if (answer.ok && body !== undefined) return body;
-  throw new ApiError(answer.status, body?.code ?? '', body?.message ?? `The answer was ${answer.status}.`);
+  throw new ApiError(
+    answer.status,
+    body?.code ?? '',
+    body?.message ?? `The response status was ${answer.status}.`,
+  );
 }

@@ -7,7 +7,7 @@ import { problem } from './problem.js';
 import { sagaPage } from './saga-page.js';
 import { sagasPage } from './sagas-page.js';
 
-/** By the address after the `#`; what is in brackets is given to the page. */
+/** The pages by the address after the `#`. Groups of the expression are the parameters of the page. */
 const PAGES = [
   [/^\/?$/, 'sagas', 'Sagas', sagasPage],
   [/^\/saga\/([^/]+)$/, 'sagas', 'Saga', sagaPage],
@@ -24,7 +24,7 @@ function go(hash) {
   else location.hash = hash;
 }
 
-/** Shows the page that the address names, and stops the one before. */
+/** Shows the page of the current address, and stops the previous page. */
 function show() {
   current.abort();
   current = new AbortController();
@@ -37,7 +37,7 @@ function show() {
     if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   main.replaceChildren();
-  // Pages that look again and again say so themselves.
+  // A page that refreshes itself sets this text.
   const sign = document.getElementById('live');
   sign.textContent = '';
   delete sign.dataset.state;

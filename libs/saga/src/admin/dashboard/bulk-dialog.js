@@ -8,8 +8,8 @@ import { problem } from './problem.js';
 const KINDS = ['retry', 'pause', 'resume', 'cancel', 'abort', 'undo'];
 
 /**
- * One action on all sagas that the list's filters match. It counts them first and asks for the reason. A saga that has changed
- * since it was counted is left as it is.
+ * Runs one action on all sagas that match the filters of the list. It counts them first and asks for the reason. A saga that
+ * has changed since is not changed.
  * @param filter of `api/bulk`; without `saga`, the dialog asks for one
  * @param done called after something was done
  */
@@ -17,7 +17,7 @@ export function bulkDialog(filter, context, done) {
   const counted = h('div', { 'aria-live': 'polite' });
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h('button', { type: 'submit', class: 'primary', disabled: true }, 'Choose an action');
-  const close = h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave them');
+  const close = h('button', { type: 'button', onclick: () => dialog.close() }, 'Close');
   const actions = KINDS.map((kind) => [kind, ACTIONS[kind].label.replace('…', '')]);
   const asked = h(
     'div',
@@ -26,19 +26,19 @@ export function bulkDialog(filter, context, done) {
       pickField('saga', 'Saga', [['', 'choose …'], ...context.sagas.map((name) => [name, sagaName(name)])]),
     pickField('action', 'Action', [['', 'choose …'], ...actions]),
     counted,
-    field('reason', 'Why', { required: true }),
+    field('reason', 'Reason', { required: true }),
     operatorField(context),
   );
   const form = h(
     'form',
     { method: 'dialog' },
-    h('h2', { id: 'bulk-title' }, 'Many at once'),
+    h('h2', { id: 'bulk-title' }, 'Bulk action'),
     h('p', {}, `All sagas${filter.saga ? ` of ${sagaName(filter.saga)}` : ''} that match the filters.`),
     asked,
     answer,
     h('div', { class: 'buttons' }, close, submit),
   );
-  /** The request's own parts; undefined: something is still to be chosen. */
+  /** Returns the fields of the request, or undefined while a required choice is missing. */
   const chosen = () => {
     const { action, saga = filter.saga, reason, by } = Object.fromEntries(new FormData(form));
     return action && saga ? { action, filter: { ...filter, saga }, reason, ...(by && { by }) } : undefined;
@@ -86,7 +86,7 @@ export function bulkDialog(filter, context, done) {
 
 function found(matched, more) {
   return more
-    ? `More than ${plural(matched, 'saga')} match. The action is done to the newest ${count(matched)} of them.`
+    ? `More than ${plural(matched, 'saga')} match. The action applies to the newest ${count(matched)}.`
     : `${plural(matched, 'saga')} ${matched === 1 ? 'matches' : 'match'}.`;
 }
 
@@ -96,7 +96,7 @@ function outcome(past, { done, matched, failed, proposed }) {
     { class: 'notice' },
     h('p', {}, h('b', {}, `${past} ${count(done)} of ${plural(matched, 'saga')}.`)),
     proposed > 0 &&
-      h('p', {}, `Proposed for ${plural(proposed, 'saga')}: a second operator has to do the same.`),
+      h('p', {}, `Proposed for ${plural(proposed, 'saga')}: a second operator must do the same.`),
     failed.length > 0 && h('p', {}, `${plural(failed.length, 'saga')} not changed:`),
     h(
       'ul',

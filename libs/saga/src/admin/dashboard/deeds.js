@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 
-/** What was done, and what was proposed. */
+/** The texts of each action: when it was done, and when it was proposed. */
 const PAST = {
   cancel: ['cancelled it', 'cancel it'],
   abort: ['aborted it', 'abort it'],
@@ -14,10 +14,10 @@ const PAST = {
   signal: ['sent the signal', 'send the signal'],
 };
 
-/** Who did what, in words: texts and elements. */
+/** Returns a sentence about an operator action, as texts and elements. */
 export function deed({ action, by, step, signal, proposed, newInput }) {
   return [
-    h('b', {}, by ?? 'Somebody'),
+    h('b', {}, by ?? 'An operator'),
     ` ${proposed ? 'proposed to ' : ''}${PAST[action]?.[proposed ? 1 : 0] ?? action}`,
     (step ?? signal) && [' ', h('b', {}, step ?? signal)],
     newInput && ' with another input',

@@ -5,7 +5,7 @@ import { graph } from './graph.js';
 import { problem } from './problem.js';
 import { toast } from './toast.js';
 
-/** What the sagas of this application are. */
+/** Shows the definitions of the sagas of this application. */
 export async function definitionsPage(root, { params: [wanted], signal }) {
   root.append(h('h1', {}, 'Definitions'));
   let definitions;
@@ -59,8 +59,8 @@ function definition(saga) {
   const { name, version, timeout, onFailure, locked, concurrency, steps, mermaid } = saga;
   const facts = [
     timeout !== undefined && `within ${duration(timeout)}`,
-    onFailure === 'suspend' && 'a failure waits for a person',
-    locked && 'one at a time for each lock key',
+    onFailure === 'suspend' && 'suspends on failure',
+    locked && 'one saga at a time per lock key',
     concurrency !== undefined && `${concurrency} at once`,
   ].filter(Boolean);
   return h(
@@ -81,7 +81,7 @@ function definition(saga) {
           h(
             'tr',
             {},
-            ['Step', 'What it is', 'Undone by', 'Attempts', 'At most'].map((head) =>
+            ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout'].map((head) =>
               h('th', { scope: 'col' }, head),
             ),
           ),
@@ -131,13 +131,13 @@ function whatItIs({
     'sub-saga': `saga ${child}`,
     remote: `handler ${handler?.name}`,
     signal: `waits for ${signal}`,
-    approval: 'waits for a person',
+    approval: 'waits for approval',
   };
   return [
     kinds[kind],
     conditional && 'conditional',
     forEach && 'for each item',
-    pivot && 'point of no return',
+    pivot && 'pivot',
     savepoint && 'savepoint',
     transactional && 'transactional',
     idempotent === false && 'at most once',
@@ -153,6 +153,6 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast('Copied.');
   } catch {
-    toast('The browser does not let this page copy: mark the text instead.');
+    toast('The browser does not allow this page to copy. Select the text and copy it.');
   }
 }

@@ -2,10 +2,10 @@ import { ApiError } from './api.js';
 import { h } from './dom.js';
 
 const HIDDEN = '[redacted]';
-/** Where the browser keeps who acts, if the application cannot tell. */
+/** The key of the operator's name in the browser's storage. */
 const NAME = 'saga-admin-operator';
 
-/** A text to give. */
+/** Creates a text field. */
 export function field(name, label, { required = false, value = '', line = false } = {}) {
   const input = h(line ? 'input' : 'textarea', {
     name,
@@ -23,7 +23,7 @@ export function field(name, label, { required = false, value = '', line = false 
   );
 }
 
-/** One of several. @param options values, or pairs of a value and its text */
+/** Creates a selection. @param options values, or pairs of a value and its text */
 export function pickField(name, label, options = []) {
   return h(
     'label',
@@ -37,10 +37,10 @@ export function pickField(name, label, options = []) {
   );
 }
 
-/** JSON to give. @param folded it is rarely needed, and begins with the value that there is */
+/** Creates a JSON field. @param folded is closed at first and contains the current value */
 export function jsonField(name, label, value, folded = false) {
   const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
-  // What was redacted would be stored as such.
+  // A redacted value would be stored as the text '[redacted]'.
   const isWhole = !text.includes(HIDDEN);
   const input = h('textarea', { name, rows: 6, class: 'mono', spellcheck: 'false', disabled: folded });
   input.value = isWhole ? text : '';
@@ -50,12 +50,13 @@ export function jsonField(name, label, value, folded = false) {
     'details',
     { class: 'folded', ontoggle: ({ target }) => (input.disabled = !target.open) },
     h('summary', {}, label),
-    !isWhole && h('p', { class: 'notice' }, 'Some fields of the input are redacted. Give the whole input.'),
+    !isWhole &&
+      h('p', { class: 'notice' }, 'Some fields of the input are redacted. Enter the complete input.'),
     area,
   );
 }
 
-/** @throws ApiError when it is no JSON */
+/** @throws ApiError if the text is not JSON */
 export function readJson(name, text) {
   try {
     return JSON.parse(text);
@@ -64,7 +65,7 @@ export function readJson(name, text) {
   }
 }
 
-/** Who acts, where the application cannot tell. */
+/** Creates the field for the operator's name, if the application does not identify the operator. */
 export function operatorField({ operator }, required = false) {
   if (operator !== undefined) return undefined;
   return field('by', 'Your name', { required, value: localStorage.getItem(NAME) ?? '', line: true });

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for display. */
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -26,7 +26,7 @@ export function ago(time, now = Date.now()) {
   return ms < 0 ? `in ${text}` : `${text} ago`;
 }
 
-/** In the time zone of whoever looks; today without the date. */
+/** Formats a time in the time zone of the browser, without the date if it is today. */
 export function clock(time, now = new Date()) {
   const date = new Date(time);
   const exact = { hour: '2-digit', minute: '2-digit', second: '2-digit' };

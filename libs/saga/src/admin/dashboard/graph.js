@@ -4,8 +4,8 @@ import { words } from './format.js';
 const LEAST_SCALE = 0.65;
 
 /**
- * A saga's graph as the server laid it out, coloured by what became of each step.
- * @param states by step: `{ status, attempts }`; undefined: a definition alone
+ * Draws a saga's graph in the layout of the server, colored by the status of each step.
+ * @param states `{ status, attempts }` by step; undefined for a definition
  */
 export function graph({ layout, steps, edges }, { states, onpick, label }) {
   const { width, height } = layout;
@@ -41,7 +41,7 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
     ),
     layout.nodes.map((box) => node(box, kinds.get(box.name), states?.get(box.name), onpick)),
   );
-  // On a small screen it shrinks as long as it can be read; then it scrolls.
+  // On a small screen the graph shrinks to the smallest readable size, then scrolls.
   drawing.style.minWidth = `${width * LEAST_SCALE}px`;
   return drawing;
 }
@@ -62,7 +62,7 @@ function node({ name, x, y, width, height }, step, state, onpick) {
       'data-status': status,
       'data-step': name,
       ...(picks && { tabindex: 0, role: 'button', 'data-key': `node ${name}`, ...picks }),
-      // Screen readers and speech control go by what is seen.
+      // The accessible name begins with the visible text, for screen readers and speech control.
       'aria-label': [...seen, ...(seen[0] === name ? [] : [name])].join(' '),
     },
     svg(
@@ -95,20 +95,20 @@ function stateNote({ status, attempts, compensationAttempts }) {
 function kindNote(step) {
   if (!step) return '';
   if (step.kind === 'signal') return `waits for ${step.signal ?? 'a signal'}`;
-  if (step.kind === 'approval') return 'waits for a decision';
+  if (step.kind === 'approval') return 'waits for approval';
   if (step.kind === 'sub-saga') return `saga ${step.child ?? ''}`;
   if (step.kind === 'remote') return step.handler ? `handler ${step.handler.name}` : 'remote';
   if (step.compensation) return `↩ ${step.compensation}`;
-  return step.pivot ? 'point of no return' : '';
+  return step.pivot ? 'pivot' : '';
 }
 
-/** Nobody can measure text before it is drawn. @param wide about how many pixels a character is */
+/** Cuts a text, because text cannot be measured before it is drawn. @param wide the approximate pixels per character */
 function fit(text, width, wide) {
   const most = Math.floor((width - 8) / wide);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** Straight down where it can be, and otherwise bent between the layers. */
+/** Returns a path that is straight if possible, and curved between the layers otherwise. */
 function curve([first, ...rest]) {
   let path = `M${first.x} ${first.y}`;
   let { x, y } = first;

@@ -6,11 +6,11 @@ const KEYS = [
   ['Enter', 'open'],
   ['Esc', 'back, or close'],
   ['g s, g o, g d', 'sagas, overview, definitions'],
-  ['?', 'these keys'],
+  ['?', 'show these keys'],
 ];
 const PAGES = { s: '#/', o: '#/overview', d: '#/definitions' };
 
-/** Everything by the keyboard. @param go to a page */
+/** Adds the keyboard shortcuts. @param go opens a page */
 export function listenToKeys(go) {
   let before = '';
   document.addEventListener('keydown', (event) => {
@@ -53,7 +53,7 @@ function help() {
     h(
       'form',
       { method: 'dialog' },
-      h('h2', { id: 'keys' }, 'Keys'),
+      h('h2', { id: 'keys' }, 'Keyboard shortcuts'),
       h(
         'dl',
         { class: 'keys' },

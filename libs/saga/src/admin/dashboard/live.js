@@ -1,11 +1,11 @@
-/** Looks again every so often, as long as somebody does. */
+/** The milliseconds between two requests of a visible page. */
 const EVERY = 2_000;
-/** Figures move slowly, and cost more. */
+/** The milliseconds between two requests for statistics, which cost more and change slowly. */
 export const SELDOM = 10_000;
 
 /**
- * Loads and shows, now and every so many milliseconds while the page is visible, until the signal aborts.
- * @returns look again now
+ * Loads and shows data, now and at an interval while the page is visible, until the signal aborts.
+ * @returns a function that loads the data at once
  */
 export function live(signal, load, show, every = EVERY) {
   let timer;
@@ -20,7 +20,7 @@ export function live(signal, load, show, every = EVERY) {
       show(loaded, undefined);
     } catch (error) {
       if (signal.aborted || mine !== round) return;
-      tell('failed', error.status === 0 ? 'out of reach' : 'failed');
+      tell('failed', error.status === 0 ? 'offline' : 'failed');
       show(undefined, error);
     }
     if (!document.hidden) timer = setTimeout(look, every);

@@ -20,7 +20,7 @@ const DURATIONS = [
 const SPANS = { 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
 const BUCKETS = { 1: 30, 24: 24, 168: 42 };
 
-/** How many sagas there are, and how they end. */
+/** Shows the numbers of sagas by status, and their results and durations over time. */
 export function overviewPage(root, { query, context, signal }) {
   const asked = { saga: query.get('saga') ?? '', hours: query.get('hours') ?? '24' };
   if (!(asked.hours in SPANS)) asked.hours = '24';
@@ -141,13 +141,13 @@ function charts({ buckets }, saga) {
       h(
         'p',
         { class: 'notice' },
-        'More sagas were started than are looked at: counts are of the first 1,000 of each bar.',
+        'More sagas were started than this page reads. The counts include the first 1,000 sagas of each bar.',
       ),
     h(
       'div',
       { class: 'charts' },
-      bars('Sagas by when they were started', started, PARTS),
-      lines('How long they took', times, DURATIONS),
+      bars('Sagas by start time', started, PARTS),
+      lines('Duration', times, DURATIONS),
     ),
     sagaTable(buckets),
     saga && stepTable(buckets),
@@ -166,7 +166,7 @@ function added(sagas) {
   return parts;
 }
 
-/** Of several sagas: their means, weighted by how many there were. */
+/** Returns the means of p50 and p95 of several sagas, weighted by their numbers. */
 function durationsOf(rows) {
   return { p50: weighted(rows, 'p50'), p95: weighted(rows, 'p95') };
 }
@@ -215,7 +215,7 @@ function stepTable(buckets) {
       duration(weighted(all, 'p95', 'runs')),
     ];
   });
-  return [h('h2', {}, 'Its steps'), figures(['Step', 'Runs', 'With failures', 'Failed', 'p50', 'p95'], rows)];
+  return [h('h2', {}, 'Steps'), figures(['Step', 'Runs', 'With failures', 'Failed', 'p50', 'p95'], rows)];
 }
 
 function share(part, whole) {

@@ -19,7 +19,11 @@ export function previewView(ask) {
 function planView({ compensations, withoutCompensation, underWay, pivot }) {
   return [
     pivot &&
-      h('p', { class: 'notice bad' }, `It has passed its pivot, ${pivot}: nothing would be compensated.`),
+      h(
+        'p',
+        { class: 'notice bad' },
+        `The saga has passed its pivot, ${pivot}: nothing would be compensated.`,
+      ),
     compensations.length > 0
       ? h(
           'ol',
@@ -47,7 +51,7 @@ function compensation({ step, compensate, index, unknown, result, subSaga }, n) 
     h('b', {}, compensate ?? 'its sub-saga'),
     ` compensates ${step}${index === undefined ? '' : `[${index}]`}`,
     unknown && h('small', {}, ' whose outcome is unknown'),
-    jsonView(`preview ${n}`, 'is given', result),
+    jsonView(`preview ${n}`, 'argument', result),
     subSaga && h('div', { class: 'nested' }, planView(subSaga)),
   ];
 }

@@ -1,18 +1,22 @@
 import { h } from './dom.js';
 
-/** What went wrong, for people. */
+/** Shows an error of a request. */
 export function problem(error) {
   const what = {
     401: 'You are not logged in',
-    403: 'You may not see this',
-    404: 'There is nothing here',
-    409: 'This cannot be done right now',
-    503: 'The database does not answer',
+    403: 'You are not authorized',
+    404: 'Not found',
+    409: 'The state of the saga does not allow this',
+    503: 'The database cannot be reached',
   };
   return h(
     'div',
     { class: 'notice bad', role: 'alert' },
-    h('strong', {}, what[error.status] ?? (error.status === 0 ? 'Out of reach' : 'That did not work')),
+    h(
+      'strong',
+      {},
+      what[error.status] ?? (error.status === 0 ? 'The application cannot be reached' : 'The request failed'),
+    ),
     h('p', {}, error.message),
   );
 }

@@ -16,7 +16,7 @@ import { sagaLink, waitingSentence } from './waiting.js';
 /** More would take the browser long to lay out. */
 const MOST_ITEMS = 200;
 
-/** One saga: why it does not move, what happened, and what may be done about it. */
+/** Shows one saga: what it waits for, what happened, and the allowed actions. */
 export function sagaPage(root, { params: [id], context, signal }) {
   const path = `sagas/${encodeURIComponent(id)}`;
   const page = h('article', { class: 'saga-page' });
@@ -25,7 +25,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
   let shown = '';
   const load = async () => {
     const [saga, history] = await Promise.all([get(path, {}, signal), get(`${path}/history`, {}, signal)]);
-    // Its graph stays as it is, unless it is moved to another version.
+    // The graph changes only if the saga is moved to another version.
     if (drawing?.version !== saga.version)
       drawing = { version: saga.version, ...(await get(`${path}/graph`, {}, signal).catch(() => undefined)) };
     return { saga, history };
@@ -38,7 +38,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
     const { saga, history } = loaded;
     const now = JSON.stringify(loaded);
     if (now === shown) {
-      // Only times have gone on.
+      // Only the displayed times have changed.
       swap(page.querySelector('.sentence'), waitingSentence(saga));
       return;
     }
@@ -86,14 +86,14 @@ function head(saga, act) {
   );
 }
 
-/** Why it does not move, and what went wrong. */
+/** Shows what the saga waits for, and its error. */
 function standing(saga) {
   const { status, failure, payloads } = saga;
   const last = lastError(saga);
   return [
     h(
       'section',
-      { class: 'standing', 'data-status': status, 'aria-label': 'Where it stands' },
+      { class: 'standing', 'data-status': status, 'aria-label': 'Current state' },
       h('p', { class: 'sentence' }, waitingSentence(saga)),
       last && h('div', { class: 'failure' }, errorView('last', last)),
       failure && failureView(failure, failure.error?.message !== last?.message),
@@ -102,7 +102,7 @@ function standing(saga) {
   ];
 }
 
-/** Of what gave up: the error that it gave up with. */
+/** Returns the last error of the step or compensation that failed. */
 function lastError({ waitingFor, steps }) {
   if (waitingFor?.kind !== 'person') return undefined;
   const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);

@@ -26,7 +26,7 @@ export function sagasPage(root, { query, context, signal, go }) {
   const filter = Object.fromEntries(
     ['search', 'saga', 'status', 'tag', 'hours'].map((name) => [name, query.get(name) ?? '']),
   );
-  /** Where each page but the first begins. */
+  /** The cursors of all pages after the first. */
   const cursors = [];
   const many = h('p', { class: 'many' });
   const list = h('section', { 'aria-label': 'Sagas', class: 'list' });
@@ -53,10 +53,10 @@ export function sagasPage(root, { query, context, signal, go }) {
             type: 'button',
             'data-key': 'many',
             disabled: filter.search !== '',
-            title: filter.search && 'A search finds one saga. Clear it to act on many at once.',
+            title: filter.search && 'A search finds one saga. Clear the search to use bulk actions.',
             onclick: () => bulkDialog(toBulkFilter(filter), context, look),
           },
-          'Many at once…',
+          'Bulk action…',
         ),
     );
     const isUrgent = new Set(stuck?.items.map(({ id }) => id));
@@ -115,7 +115,7 @@ export function sagasPage(root, { query, context, signal, go }) {
   );
 }
 
-/** What the list shows, as `api/bulk` takes it. */
+/** Returns the filter of the list for `api/bulk`. */
 function toBulkFilter(filter) {
   const { saga, status, tag = [], createdAfter } = toQuery(filter);
   const statuses = status === 'needs-person' ? ['stuck', 'suspended', 'paused'] : [status];
@@ -191,7 +191,7 @@ function bar(filter, context, change, go) {
   );
 }
 
-/** Once nobody has typed for a moment. */
+/** Delays a call until the user stops typing. */
 function later(act) {
   let timer;
   return (event) => {
@@ -200,7 +200,7 @@ function later(act) {
   };
 }
 
-/** Enter in the search opens what it has found, if that is one. */
+/** Opens the saga that the search found, if it found exactly one. */
 function onlyOne(go) {
   const links = document.querySelectorAll('main a.row');
   if (links.length === 1) go(links[0].getAttribute('href'));
@@ -260,9 +260,9 @@ function empty(filter, page, urgent) {
     'p',
     { class: 'empty' },
     filter.search
-      ? 'No saga has this id or this correlation id. Whole ones are looked for, not parts.'
+      ? 'No saga has this id or correlation id. Enter the complete id.'
       : filtered
-        ? 'No saga fits these filters.'
-        : 'No sagas yet. As soon as one is started, it appears here.',
+        ? 'No saga matches these filters.'
+        : 'No sagas yet. A saga appears here when it is started.',
   );
 }

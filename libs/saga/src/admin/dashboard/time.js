@@ -1,12 +1,12 @@
 import { h } from './dom.js';
 import { ago, clock, exact } from './format.js';
 
-/** How long ago, with the exact time for whoever points at it. */
+/** Shows a relative time, with the exact time as the tooltip. */
 export function since(time) {
   return time ? h('time', { datetime: exact(time), title: exact(time) }, ago(time)) : '–';
 }
 
-/** At what time of day. */
+/** Shows the time of day. */
 export function at(time) {
   return h('time', { datetime: exact(time), title: `${exact(time)}, ${ago(time)}` }, clock(time));
 }

@@ -5,7 +5,7 @@ import { clock, duration, exact, words } from './format.js';
 /** More would take the browser long to lay out: the last ones are what matters. */
 const MOST = 300;
 
-/** What happened to a saga, oldest first. */
+/** Returns the events of a saga, oldest first. */
 export function timelineOf(saga, history) {
   const events = [
     { at: saga.createdAt, status: 'running', text: 'started' },
@@ -28,45 +28,47 @@ function eventsOf(step) {
     step: name,
     error,
     status: error.during === 'step' ? 'failed' : 'compensation_failed',
-    text: `${error.during === 'step' ? 'attempt' : 'undoing, attempt'} ${error.attempt} failed`,
+    text: `${error.during === 'step' ? 'attempt' : 'compensation attempt'} ${error.attempt} failed`,
   }));
   events.push(...(step.lost ?? []).flatMap((attempt) => lostEvents(name, attempt)));
   if (!startedAt) return events;
   const took = updatedAt && duration(new Date(updatedAt) - new Date(startedAt));
   const tries = attempts > 1 ? ` at attempt ${attempts}` : '';
-  if (status === 'completed') events.push({ at: updatedAt, step: name, status, text: `done${tries}`, took });
-  // When one that was undone since was done is not kept; when it began is.
+  if (status === 'completed')
+    events.push({ at: updatedAt, step: name, status, text: `completed${tries}`, took });
+  // The time at which a compensated step completed is not stored. The time at which it began is.
   if (['compensating', 'compensated', 'compensation_failed'].includes(status) && !step.unknown)
-    events.push({ at: startedAt, step: name, status: 'completed', text: `done${tries}` });
-  if (status === 'compensated') events.push({ at: updatedAt, step: name, status, text: 'undone' });
+    events.push({ at: startedAt, step: name, status: 'completed', text: `completed${tries}` });
+  if (status === 'compensated') events.push({ at: updatedAt, step: name, status, text: 'compensated' });
   if (status === 'compensation_failed')
     events.push({
       at: updatedAt,
       step: name,
       status,
-      text: `undoing gave up after ${compensationAttempts} attempts`,
+      text: `compensation failed after ${compensationAttempts} attempts`,
     });
-  if (status === 'failed') events.push({ at: updatedAt, step: name, status, text: 'gave up' });
+  if (status === 'failed')
+    events.push({ at: updatedAt, step: name, status, text: 'failed: retries exhausted' });
   if (status === 'running' || status === 'waiting')
     events.push({ at: step.runningSince ?? startedAt, step: name, status, text: `${words(status)}${tries}` });
   return events;
 }
 
-/** An attempt without an outcome: when it began, was lost, and another worker took over. */
+/** Returns the events of an attempt without an outcome: its start, its loss, and the takeover by another worker. */
 function lostEvents(step, { attempt, during, worker, startedAt, lostAt, takenOverAt }) {
-  const which = `${during === 'step' ? 'attempt' : 'undoing, attempt'} ${attempt}`;
-  const why = worker ? `the lease of worker ${worker} ran out` : 'its worker was shut down';
-  const told = [{ at: lostAt, step, status: 'failed', text: `${which} was lost: ${why}` }];
+  const which = `${during === 'step' ? 'attempt' : 'compensation attempt'} ${attempt}`;
+  const why = worker ? `the lease of worker ${worker} expired` : 'its worker was shut down';
+  const events = [{ at: lostAt, step, status: 'failed', text: `${which} was lost: ${why}` }];
   if (startedAt)
-    told.unshift({
+    events.unshift({
       at: startedAt,
       step,
       status: 'running',
       text: `${which} began${worker ? ` on worker ${worker}` : ''}`,
     });
   if (takenOverAt)
-    told.push({ at: takenOverAt, step, status: 'running', text: `${which}: another worker took over` });
-  return told;
+    events.push({ at: takenOverAt, step, status: 'running', text: `${which}: another worker took over` });
+  return events;
 }
 
 export function timeline(saga, history) {
@@ -99,7 +101,7 @@ export function timeline(saga, history) {
   );
 }
 
-/** An error with its cause and its stack. */
+/** Shows an error with its cause and its stack. */
 export function errorView(key, error) {
   const title = [h('b', {}, error.name), error.code && h('code', {}, error.code), ' ', error.message];
   const more = [error.stack, ...causes(error.cause)].filter(Boolean).join('\n\ncaused by ');

@@ -2,7 +2,7 @@ import { h } from './dom.js';
 import { compensationName } from './compensation.js';
 import { ago, duration, words } from './format.js';
 
-/** Why a saga does not move, in a sentence: a list of texts and links. */
+/** Returns a sentence that says what a saga waits for, as a list of texts and links. */
 export function waitingSentence(saga) {
   const { status, waitingFor, lockedBy, finishedAt, step } = saga;
   if (waitingFor) return (SENTENCES[waitingFor.kind] ?? otherwise)(waitingFor, saga);
@@ -14,22 +14,22 @@ export function waitingSentence(saga) {
 }
 
 const SENTENCES = {
-  retry: ({ step, at }) => [`It tries ${step} again ${ago(at)}.`],
-  delay: ({ step, until }) => [`It waits for its time${step ? ` before ${step}` : ''}: ${ago(until)}.`],
+  retry: ({ step, at }) => [`The next attempt of ${step} is ${ago(at)}.`],
+  delay: ({ step, until }) => [
+    `It waits for ${step ? `the delay before ${step}` : 'its start time'}: ${ago(until)}.`,
+  ],
   worker: ({ since }) => [
-    `It is due, and no worker has taken it since ${ago(since)}: all are busy, or none is running.`,
+    `It is due since ${ago(since)}, but no worker has claimed it: all workers are busy, or none is running.`,
   ],
   version: ({ saga, version, since }) => [
-    `It is due since ${ago(since)}, but this application does not have ${saga} in version ${version}. A process that has it goes on with it.`,
+    `It is due since ${ago(since)}, but this application does not have ${saga} in version ${version}. A process that has it continues the saga.`,
   ],
-  lock: ({ key, holder }) => [`It waits for its turn: the lock “${key}” is held by `, sagaLink(holder), '.'],
+  lock: ({ key, holder }) => [`It waits for the lock “${key}”, which is held by `, sagaLink(holder), '.'],
   'sub-saga': ({ step, id }) => [`${step} waits for the saga that it started: `, sagaLink(id), '.'],
   'remote-step': ({ step, handler, id }) => [`${step} waits for the handler ${handler}: `, sagaLink(id), '.'],
   handler: ({ step, handler, since, deployed }) => [
     `${step} waits for the handler ${handler} since ${ago(since)}: `,
-    deployed
-      ? 'the processes that have it are stopped, or busy.'
-      : 'no process that has it was ever started.',
+    deployed ? 'the processes that have it are stopped or busy.' : 'no process that has it was ever started.',
   ],
   signal: ({ step, signal, until }) => [`${step} waits for the signal “${signal}”${limit(until)}.`],
   approval: ({ step, until }) => [`${step} waits for an operator to approve or reject it${limit(until)}.`],
@@ -37,7 +37,7 @@ const SENTENCES = {
     `It was paused${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}. No step begins until an operator resumes it.`,
   ],
   concurrency: ({ limit: most, since }) => [
-    `It is due since ${ago(since)}, and as many of its kind as may run at once (${most}) do.`,
+    `It is due since ${ago(since)}, but ${most} sagas of its name are running, which is their concurrency.`,
   ],
   person: ({ steps: names }, saga) => {
     if (names.length === 0) return ['It needs attention: an operator has to retry it or abort it.'];
@@ -50,7 +50,7 @@ const SENTENCES = {
       : names.join(', ');
     const after = tries && names.length === 1 ? ` after ${tries} attempt${tries === 1 ? '' : 's'}` : '';
     return [
-      `${what} failed${after}. It needs attention: retry it when the cause is fixed, or skip what you have completed manually.`,
+      `${what} failed${after}. It needs attention: fix the cause and retry it, or complete it manually and skip it.`,
     ];
   },
 };

@@ -1,45 +1,57 @@
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { ApiField } from '../api-docs.js';
 
-/** The state that the operator saw; in any other nothing happens, and the answer is 409. */
+/** The state that the operator saw. In any other state, nothing happens and the response is 409. */
 export class ExpectsDto {
   @ApiField({ required: false, enum: SAGA_STATUSES }) status?: string;
-  @ApiField({ required: false, type: 'integer', description: 'As `GET` gave it.' }) revision?: number;
+  @ApiField({ required: false, type: 'integer', description: 'The revision that `GET` returned.' })
+  revision?: number;
 }
 
-/** What every action takes. */
+/** The fields that every action accepts. */
 export class OperatorDto {
-  @ApiField({ required: false, description: 'Why; kept in the history.' }) reason?: string;
-  @ApiField({ required: false, description: 'Who acts; counts only where the application cannot tell.' })
+  @ApiField({ required: false, description: 'The reason. It is kept in the history.' }) reason?: string;
+  @ApiField({
+    required: false,
+    description: 'The operator. Ignored if the application identifies the operator.',
+  })
   by?: string;
   @ApiField({ required: false, type: ExpectsDto }) expects?: ExpectsDto;
 }
 
 export class RetryDto extends OperatorDto {
-  @ApiField({ required: false, description: 'Only this one of several.' }) step?: string;
-  @ApiField({ required: false, type: 'object', description: 'Goes on with this input instead of its own.' })
+  @ApiField({ required: false, description: 'The only step to retry, if several failed.' }) step?: string;
+  @ApiField({
+    required: false,
+    type: 'object',
+    description: 'The input that replaces the input of the saga.',
+  })
   input?: unknown;
 }
 
 export class SkipDto extends OperatorDto {
-  @ApiField({ description: 'The step that was done by hand.' }) step!: string;
-  @ApiField({ required: false, type: 'object', description: 'What it returned.' }) result?: unknown;
+  @ApiField({ description: 'The step that was completed manually.' }) step!: string;
+  @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;
 }
 
 export class SignalDto {
-  @ApiField({ description: 'Its name.' }) signal!: string;
+  @ApiField({ description: 'The name of the signal.' }) signal!: string;
   @ApiField({ required: false, type: 'object' }) payload?: unknown;
-  @ApiField({ required: false, description: 'One with the same is dropped.' }) messageId?: string;
+  @ApiField({ required: false, description: 'A later signal with the same messageId is dropped.' })
+  messageId?: string;
 }
 
 export class DecisionDto {
   @ApiField({}) step!: string;
   @ApiField({ required: false }) comment?: string;
-  @ApiField({ required: false, description: 'Who decides; counts only where the application cannot tell.' })
+  @ApiField({
+    required: false,
+    description: 'The operator. Ignored if the application identifies the operator.',
+  })
   by?: string;
 }
 
-/** Done, or waiting for so many other people to say the same. */
+/** The action was done, or it waits for the approval of further operators. */
 export class ActionAnswerDto {
   @ApiField({}) done!: boolean;
   @ApiField({ required: false, type: 'integer' }) approvals?: number;
@@ -60,17 +72,30 @@ export class BulkFilterDto {
 export class BulkDto {
   @ApiField({ enum: ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] }) action!: string;
   @ApiField({ type: BulkFilterDto }) filter!: BulkFilterDto;
-  @ApiField({ default: true, required: false, description: 'Counts, and does nothing.' }) dryRun?: boolean;
+  @ApiField({ default: true, required: false, description: 'If true, only counts the sagas that match.' })
+  dryRun?: boolean;
   @ApiField({ required: false, type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 }) limit?: number;
   @ApiField({ required: false }) reason?: string;
-  @ApiField({ required: false, description: 'Who acts; counts only where the application cannot tell.' })
+  @ApiField({
+    required: false,
+    description: 'The operator. Ignored if the application identifies the operator.',
+  })
   by?: string;
 }
 
 export class BulkAnswerDto {
   @ApiField({ type: 'integer' }) matched!: number;
   @ApiField({ type: 'integer' }) done!: number;
-  @ApiField({ type: 'integer', description: 'Those that wait for a second person now.' }) proposed!: number;
-  @ApiField({ type: 'object', isArray: true, description: 'By id: why not.' }) failed!: readonly object[];
-  @ApiField({ description: 'There are more than the limit.' }) more!: boolean;
+  @ApiField({
+    type: 'integer',
+    description: 'The number of sagas whose action now waits for a second operator.',
+  })
+  proposed!: number;
+  @ApiField({
+    type: 'object',
+    isArray: true,
+    description: 'The sagas that were not changed: the id and the error of each.',
+  })
+  failed!: readonly object[];
+  @ApiField({ description: 'Whether more sagas match than the limit.' }) more!: boolean;
 }

@@ -1,6 +1,6 @@
 import { ApiField } from '../api-docs.js';
 
-/** A saga's definition, with the places of its steps and as a Mermaid flowchart. */
+/** A saga's definition, with the positions of its steps and a Mermaid flowchart. */
 export class DefinitionDto {
   @ApiField({}) name!: string;
   @ApiField({ type: 'integer' }) version!: number;
@@ -11,17 +11,29 @@ export class DefinitionDto {
 }
 
 export class AdminContextDto {
-  @ApiField({ required: false, description: 'As the application tells; absent: say it yourself.' })
+  @ApiField({
+    required: false,
+    description: 'The operator, if the application identifies one. If absent, send `by` with each action.',
+  })
   operator?: string;
   @ApiField({ required: false }) title?: string;
-  @ApiField({ type: 'string', isArray: true, description: 'The names of the sagas that may be looked at.' })
+  @ApiField({
+    type: 'string',
+    isArray: true,
+    description: 'The names of the sagas that this operator may see.',
+  })
   sagas!: readonly string[];
-  @ApiField({ description: 'May act on all that a filter finds.' }) bulk!: boolean;
+  @ApiField({ description: 'Whether this operator may act on all sagas that match a filter.' })
+  bulk!: boolean;
 }
 
 export class StatsDto {
   @ApiField({ format: 'date-time' }) at!: Date;
-  @ApiField({ type: 'object', isArray: true, description: 'Unfinished ones, by saga, version and status.' })
+  @ApiField({
+    type: 'object',
+    isArray: true,
+    description: 'The counts of unfinished sagas, by name, version and status.',
+  })
   sagas!: readonly object[];
   @ApiField({ type: 'integer' }) due!: number;
   @ApiField({ required: false, format: 'date-time' }) oldestDue?: Date;
@@ -38,7 +50,7 @@ export class SagaRateDto {
   @ApiField({ type: 'integer' }) aborted!: number;
   @ApiField({
     required: false,
-    description: 'Milliseconds from start to end: the median of those that ended.',
+    description: 'The p50 of the milliseconds from start to end, of the sagas that ended.',
   })
   p50?: number;
   @ApiField({ required: false }) p95?: number;
@@ -50,7 +62,7 @@ export class StepRateDto {
   @ApiField({ type: 'integer' }) failures!: number;
   @ApiField({
     required: false,
-    description: 'Milliseconds from its first attempt to its result: the median.',
+    description: 'The p50 of the milliseconds from the first attempt to the result.',
   })
   p50?: number;
   @ApiField({ required: false }) p95?: number;
@@ -59,18 +71,18 @@ export class StepRateDto {
 export class RateBucketDto {
   @ApiField({ format: 'date-time' }) from!: Date;
   @ApiField({
-    description: 'False: more were started than are looked at; the figures are of the first ones.',
+    description: 'False if more sagas were started than are read. The figures are then of the first ones.',
   })
   complete!: boolean;
   @ApiField({ type: [SagaRateDto] }) sagas!: readonly SagaRateDto[];
-  @ApiField({ type: [StepRateDto], description: 'Where one saga was asked about.' })
+  @ApiField({ type: [StepRateDto], description: 'The figures of the steps, if the query names one saga.' })
   steps!: readonly StepRateDto[];
 }
 
-/** Sagas by when they were started. */
+/** Rates of sagas by the time at which they were started. */
 export class RatesDto {
   @ApiField({ format: 'date-time' }) from!: Date;
   @ApiField({ format: 'date-time' }) to!: Date;
-  @ApiField({ description: 'Of each bucket, in milliseconds.' }) bucket!: number;
+  @ApiField({ description: 'The length of each bucket in milliseconds.' }) bucket!: number;
   @ApiField({ type: [RateBucketDto] }) buckets!: readonly RateBucketDto[];
 }

@@ -26,13 +26,17 @@ export class SagaSummaryDto {
   @ApiField({
     required: false,
     type: [FailedCompensationDto],
-    description: 'Of a saga that is stuck while it compensates.',
+    description: 'The compensations that failed, if the saga is stuck while it compensates.',
   })
   failedCompensations?: readonly FailedCompensationDto[];
-  @ApiField({ type: 'integer', description: 'Rises with every change; for `expects.revision`.' })
+  @ApiField({
+    type: 'integer',
+    description: 'A number that rises with every change. Send it as `expects.revision`.',
+  })
   revision!: number;
-  @ApiField({ description: 'Its id, where it was given none.' }) correlationId!: string;
-  @ApiField({ description: 'Where it stands: the steps under way or next.' }) step!: string;
+  @ApiField({ description: 'The correlation id, or the id of the saga if it was started without one.' })
+  correlationId!: string;
+  @ApiField({ description: 'The current step: the steps that are running or next.' }) step!: string;
   @ApiField({ required: false, description: 'The message of its last error.' }) error?: string;
   @ApiField({ type: 'object', additionalProperties: { type: 'string' } }) tags!: Record<string, string>;
   @ApiField({ format: 'date-time' }) createdAt!: Date;
@@ -42,7 +46,7 @@ export class SagaSummaryDto {
 
 export class SagaPageDto {
   @ApiField({ type: [SagaSummaryDto] }) items!: readonly SagaSummaryDto[];
-  @ApiField({ required: false, description: 'The `cursor` of the next page; absent: this is the last one.' })
+  @ApiField({ required: false, description: 'The `cursor` of the next page. Absent on the last page.' })
   next?: string;
 }
 
@@ -59,10 +63,14 @@ export class AttemptErrorDto {
 export class LostAttemptDto {
   @ApiField({ type: 'integer' }) attempt!: number;
   @ApiField({ enum: ['step', 'compensation'] }) during!: string;
-  @ApiField({ required: false, description: 'The worker that was lost.' }) worker?: string;
-  @ApiField({ required: false, format: 'date-time', description: 'When it began, at the earliest.' })
+  @ApiField({ required: false, description: 'The worker that died or lost its lease.' }) worker?: string;
+  @ApiField({
+    required: false,
+    format: 'date-time',
+    description: 'The earliest time at which the attempt may have begun.',
+  })
   startedAt?: Date;
-  @ApiField({ format: 'date-time', description: 'When the lease ran out.' }) lostAt!: Date;
+  @ApiField({ format: 'date-time', description: 'When the lease expired.' }) lostAt!: Date;
   @ApiField({ required: false, format: 'date-time', description: 'When another worker took over.' })
   takenOverAt?: Date;
 }
@@ -70,12 +78,17 @@ export class LostAttemptDto {
 export class StepDto {
   @ApiField({}) name!: string;
   @ApiField({ enum: STEP_STATUSES }) status!: string;
-  @ApiField({ type: 'integer', description: 'Begun, those lost with their worker included.' })
+  @ApiField({
+    type: 'integer',
+    description: 'The attempts that have begun, including attempts that were lost with their worker.',
+  })
   attempts!: number;
   @ApiField({ type: 'integer' }) compensationAttempts!: number;
-  @ApiField({ description: 'It may have taken effect without anyone knowing.' }) unknown!: boolean;
+  @ApiField({ description: 'Whether the outcome is unknown: the step may have taken effect.' })
+  unknown!: boolean;
   @ApiField({ type: 'integer' }) round!: number;
-  @ApiField({ required: false, type: 'object', description: 'What it returned, redacted.' }) result?: unknown;
+  @ApiField({ required: false, type: 'object', description: 'The result of the step, redacted.' })
+  result?: unknown;
   @ApiField({ type: [AttemptErrorDto], description: 'The last few failed attempts, oldest first.' })
   errors!: readonly AttemptErrorDto[];
   @ApiField({
@@ -86,7 +99,8 @@ export class StepDto {
   lost?: readonly LostAttemptDto[];
   @ApiField({ required: false, format: 'date-time', description: 'When the attempt in progress began.' })
   runningSince?: Date;
-  @ApiField({ required: false, format: 'uuid', description: 'The saga that it started.' }) child?: string;
+  @ApiField({ required: false, format: 'uuid', description: 'The id of the saga that the step started.' })
+  child?: string;
   @ApiField({ required: false, format: 'date-time' }) retryAt?: Date;
   @ApiField({ required: false, format: 'date-time' }) startedAt?: Date;
   @ApiField({ required: false, format: 'date-time' }) updatedAt?: Date;
@@ -94,7 +108,7 @@ export class StepDto {
 
 export class PayloadsShownDto {
   @ApiField({}) shown!: boolean;
-  @ApiField({ required: false, description: 'Why not.' }) why?: string;
+  @ApiField({ required: false, description: 'The reason for which payloads are not shown.' }) why?: string;
 }
 
 export class AllowedActionDto {
@@ -103,7 +117,7 @@ export class AllowedActionDto {
   @ApiField({ required: false, type: 'string', isArray: true }) signals?: readonly string[];
 }
 
-/** One saga, with all that is known of it. */
+/** One saga with its steps, payloads and allowed actions. */
 export class SagaDto extends SagaSummaryDto {
   @ApiField({ required: false, type: 'object', description: 'Redacted.' }) input?: unknown;
   @ApiField({
@@ -117,29 +131,36 @@ export class SagaDto extends SagaSummaryDto {
     required: false,
     type: 'object',
     additionalProperties: true,
-    description: 'Why it turned back, or stopped.',
+    description: 'The failure that made the saga compensate or stop.',
   })
   failure?: object;
   @ApiField({
     required: false,
     type: 'object',
     additionalProperties: true,
-    description: 'Why it does not move.',
+    description: 'What the saga waits for.',
   })
   waitingFor?: object;
   @ApiField({
     required: false,
     type: 'object',
     additionalProperties: true,
-    description: 'The saga that waits for it.',
+    description: 'The saga that started this one and waits for it.',
   })
   parent?: object;
-  @ApiField({ required: false, format: 'date-time', description: 'When it is overdue, by its sla.' })
+  @ApiField({
+    required: false,
+    format: 'date-time',
+    description: 'When the saga becomes overdue, by its sla.',
+  })
   slaAt?: Date;
   @ApiField({}) overdue!: boolean;
-  @ApiField({ required: false, description: 'The worker that holds it.' }) lockedBy?: string;
+  @ApiField({ required: false, description: 'The worker that holds the lease.' }) lockedBy?: string;
   @ApiField({ type: PayloadsShownDto }) payloads!: PayloadsShownDto;
-  @ApiField({ type: [AllowedActionDto], description: 'What its state allows, and you may do.' })
+  @ApiField({
+    type: [AllowedActionDto],
+    description: 'The actions that the state of the saga allows and this operator may do.',
+  })
   actions!: readonly AllowedActionDto[];
 }
 
@@ -149,17 +170,21 @@ export class HistoryEntryDto {
   @ApiField({ required: false }) by?: string;
   @ApiField({ required: false }) reason?: string;
   @ApiField({ required: false }) step?: string;
-  @ApiField({ required: false, description: 'The name of a signal.' }) signal?: string;
-  @ApiField({ required: false, enum: SAGA_STATUSES, description: 'The status before.' }) from?: string;
-  @ApiField({ description: 'Nothing was done: others had to agree.' }) proposed!: boolean;
-  @ApiField({ description: 'It went on with another input.' }) newInput!: boolean;
+  @ApiField({ required: false, description: 'The name of the signal.' }) signal?: string;
+  @ApiField({ required: false, enum: SAGA_STATUSES, description: 'The status before the action.' })
+  from?: string;
+  @ApiField({
+    description: 'Whether the action was only proposed, because other operators had to approve it.',
+  })
+  proposed!: boolean;
+  @ApiField({ description: 'Whether the action replaced the input.' }) newInput!: boolean;
   @ApiField({
     required: false,
     type: 'object',
-    description: 'Of a retry with another input: that one, redacted.',
+    description: 'The input of a retry that replaced it, redacted.',
   })
   input?: unknown;
-  @ApiField({ required: false, type: 'object', description: 'Of a skip with a result: that one, redacted.' })
+  @ApiField({ required: false, type: 'object', description: 'The result of a skip that set one, redacted.' })
   result?: unknown;
 }
 
@@ -167,16 +192,20 @@ export class RollbackPlanDto {
   @ApiField({
     type: 'object',
     isArray: true,
-    description: 'What would run, in order, with what it would be given.',
+    description: 'The compensations that would run, in order, with their arguments.',
   })
   compensations!: readonly object[];
-  @ApiField({ type: 'string', isArray: true, description: 'Took effect, and has no compensation.' })
+  @ApiField({
+    type: 'string',
+    isArray: true,
+    description: 'The steps that took effect and have no compensation.',
+  })
   withoutCompensation!: readonly string[];
   @ApiField({ type: 'string', isArray: true }) underWay!: readonly string[];
-  @ApiField({ required: false, description: 'The point of no return that lies behind.' }) pivot?: string;
+  @ApiField({ required: false, description: 'The pivot that the saga has passed.' }) pivot?: string;
 }
 
-/** A graph with the places of its steps, in pixels. */
+/** A graph with the positions of its steps in pixels. */
 export class DrawingDto {
   @ApiField({}) known!: boolean;
   @ApiField({ type: 'object', isArray: true }) steps!: readonly object[];
