@@ -78,7 +78,7 @@ describe('sagas whose payloads are encoded', () => {
     const { sagas } = await app();
     const { id } = await sagas.start(Pay, { card: '4711' }, { delay: '1h' });
     const { code, error } = await run(command, id, ...args);
-    expect([code, error]).toEqual([2, expect.stringContaining(`${what} would be stored as it is`)]);
+    expect([code, error]).toEqual([2, expect.stringContaining(`${what} would be stored unencoded`)]);
   });
 
   test('want a file that has a codec', async () => {

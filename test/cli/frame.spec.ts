@@ -65,9 +65,9 @@ describe('saga that is not understood ends with 2, and says why in a line', () =
       /Give <step>\nUsage: saga skip <target> <step> \[options\]\n$/,
     ],
     ['an unknown option', ['list', '--sagas', 'x'], /Unknown option '--sagas'/],
-    ['a limit of none', ['list', '--limit', '0'], /--limit 0 lists nothing/],
-    ['a limit in words', ['list', '--limit', 'ten'], /--limit 'ten' is no number/],
-    ['a schema that can be none', ['list', '--schema', 'a"b'], /--schema 'a"b' is no schema/],
+    ['a limit of none', ['list', '--limit', '0'], /--limit is 0/],
+    ['a limit in words', ['list', '--limit', 'ten'], /--limit 'ten' is not a number/],
+    ['a schema that can be none', ['list', '--schema', 'a"b'], /--schema 'a"b' is not a valid schema name/],
     ['a saga that is called as nobody is', ['list', '--where', 'saga'], /--where 'saga' has no value/],
   ])('%s', async (_, args, message) => {
     const { code, out, error } = await sagaHere(args, { environment: { DATABASE_URL: apps.url } });
@@ -102,7 +102,7 @@ describe('a database that cannot be used', () => {
     expect([list.code, list.error]).toEqual([
       2,
       expect.stringMatching(
-        /SAGA_CONFIGURATION: Schema 'fresh' of this database has no sagas\..*saga migrate/,
+        /SAGA_CONFIGURATION: Schema 'fresh' of this database has no tables of sagas\..*saga migrate/,
       ),
     ]);
     const check = await here('migrate --check', ...schema);
@@ -115,7 +115,7 @@ describe('a database that cannot be used', () => {
       0,
       expect.stringMatching(/^Applied \d+ migrations? to schema 'fresh': CreateSagaTables/),
     ]);
-    expect((await here('migrate', ...schema)).out).toBe(`Schema 'fresh' was up to date\n`);
+    expect((await here('migrate', ...schema)).out).toBe(`Schema 'fresh' was already up to date\n`);
     expect(await here('migrate --check --json', ...schema)).toMatchObject({
       code: 0,
       out: '{"schema":"fresh","missing":[]}\n',
@@ -131,10 +131,10 @@ describe('a database that cannot be used', () => {
     const { code, error } = await here('list --schema older');
     expect([code, error]).toEqual([
       2,
-      expect.stringContaining(`lacks signal_1(): it is of an earlier version`),
+      expect.stringContaining(`lacks signal_1(): it was created by an earlier version`),
     ]);
     const migrated = await here('migrate --schema older');
-    expect([migrated.code, migrated.error]).toEqual([2, expect.stringContaining('was taken away by hand')]);
+    expect([migrated.code, migrated.error]).toEqual([2, expect.stringContaining('were dropped manually')]);
   });
 });
 

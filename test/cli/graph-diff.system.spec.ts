@@ -82,7 +82,7 @@ describe('saga graph diff', () => {
   test('of sagas that are as they were ends with 0, whatever is running', async () => {
     await orders(1, 1);
     const { code, out } = await diff(await compiled('same.mjs', HEAD + ORDER));
-    expect([code, out]).toEqual([0, 'order@1  unchanged\n\nIn all: 0 affected, 0 not\n']);
+    expect([code, out]).toEqual([0, 'order@1  unchanged\n\nTotal: 0 affected, 0 not affected\n']);
   });
 
   test('shows step handlers and remote steps as well', async () => {
@@ -99,7 +99,7 @@ describe('saga graph diff', () => {
     const { code, out } = await diff(await compiled('handlers.mjs', source));
     expect([code, out]).toEqual([
       0,
-      'asking@1  new\nhandler:stock.reserve@1  new\n\nIn all: 0 affected, 0 not\n',
+      'asking@1  new\nhandler:stock.reserve@1  new\n\nTotal: 0 affected, 0 not affected\n',
     ]);
   });
 
@@ -110,11 +110,11 @@ describe('saga graph diff', () => {
     const { code, out } = await diff(await compiled('renamed.mjs', renamed));
     for (const line of [
       'order@1  changed',
-      "  step 'charge' is gone",
+      "  step 'charge' was removed",
       "  step 'pay' is new",
-      "perhaps renamed: step 'charge' seems to be called 'pay' now",
+      "possible rename: step 'charge' may have been renamed to 'pay'",
       '  running instances: 3 affected, 2 not',
-      "step 'charge' is not done yet, and is gone",
+      "step 'charge' is not completed yet, and was removed",
       'In all: 3 affected, 2 not',
     ])
       expect(out).toContain(line);
@@ -134,7 +134,7 @@ describe('saga graph diff', () => {
       'from version 1: 2 would move, 1 would stay, and no worker would have their version',
     );
     expect(alone.out).toMatch(
-      /stays, [-\w]+: step 'charge' is done, and in version 2 it comes after 'check', which is not done/,
+      /stays, [-\w]+: step 'charge' is completed, and in version 2 it comes after 'check', which is not completed/,
     );
     expect([alone.code, alone.out]).toEqual([1, expect.stringContaining('In all: 1 affected, 2 not')]);
     const both = await diff(await compiled('both.mjs', HEAD + ORDER + checked));
@@ -190,7 +190,7 @@ describe('saga that is called wrongly ends with 2, and says what it takes', () =
     ['without a command', () => [], /^$/],
     ['with an unknown one', () => ['graph', 'draw'], /There is no command 'graph draw'[^]*saga --help/],
     ['without a file', () => ['graph', 'diff'], /Give <module file>[^]*saga graph diff <module file>/],
-    ['with two', () => ['graph', 'diff', 'a.js', 'b.js'], /'b\.js' is one too many/],
+    ['with two', () => ['graph', 'diff', 'a.js', 'b.js'], /'b\.js' is an unexpected argument/],
     [
       'without a database',
       async () => ['graph', 'diff', await compiled('a.mjs', HEAD + ORDER)],
@@ -200,12 +200,12 @@ describe('saga that is called wrongly ends with 2, and says what it takes', () =
     [
       'with a file that is not there',
       () => ['graph', 'diff', 'nowhere.js', '--url', apps.url],
-      /There is no file .*nowhere\.js/,
+      /The file .*nowhere\.js/,
     ],
     [
       'with a file without sagas',
       async () => ['graph', 'diff', await compiled('none.mjs', 'export const a = 1;'), '--url', apps.url],
-      /none\.mjs exports no saga.*dist\/app\.module\.js/,
+      /none\.mjs exports neither a saga.*dist\/app\.module\.js/,
     ],
     [
       'with a saga that is wrong',
@@ -229,7 +229,7 @@ describe('saga that is called wrongly ends with 2, and says what it takes', () =
         '--schema',
         'a"b',
       ],
-      /--schema 'a"b' is no schema/,
+      /--schema 'a"b' is not a valid schema name/,
     ],
   ])('%s', async (_, args, message) => {
     await mkdir(DIST, { recursive: true });

@@ -90,7 +90,7 @@ describe('saga init in what nest new has made', () => {
       const { code, out } = await init(app, '--postgres');
       expect(code).toBe(0);
       expect(await app.files()).toEqual(before);
-      expect(out).not.toMatch(/^ {2}(created|edited|by hand)/m);
+      expect(out).not.toMatch(/^ {2}(created|edited|to do)/m);
     }
   });
 
@@ -181,7 +181,7 @@ export class AppModule {}
     const { code, out } = await init(app);
     expect(code).toBe(0);
     expect(await app.read('src/app.module.ts')).toBe(module);
-    expect(out).toMatch(/by hand +src\/app\.module\.ts/);
+    expect(out).toMatch(/to do +src\/app\.module\.ts/);
     expect(out).toMatch(
       /To add to src\/app\.module\.ts:\n {2}import \{ TypeOrmModule \}[^]*SagaModule\.forRoot\(\),/,
     );
@@ -208,7 +208,7 @@ export class AppModule {}
     const app = await apps.create(files);
     const refused = await init(app);
     expect([refused.code, await app.files()]).toEqual([1, files]);
-    expect(refused.error).toMatch(/^saga: FOLDER_IN_USE: src\/orders is there already.*saga init checkout/);
+    expect(refused.error).toMatch(/^saga: FOLDER_IN_USE: src\/orders already exists.*saga init checkout/);
     expect((await init(app, 'checkout/first')).code).toBe(0);
     expect(await app.read('src/app.module.ts')).toContain(`from './checkout/first/orders.module.js'`);
     await compiles(app);
@@ -266,7 +266,7 @@ export const database = TypeOrmModule.forRoot({ type: 'postgres' });
       { installed: 'nothing' },
     );
     const { out } = await init(app);
-    expect(out).toMatch(/by hand .*TypeOrmModule was left out: platform depends on @nestjs\/typeorm/);
+    expect(out).toMatch(/to do .*TypeOrmModule was left out: platform depends on @nestjs\/typeorm/);
     expect(out).toContain('npm install nestjs-durable-saga @nestjs/typeorm@^11.0.3 typeorm@^0.3.31 pg@8');
   });
 
@@ -309,7 +309,11 @@ describe('saga init --project', () => {
 
   test.each([
     ['is asked for where there are several', [], /Give --project: .* has api, mail/],
-    ['has to be one of them', ['--project', 'shared'], /'shared' is no application of .*\. It has api, mail/],
+    [
+      'has to be one of them',
+      ['--project', 'shared'],
+      /'shared' is not an application of .*\. It has api, mail/,
+    ],
   ])('%s', async (_, args, message) => {
     const app = await apps.create(monorepo);
     const { code, error } = await init(app, ...args);

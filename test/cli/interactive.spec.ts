@@ -23,9 +23,9 @@ describe('in a terminal', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const done = ran.length;
     const undecided = await typed(`undo ${id}`, '');
-    expect(undecided).toMatchObject({ code: 1, error: 'Nothing was done\n', asked: ['Undo it? [y/N] '] });
+    expect(undecided).toMatchObject({ code: 1, error: 'Nothing was changed\n', asked: ['Undo it? [y/N] '] });
     expect(undecided.out).toMatch(
-      /place-order@1 {2}\S+ {2}stuck\n[^]*Would be undone, in this order:\n {2}reserve, by release\n/,
+      /place-order@1 {2}\S+ {2}stuck\n[^]*These steps would be compensated, in this order:\n {2}reserve, by release\n/,
     );
     expect((await sagas.get(id)).status).toBe('stuck');
     expect(ran).toHaveLength(done);
@@ -52,7 +52,7 @@ describe('in a terminal', () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const { out, asked, code } = await typed('retry --where status=stuck', 'n');
-    expect([code, asked]).toEqual([1, ['Retry them all? [y/N] ']]);
+    expect([code, asked]).toEqual([1, ['Retry all of them? [y/N] ']]);
     expect(out).toMatch(new RegExp(`^1 saga\\n {2}${id} {2}place-order/order-1 {2}stuck\\n$`));
   });
 
@@ -86,7 +86,7 @@ describe('in a terminal', () => {
     expect(code).toBe(0);
     const pages = out.split('\x1b[0J');
     expect(pages.length).toBeGreaterThan(2);
-    expect(pages[0]).toMatch(/running[^]*waits for +its time, until[^]*· ship +pending/);
+    expect(pages[0]).toMatch(/running[^]*waits for +its start time, until[^]*· ship +pending/);
     expect(pages.at(-1)).toMatch(/completed[^]*✓ ship +completed/);
     // As many lines back as the page before has.
     // eslint-disable-next-line no-control-regex -- the cursor is moved by such codes

@@ -101,7 +101,7 @@ describe('saga list', () => {
     const { code, out, error } = await run('list');
     const [head, ...lines] = out.trimEnd().split('\n');
     expect([code, error]).toEqual([0, '']);
-    expect(head).toMatch(/^ID +SAGA +STATUS +CORRELATION ID +CHANGED +STANDS AT +ERROR$/);
+    expect(head).toMatch(/^ID +SAGA +STATUS +CORRELATION ID +CHANGED +CURRENT STEP +ERROR$/);
     expect(lines.map((line) => line.split(/ {2,}/).slice(0, 3).join(' '))).toEqual([
       `${invoice} invoice@1 running`,
       expect.stringContaining('place-order@1 stuck'),
@@ -153,17 +153,17 @@ describe('saga show', () => {
     expect(out).toContain(`place-order@1  ${stuck}  stuck\n`);
     for (const pattern of [
       /correlation id +order\/2/,
-      /waits for +a person, at step 'weigh\[0\]'/,
+      /waits for +an operator: needs attention at step 'weigh\[0\]'/,
       /failure +error in step 'weigh\[1\]': too heavy/,
       /tags +customer=7/,
-      /! weigh\[0\] +compensation_failed +1 attempt, 1 of undoing/,
+      /! weigh\[0\] +compensation_failed +1 attempt, 1 compensation attempt/,
       /HttpError: inventory: 503/,
       /✓ reserve +completed +1 attempt/,
       /✗ weigh\[1\] +failed +1 attempt/,
       /· ship +pending/,
       /Timeline\n.*the saga was started\n/,
       /\+\d+(\.\d+)?m?s +weigh\[1\] failed at attempt 1: too heavy/,
-      /undoing weigh\[0\] failed at attempt 1: inventory: 503/,
+      /compensation of weigh\[0\] failed at attempt 1: inventory: 503/,
     ])
       expect(out).toMatch(pattern);
     // eslint-disable-next-line no-control-regex -- no colors where nobody sees them
@@ -217,7 +217,7 @@ describe('saga show', () => {
   test.each([
     ['00000000-0000-7000-8000-000000000000', 1, /SAGA_NOT_FOUND: No saga has the id/],
     ['place-order/nobody', 1, /SAGA_NOT_FOUND: No saga of 'place-order' has the correlation id 'nobody'/],
-    ['nobody', 2, /USAGE: 'nobody' is no target; give a saga's id, or <saga>\/<correlation id>/],
+    ['nobody', 2, /USAGE: 'nobody' is not a target; give a saga's id, or <saga>\/<correlation id>/],
   ])('of %s ends with %i', async (target, expected, message) => {
     await app();
     const { code, out, error } = await here('show', target);
@@ -252,7 +252,7 @@ describe('saga watch', () => {
   test('ends with 2 when its time is over', async () => {
     const { invoice } = await shop();
     const { code, error } = await here('watch', invoice, '--timeout', '100ms');
-    expect([code, error]).toEqual([2, expect.stringMatching(/^saga: SAGA_TIMEOUT: .*it goes on\.\n$/)]);
+    expect([code, error]).toEqual([2, expect.stringMatching(/^saga: SAGA_TIMEOUT: .*It continues\.\n$/)]);
   });
 });
 

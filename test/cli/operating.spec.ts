@@ -30,18 +30,16 @@ describe('saga cancel', () => {
     ]);
   });
 
-  test('heeds the point of no return of a class that it does not have', async () => {
+  test('heeds the pivot of a class that it does not have', async () => {
     const { sagas } = await shop(apps);
     const { id } = await sagas.start(Letter, {});
     await waits(apps, id);
     const before = await rows();
     const { code, out, error } = await run('cancel', id, '--yes');
     expect([code, out]).toEqual([1, '']);
-    expect(error).toMatch(
-      /^saga: SAGA_STATE: .*has passed its point of no return, and only goes forward\.\n$/,
-    );
+    expect(error).toMatch(/^saga: SAGA_STATE: .*has passed its pivot, and only goes forward\.\n$/);
     const preview = await here('cancel', id, '--dry-run');
-    expect([preview.code, preview.out]).toEqual([0, expect.stringContaining(`point of no return, 'send'`)]);
+    expect([preview.code, preview.out]).toEqual([0, expect.stringContaining(`pivot, 'send'`)]);
     expect(await rows()).toEqual(before);
   });
 
@@ -51,7 +49,7 @@ describe('saga cancel', () => {
     const before = await rows();
     const { code, out } = await here('cancel place-order/order-1 --dry-run');
     expect(code).toBe(0);
-    expect(out).toMatch(/Would be undone, in this order:\n {2}reserve, by release\n/);
+    expect(out).toMatch(/These steps would be compensated, in this order:\n {2}reserve, by release\n/);
     expect(out).not.toContain('reservation');
     const { rollback } = JSON.parse((await here('cancel place-order/order-1 --dry-run --json')).out);
     expect(rollback.compensations).toEqual([{ step: 'reserve', compensate: 'release', unknown: false }]);
@@ -151,7 +149,9 @@ describe('saga skip', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const wrong = await here('skip', id, 'charge', '--yes');
     expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('stuck at: reserve')]);
-    expect((await run('skip', id, 'reserve', '--yes')).out).toBe(`Took 'reserve' of ${id} as done\n`);
+    expect((await run('skip', id, 'reserve', '--yes')).out).toBe(
+      `Marked 'reserve' of ${id} as completed manually\n`,
+    );
     expect((await sagas.wait(id)).status).toBe('compensated');
   });
 });
@@ -162,7 +162,9 @@ describe('saga pause and saga resume', () => {
     const { id } = await sagas.start(Letter, {});
     await waits(apps, id);
     expect((await run('pause', id, '--reason', 'strike')).out).toBe(`Paused ${id}\n`);
-    expect((await here('show', id)).out).toMatch(/waits for +somebody who resumes it: paused by ann: strike/);
+    expect((await here('show', id)).out).toMatch(
+      /waits for +an operator to resume it: paused by ann: strike/,
+    );
     await sagas.signal(id, 'answered');
     expect((await sagas.get(id)).status).toBe('paused');
     expect((await run('resume', id)).code).toBe(0);
@@ -255,12 +257,15 @@ describe('a call by --where', () => {
   });
 
   test.each([
-    ['retry', /Give a <target>, or several by --where/],
-    ['retry place-order/order-1 --where status=stuck', /Give a <target>, or several by --where/],
+    ['retry', /Give a <target>, or select several sagas with --where/],
+    [
+      'retry place-order/order-1 --where status=stuck',
+      /Give a <target>, or select several sagas with --where/,
+    ],
     ['retry --where state=stuck --yes', /--where has no 'state'; give which: saga=/],
-    ['retry --where status=stock --yes', /'stock' is no status; give one of running, /],
-    ['retry --where status=stuck --step ship --yes', /--step and --input are for one saga/],
-    ['retry --where status=stuck --expects stuck --yes', /--expects is for one saga/],
+    ['retry --where status=stock --yes', /'stock' is not a status; give one of running, /],
+    ['retry --where status=stuck --step ship --yes', /--step and --input apply to one saga/],
+    ['retry --where status=stuck --expects stuck --yes', /--expects applies to one saga/],
   ])('as in saga %s is not understood', async (words, message) => {
     await shop(apps);
     const { code, error } = await here(words);

@@ -156,8 +156,8 @@ describe('saga start', () => {
   test.each<[string, string[], number, RegExp]>([
     ['an unknown saga', ['place-odrer', '{}'], 1, /SAGA_NOT_FOUND: .*did you mean 'place-order'/],
     ['a version that was never deployed', ['place-order@3', '{}'], 1, /SAGA_NOT_FOUND/],
-    ['what is no JSON', ['place-order', 'cup'], 2, /USAGE: <input> is no JSON: .*a string is '"cup"'/],
-    ['JSON that a shell took to pieces', ['place-order', '{sku:', 'cup}'], 2, /put JSON into quotes/],
+    ['what is no JSON', ['place-order', 'cup'], 2, /USAGE: <input> is not JSON: .*a string is '"cup"'/],
+    ['JSON that a shell took to pieces', ['place-order', '{sku:', 'cup}'], 2, /quote JSON/],
     ['a file that is not there', ['place-order', '@nowhere.json'], 2, /USAGE: <input>: .*nowhere\.json/],
     ['a step handler', ['handler:stock.reserve', '{}'], 1, /is a step handler/],
     ['a wrong option', ['place-order', '{}', '--priority', '700'], 2, /SAGA_VALIDATION: .*priority is 700/],
@@ -171,7 +171,7 @@ describe('saga start', () => {
       'an input that is checked, without the class that knows how',
       ['pack', '{"sku":"cup"}'],
       2,
-      /a check of its input, @Saga\(\{ input \}\), which only its class has.*--module dist\/app\.module\.js/,
+      /an input schema, @Saga\(\{ input \}\), which only its class contains.*--module dist\/app\.module\.js/,
     ],
   ])('refuses %s, and nothing is started', async (_, args, expected, message) => {
     await app();
@@ -235,7 +235,7 @@ describe('saga start', () => {
       await app();
       const module = await compiled(CHECKED.replace(/, input: \{.*\} \} \}\)/, ' })'));
       const { code, error } = await run('start pack', '{"sku":"cup"}', '--module', module);
-      expect([code, error]).toEqual([2, expect.stringMatching(/its input is not checked any more/)]);
+      expect([code, error]).toEqual([2, expect.stringMatching(/its input is not validated any more/)]);
     });
 
     test('refuses a file that is not what is deployed', async () => {
@@ -244,7 +244,7 @@ describe('saga start', () => {
       const { code, error } = await run('start transfer', '{"account":"a"}', '--module', other);
       expect([code, error]).toEqual([
         2,
-        expect.stringMatching(/is not what is deployed: step 'move' is gone/),
+        expect.stringMatching(/differs from the deployed version: step 'move' was removed/),
       ]);
     });
   });
@@ -260,7 +260,7 @@ describe('saga signal', () => {
       '--message-id',
       'bank-1',
     );
-    expect([code, out]).toEqual([0, "Told invoice/invoice-1 'paid'\n"]);
+    expect([code, out]).toEqual([0, "Sent 'paid' to invoice/invoice-1\n"]);
     expect((await here('signal invoice/invoice-1 paid', '{"amount":8}', '--message-id', 'bank-1')).code).toBe(
       0,
     );
@@ -300,7 +300,7 @@ describe('saga approve and saga reject', () => {
     const none = await here('approve', bad.id, 'pay');
     expect([none.code, none.error]).toEqual([
       2,
-      expect.stringContaining(`'pay' is no approval of invoice@1`),
+      expect.stringContaining(`'pay' is not an approval step of invoice@1`),
     ]);
   });
 });

@@ -13,8 +13,8 @@ import { counted } from './text/words.js';
 
 export const BULK_OPTIONS = {
   where: option.several('<name>=<value>', `instead of a target, ${WHERE}`),
-  'dry-run': option.flag('only says what it would be done to'),
-  limit: option.text('<number>', 'with --where: to at most so many; default: 1000'),
+  'dry-run': option.flag('only show the sagas that match'),
+  limit: option.text('<number>', 'with --where: the maximum number of sagas; default: 1000'),
 } as const;
 
 /** Of so many a person is told by name. */
@@ -36,7 +36,9 @@ export async function operateOnMany(
   const limit = readWhole(values.limit, 'limit');
   const { by, reason, expects } = given;
   if (expects)
-    throw new UsageError('--expects is for one saga; of many each is expected to be as it was found');
+    throw new UsageError(
+      '--expects applies to one saga. With --where, each saga must be unchanged since it was counted',
+    );
   const options = { by, reason, ...(limit !== undefined && { limit }) };
   const { 'dry-run': dryRun, json } = values;
   const about = async (): Promise<string[]> => {
@@ -44,7 +46,7 @@ export async function operateOnMany(
     const { items } = await sagas.find({ ...filter, limit: SHOWN });
     const rows = items.map((item) => [`  ${item.id}`, `${item.saga}/${item.correlationId}`, item.status]);
     return [
-      `${counted(matched, 'saga')}${more ? ', and there are more' : ''}${matched > SHOWN ? '; the newest of them:' : ''}`,
+      `${counted(matched, 'saga')}${more ? ', and more' : ''}${matched > SHOWN ? '; the newest:' : ''}`,
       ...columns(rows),
     ];
   };
@@ -54,7 +56,12 @@ export async function operateOnMany(
     return EXIT.done;
   }
   if (
-    !(await confirmed(values.yes, `${action[0]!.toUpperCase()}${action.slice(1)} them all?`, about, terminal))
+    !(await confirmed(
+      values.yes,
+      `${action[0]!.toUpperCase()}${action.slice(1)} all of them?`,
+      about,
+      terminal,
+    ))
   )
     return EXIT.refused;
   const result = await sagas.bulk(action, filter, options);
@@ -62,7 +69,7 @@ export async function operateOnMany(
   if (json) terminal.out(JSON.stringify(result));
   else {
     terminal.out(`${action}: ${done} of ${counted(matched, 'saga')}${more ? '; there are more' : ''}`);
-    if (proposed > 0) terminal.out(`${proposed} wait for another person to make the same call`);
+    if (proposed > 0) terminal.out(`${proposed} wait for another operator to make the same call`);
     for (const { id, error } of failed) terminal.error(`${id}: ${error}`);
   }
   return done === matched ? EXIT.done : EXIT.refused;

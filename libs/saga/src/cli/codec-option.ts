@@ -9,7 +9,7 @@ import { CannotTell, UsageError } from './usage-error.js';
 export const CODEC_OPTION = {
   codec: option.text(
     '<file>',
-    "the compiled file whose default export is the applications' codec, or a function that gives it",
+    "the compiled file whose default export is the applications' codec, or a function that returns it",
   ),
 } as const;
 
@@ -20,7 +20,7 @@ export async function readCodec({
   if (file === undefined) return undefined;
   const path = resolve(file);
   await access(path).catch(() => {
-    throw new UsageError(`There is no file ${path}`);
+    throw new UsageError(`The file ${path} does not exist`);
   });
   const { default: exported } = (await import(pathToFileURL(path).href)) as { default?: unknown };
   // Of CommonJS that was compiled from a module, the default export has one of its own.
@@ -45,7 +45,7 @@ export function checkEncoded(
 ): void {
   if (what === undefined || !isCoded || running.options.codec) return;
   throw new CannotTell(
-    `${what} would be stored as it is, and the applications encode what they store: give their codec as --codec <file>`,
+    `${what} would be stored unencoded, but the applications encode their values. Give their codec as --codec <file>`,
     'SAGA_CODEC',
   );
 }

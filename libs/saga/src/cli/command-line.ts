@@ -12,7 +12,7 @@ export function readCommandLine(command: Command, args: readonly string[]): Omit
   }
   if (positionals.length > command.operands.length && !command.operands.at(-1)?.includes('…')) {
     const extra = positionals[command.operands.length];
-    throw new UsageError(`'${extra}' is one too many${quoting(extra!)}`);
+    throw new UsageError(`'${extra}' is an unexpected argument${quoting(extra!)}`);
   }
   return { operands: positionals, values: values as Call['values'] };
 }
@@ -42,5 +42,5 @@ function meant(sentence: string, known: readonly string[]): string {
 
 /** A shell takes unquoted JSON to pieces. */
 function quoting(extra: string): string {
-  return /[{}[\]":]/.test(extra) ? `; put JSON into quotes: '{"sku":"cup"}'` : '';
+  return /[{}[\]":]/.test(extra) ? `; quote JSON: '{"sku":"cup"}'` : '';
 }

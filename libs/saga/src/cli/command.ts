@@ -68,8 +68,8 @@ const flag = (about: string) => ({ type: 'boolean', about }) as const;
 export const option = { text, several, flag };
 
 export const DATABASE_OPTIONS = {
-  url: text('<postgres://…>', 'the database; default: the variable DATABASE_URL'),
+  url: text('<postgres://…>', 'the URL of the database; default: the variable DATABASE_URL'),
   schema: text('<name>', `the schema of the sagas' tables; default: saga`),
 } as const;
 
-export const JSON_OPTION = { json: flag('prints JSON') } as const;
+export const JSON_OPTION = { json: flag('print JSON') } as const;

@@ -2,13 +2,15 @@ import { option } from './command.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 
-export const YES_OPTION = { yes: option.flag('does not ask; needed where nobody can be asked') } as const;
+export const YES_OPTION = {
+  yes: option.flag('skip the confirmation prompt (required without a terminal)'),
+} as const;
 
 /** Before anything is looked up: where nobody can be asked, `--yes` has to be given. */
 export function checkAskable(yes: boolean | undefined, what: string, terminal: Terminal): void {
   if (!yes && !terminal.interactive)
     throw new UsageError(
-      `saga ${what} asks before it does anything, and here is nobody to be asked; give --yes`,
+      `saga ${what} asks for confirmation, but there is no terminal. Give --yes to skip the prompt`,
     );
 }
 
@@ -23,6 +25,6 @@ export async function confirmed(
   for (const line of await about()) terminal.out(line);
   const answer = await terminal.ask(`${question} [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;
-  terminal.error('Nothing was done');
+  terminal.error('Nothing was changed');
   return false;
 }

@@ -40,7 +40,7 @@ export async function followSaga(
     if (isSettled(saga.status)) return saga;
     const left = until - performance.now();
     if (left <= 0)
-      throw new SagaTimeoutError(`Saga ${saga.id} was not settled within ${timeout} ms; it goes on.`);
+      throw new SagaTimeoutError(`Saga ${saga.id} did not finish within ${timeout} ms. It continues.`);
     await sleep(Math.min(interval, left));
   }
 }

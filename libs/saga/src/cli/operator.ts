@@ -5,18 +5,18 @@ import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 import { readStatuses, readWhole } from './values.js';
 
-export const BY_OPTION = { by: option.text('<name>', 'who does it; default: the variable USER') } as const;
+export const BY_OPTION = { by: option.text('<name>', 'the operator; default: the variable USER') } as const;
 
 export const OPERATOR_OPTIONS = {
   ...BY_OPTION,
-  reason: option.text('<text>', 'why; kept in its history'),
+  reason: option.text('<text>', 'the reason; kept in the history'),
   expects: option.text(
     '<status>',
-    'only if it is in this status; otherwise nothing happens, and it ends with 1',
+    'run only if the saga has this status; otherwise change nothing and exit with 1',
   ),
   'expects-revision': option.text(
     '<number>',
-    'only if nothing has happened to it since saga show --json said so',
+    'run only if the saga has this revision, as saga show --json prints it',
   ),
 } as const satisfies OptionSpecs;
 
@@ -27,7 +27,7 @@ export function operatorOptionsOf(
 ): OperatorOptions {
   const by = values.by ?? userOf(terminal);
   const [status, ...more] = values.expects === undefined ? [] : readStatuses(values.expects);
-  if (more.length > 0) throw new UsageError('--expects takes one status');
+  if (more.length > 0) throw new UsageError('--expects accepts one status');
   const revision = readWhole(values['expects-revision'], 'expects-revision');
   return {
     ...(by !== undefined && { by }),

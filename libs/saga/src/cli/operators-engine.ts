@@ -83,7 +83,10 @@ export async function onDatabase<T>(
   work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
 ): Promise<T> {
   const database = databaseUrl(url, terminal);
-  if (schemaFlaw(schema) !== undefined) throw new UsageError(`--schema '${schema}' is no schema of sagas`);
+  if (schemaFlaw(schema) !== undefined)
+    throw new UsageError(
+      `--schema '${schema}' is not a valid schema name. Give a lower-case name of letters, digits and _`,
+    );
   const connection = { type: 'postgres', url: database, applicationName: 'saga' } as const;
   const application = await new DataSource({ ...connection, connectTimeoutMS: PATIENCE }).initialize();
   try {
@@ -169,8 +172,8 @@ class OperatorsEngine extends SagaEngine {
     return super.edit(target, (saga, graph, now) => {
       if (!graph && handlerOf(saga.name) === undefined) {
         throw new CannotTell(
-          `The graph of ${sagaLabel(saga)} is not stored, so what may be done to saga ${saga.id} is not known. ` +
-            `Start an application that has it once`,
+          `The graph of ${sagaLabel(saga)} is not stored, so the allowed actions on saga ${saga.id} are not known. ` +
+            `Start an application that has this saga once, which stores the graph`,
           'SAGA_DEFINITION',
         );
       }
@@ -205,7 +208,7 @@ function standInOf({ about, name, version }: Deployed, found: readonly RunnableS
   const own = found.find(({ graph }) => graph.name === name && graph.version === version)?.graph;
   const graph: SagaGraph = own ?? graphOfDescription(about);
   const invoke = () => {
-    throw new Error('Nothing is run here');
+    throw new Error('The command line runs no sagas');
   };
   return { type: class {}, instance: {}, graph, invoke };
 }
@@ -213,13 +216,13 @@ function standInOf({ about, name, version }: Deployed, found: readonly RunnableS
 function notMigrated(schema: string, missing: readonly string[]): CannotTell {
   return new CannotTell(
     missing.includes('instance')
-      ? `Schema '${schema}' of this database has no sagas. Start the application once, call saga migrate, or name another --schema`
-      : `Schema '${schema}' lacks ${missing.join(', ')}: it is of an earlier version. saga migrate brings it up to date`,
+      ? `Schema '${schema}' of this database has no tables of sagas. Start the application once, run saga migrate, or give another --schema`
+      : `Schema '${schema}' lacks ${missing.join(', ')}: it was created by an earlier version. Run saga migrate to update it`,
     'SAGA_CONFIGURATION',
   );
 }
 
-/** Only what a person has to know of: that the database keeps it waiting, say. */
+/** Only what an operator has to know of: that the database keeps it waiting, say. */
 function logTo(terminal: Terminal): EngineLog {
   const tell = (message: string) => terminal.error(message);
   return { debug: () => undefined, log: () => undefined, warn: tell, error: tell };

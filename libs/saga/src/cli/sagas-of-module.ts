@@ -19,7 +19,7 @@ import { UsageError } from './usage-error.js';
 export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
   const path = resolve(file);
   await access(path).catch(() => {
-    throw new UsageError(`There is no file ${path}`);
+    throw new UsageError(`The file ${path} does not exist`);
   });
   const exported = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   const found = new Set<Type>();
@@ -31,7 +31,7 @@ export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
   for (const value of [...Object.values(exported), ...own]) await collect(value, found, seen);
   if (found.size === 0) {
     throw new UsageError(
-      `${path} exports no saga, and no module that provides one. Give the compiled file of your root module, ` +
+      `${path} exports neither a saga nor a module that provides one. Give the compiled file of your root module, ` +
         `such as dist/app.module.js`,
     );
   }
@@ -40,7 +40,7 @@ export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
       graph,
       methods: new Set(methodsOf(type).plain),
       invoke: () => {
-        throw new Error('Nothing is run here');
+        throw new Error('The command line runs no sagas');
       },
     })),
   );

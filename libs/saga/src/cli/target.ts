@@ -16,5 +16,5 @@ export function readTarget(written: string, { deployed }: Pick<Operated, 'deploy
   if (saga !== '' && correlationId !== '') return { saga, correlationId };
   const isId: boolean = isUuid(written);
   if (isId) return written;
-  throw new UsageError(`'${written}' is no target; give a saga's id, or <saga>/<correlation id>`);
+  throw new UsageError(`'${written}' is not a target; give a saga's id, or <saga>/<correlation id>`);
 }

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 
 /** What a value of JSON may be written as, for help. */
-export const JSON_SOURCES = 'JSON, @<file>, or - for what is piped in';
+export const JSON_SOURCES = 'JSON, @<file>, or - for standard input';
 
 /**
  * JSON as it is written, in a file (`@file`), or piped in (`-`); undefined: none was given.
@@ -25,7 +25,7 @@ export async function readJson(
     return JSON.parse(text) as unknown;
   } catch (error) {
     const hint = /^[\w.-]+$/.test(text) ? `; a string is '"${text}"'` : '';
-    throw new UsageError(`${what} is no JSON: ${(error as Error).message}${hint}`);
+    throw new UsageError(`${what} is not JSON: ${(error as Error).message}${hint}`);
   }
 }
 
@@ -42,7 +42,7 @@ async function textOf(written: string, what: string, terminal: Terminal): Promis
 export function readWhole(written: string | undefined, name: string): number | undefined {
   if (written === undefined) return undefined;
   if (!/^\d{1,15}$/.test(written))
-    throw new UsageError(`--${name} '${written}' is no number; give a whole one from 0`);
+    throw new UsageError(`--${name} '${written}' is not a number; give a whole number from 0`);
   return Number(written);
 }
 
@@ -59,7 +59,7 @@ export function readDate(written: string, name: string): Date {
   const date = /^\d{4}-\d\d-\d\d/.test(written) ? new Date(written) : new Date(NaN);
   if (!Number.isNaN(date.getTime())) return date;
   throw new UsageError(
-    `${name} '${written}' is no time; give one such as 2026-11-21T22:00Z, or how long ago, such as 15m`,
+    `${name} '${written}' is not a time; give a time such as 2026-11-21T22:00Z, or a duration before now, such as 15m`,
   );
 }
 
@@ -75,7 +75,7 @@ export function readTags(written: readonly string[] | undefined): Record<string,
 }
 
 export const WHERE =
-  'which: saga=<name>, status=<status>, correlation-id=<id>, tag.<name>=<value>, created-after=<time>, created-before=<time>';
+  'a filter: saga=<name>, status=<status>, correlation-id=<id>, tag.<name>=<value>, created-after=<time>, created-before=<time>';
 
 /** A filter of conditions, of which all have to hold; several statuses: any of them. */
 export function readWhere(conditions: readonly string[]): SagaFilter {
@@ -107,6 +107,6 @@ export function readStatuses(written: string): SagaStatus[] {
   return written.split(',').map((one) => {
     const status = SAGA_STATUSES.find((known) => known === one);
     if (status) return status;
-    throw new UsageError(`'${one}' is no status; give one of ${SAGA_STATUSES.join(', ')}`);
+    throw new UsageError(`'${one}' is not a status; give one of ${SAGA_STATUSES.join(', ')}`);
   });
 }

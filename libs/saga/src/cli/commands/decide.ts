@@ -6,10 +6,10 @@ import { readTarget, TARGET } from '../target.js';
 import { UsageError } from '../usage-error.js';
 
 const CALLS = [
-  { call: 'approve', summary: 'Approves a step that waits for a person', done: 'Approved' },
+  { call: 'approve', summary: 'Approves a step that waits for approval', done: 'Approved' },
   {
     call: 'reject',
-    summary: 'Rejects a step that waits for a person: the saga turns back',
+    summary: 'Rejects a step that waits for approval: the saga compensates',
     done: 'Rejected',
   },
 ] as const;
@@ -20,16 +20,16 @@ export const decisions: readonly Command[] = CALLS.map(({ call, summary, done })
     words: call,
     operands: [TARGET, '<step>'],
     summary,
-    examples: [`saga ${call} place-order/order-1234 checkFraud --comment "looked at it"`],
+    examples: [`saga ${call} place-order/order-1234 checkFraud --comment "invoice checked"`],
     options: {
       ...SAGA_OPTIONS,
       ...JSON_OPTION,
       ...BY_OPTION,
-      comment: option.text('<text>', 'why; the step is given it'),
+      comment: option.text('<text>', 'a comment, which is passed to the step'),
     },
     run: async ({ operands: [written, step], values, terminal }) => {
       const { comment, by = userOf(terminal) } = values;
-      if (by === undefined) throw new UsageError('Say who decides: --by <name>');
+      if (by === undefined) throw new UsageError('Give the operator who decides: --by <name>');
       return operating(values, terminal, async (operated) => {
         checkEncoded(operated, comment && '--comment');
         const target = readTarget(written!, operated);

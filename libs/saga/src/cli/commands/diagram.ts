@@ -8,18 +8,18 @@ import { Refusal, UsageError } from '../usage-error.js';
 export const diagram = command({
   words: 'diagram',
   operands: ['<saga[@version]>'],
-  summary: 'Draws the graph of a saga as it was deployed, as a Mermaid flowchart',
-  details: 'Of the highest version, if none is named. --json gives what it is drawn from.',
+  summary: 'Prints the deployed graph of a saga as a Mermaid flowchart',
+  details: 'Prints the highest version by default. --json prints the graph as data.',
   examples: ['saga diagram place-order > place-order.mmd', 'saga diagram place-order@1 --direction LR'],
   options: {
     ...DATABASE_OPTIONS,
     ...JSON_OPTION,
-    direction: option.text('<TD|LR>', 'top down, or left to right; default: TD'),
+    direction: option.text('<TD|LR>', 'TD (top down) or LR (left to right); default: TD'),
   },
   run: async ({ operands: [written], values, terminal }) => {
     const { direction = 'TD' } = values;
     if (direction !== 'TD' && direction !== 'LR')
-      throw new UsageError(`--direction '${direction}' is none; give TD or LR`);
+      throw new UsageError(`--direction '${direction}' is not a direction; give TD or LR`);
     const { about } = await operating(values, terminal, async ({ deployed }) =>
       deployedAs(written!, deployed),
     );
@@ -38,7 +38,7 @@ export function deployedAs(written: string, deployed: readonly Deployed[]): Depl
   const meant = nearestName(written, [...deployed.map(sagaLabel), ...deployed.map(({ name }) => name)]);
   const names = [...new Set(deployed.map(({ name }) => name))].join(', ') || 'none';
   throw new Refusal(
-    `No saga '${written}' was ever deployed here${meant === undefined ? `. There are: ${names}` : `; did you mean '${meant}'?`}`,
+    `No saga '${written}' was deployed here${meant === undefined ? `. Deployed: ${names}` : `; did you mean '${meant}'?`}`,
     'SAGA_NOT_FOUND',
   );
 }

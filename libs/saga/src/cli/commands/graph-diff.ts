@@ -6,10 +6,10 @@ import { onDatabase } from '../operating.js';
 export const graphDiff = command({
   words: 'graph diff',
   operands: ['<module file>'],
-  summary: 'Says what deploying a compiled module would mean for the instances that are running',
+  summary: 'Shows how deploying a compiled module would affect running instances',
   details:
-    'Compares its sagas with the graphs that are stored, and changes nothing. Ends with 0 when nobody is affected, 1 ' +
-    'when somebody is, 2 when it could not tell.',
+    'Compares its sagas with the stored graphs and changes nothing. Exit code: 0 if no instance is affected, 1 ' +
+    'if one is, 2 if the command failed.',
   examples: ['saga graph diff dist/app.module.js'],
   options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
   run: async ({ operands: [file], values, terminal }) => {
@@ -26,7 +26,7 @@ export const graphDiff = command({
       }
       if (!values.json)
         terminal.out(
-          `Schema '${schema}' has no graphs: nothing has been deployed there, so nobody is affected.`,
+          `Schema '${schema}' has no graphs: no saga has been deployed there, so no instance is affected.`,
         );
       return undefined;
     });
@@ -36,7 +36,7 @@ export const graphDiff = command({
       terminal.out(JSON.stringify({ sagas: reports ?? [], affected, unaffected }, undefined, 2));
     else if (reports) {
       for (const report of reports) terminal.out(textOf(report));
-      terminal.out(`\nIn all: ${affected} affected, ${unaffected} not`);
+      terminal.out(`\nTotal: ${affected} affected, ${unaffected} not affected`);
     }
     return affected > 0 ? EXIT.refused : EXIT.done;
   },

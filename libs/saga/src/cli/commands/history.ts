@@ -8,7 +8,7 @@ import { readTarget, TARGET } from '../target.js';
 export const history = command({
   words: 'history',
   operands: [TARGET],
-  summary: 'Shows what people did with a saga: who, when and why',
+  summary: 'Shows the operator actions on a saga: operator, time and reason',
   examples: ['saga history place-order/order-1234'],
   options: { ...SAGA_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
   run: async ({ operands: [written], values, terminal }) => {
@@ -20,7 +20,7 @@ export const history = command({
         : history.map(withoutGiven);
     });
     if (values.json) terminal.out(JSON.stringify(entries, undefined, 2));
-    else if (entries.length === 0) terminal.error('Nobody did anything with it');
+    else if (entries.length === 0) terminal.error('No operator has acted on it');
     else
       for (const line of columns(entries.map((entry) => [entry.at.toISOString(), textOf(entry)])))
         terminal.out(line);

@@ -13,22 +13,22 @@ export const init = command({
   operands: ['[<folder>]'],
   summary: 'Adds SagaModule, a first saga and its test to the Nest application in this folder',
   details:
-    'The saga goes to <folder> below the sources (default: orders). No file is overwritten: what is there is left, what ' +
-    'can be edited safely is, and of the rest it prints the lines to add. Called again it changes nothing.',
+    'Writes the saga to <folder> below the sources (default: orders). No file is overwritten. Existing files are edited if that ' +
+    'is safe; otherwise the command prints the lines to add. A second run changes nothing.',
   examples: [
     'npx nestjs-durable-saga init --install --postgres',
     'saga init --dry-run',
     'saga init checkout --project api',
   ],
   options: {
-    install: option.flag('installs the packages that are missing, too'),
-    postgres: option.flag('adds a PostgreSQL from npm to develop with: npm run postgres'),
-    project: option.text('<name>', 'of a monorepo, which application'),
-    'dry-run': option.flag('only says what it would do'),
+    install: option.flag('also install the missing packages'),
+    postgres: option.flag('add a PostgreSQL server from npm for development: npm run postgres'),
+    project: option.text('<name>', 'the application, in a monorepo'),
+    'dry-run': option.flag('only show what would change'),
   },
   run: async ({ operands: [folder = 'orders'], values, terminal }) => {
     if (!/^[a-z0-9][\w-]*(\/[a-z0-9][\w-]*)*$/i.test(folder))
-      throw new UsageError(`'${folder}' is no folder below the sources; give one such as orders`);
+      throw new UsageError(`'${folder}' is not a folder name below the sources; give one such as orders`);
     const app = readNestApp(process.cwd(), values.project);
     const { install = false, postgres = false, 'dry-run': dryRun = false } = values;
     const plan = planInit(app, { folder, postgres });
@@ -48,7 +48,7 @@ function apply(root: string, change: FileChange): void {
   writeFileSync(join(root, change.path), change.text, { flag: change.kind === 'create' ? 'wx' : 'w' });
 }
 
-const WORDS = { create: 'created', edit: 'edited', keep: 'left', 'by-hand': 'by hand' } as const;
+const WORDS = { create: 'created', edit: 'edited', keep: 'left', 'by-hand': 'to do' } as const;
 
 function report(plan: readonly FileChange[], dryRun: boolean): string[] {
   const rows = plan.map(({ kind, path, about }) => [`  ${WORDS[kind]}`, path, about]);
@@ -58,7 +58,7 @@ function report(plan: readonly FileChange[], dryRun: boolean): string[] {
       : [],
   );
   const changed = plan.some(({ kind }) => kind === 'create' || kind === 'edit');
-  const head = dryRun ? ['Nothing was changed: --dry-run. It would be:'] : [];
+  const head = dryRun ? ['Nothing was changed (--dry-run). Without --dry-run:'] : [];
   return [...head, ...columns(rows), ...lines, ...(changed && !dryRun ? ['', ...undoing(plan)] : [])];
 }
 
@@ -67,7 +67,7 @@ function undoing(plan: readonly FileChange[]): string[] {
     plan.filter((one) => one.kind === kind).map(({ path }) => path);
   const [made, edited] = [pathsOf('create'), pathsOf('edit')];
   return [
-    'To take it back:',
+    'To undo these changes:',
     ...(made.length > 0 ? [`  rm ${made.join(' ')}`] : []),
     ...(edited.length > 0 ? [`  git diff ${edited.join(' ')}   # what was added to them`] : []),
   ];
@@ -78,12 +78,10 @@ function next(app: NestApp, commands: readonly string[][], postgres: boolean): s
   const order = `-H 'content-type: application/json' -d '{"orderId":"1","sku":"cup","amount":20}'`;
   const calls = [`curl -X POST localhost:3000/orders ${order}`, 'curl localhost:3000/orders/1'];
   const rows = [
-    ...(app.runner
-      ? [[`  ${run} test`, '# the saga, in every way in which it can fail: without a database']]
-      : []),
+    ...(app.runner ? [[`  ${run} test`, '# tests the saga in every failure case, without a database']] : []),
     postgres
-      ? [`  ${run} postgres`, '# in a terminal of its own; or set DATABASE_URL to a PostgreSQL of yours']
-      : ['  export DATABASE_URL=postgres://…', '# a PostgreSQL of yours; without one: saga init --postgres'],
+      ? [`  ${run} postgres`, '# in a second terminal; or set DATABASE_URL to your own PostgreSQL']
+      : ['  export DATABASE_URL=postgres://…', '# your PostgreSQL; if you have none: saga init --postgres'],
     [`  ${run} start`, ''],
   ];
   return [
@@ -93,7 +91,7 @@ function next(app: NestApp, commands: readonly string[][], postgres: boolean): s
     ...columns(rows),
     ...(app.hasHttp ? calls.map((call) => `  ${call}`) : []),
     '',
-    'Kill the application in the middle (kill -9) and start it again: within 30 s, once the lease of the dead process has',
-    'run out, the order goes on where it was. npx saga list shows it.',
+    'Kill the application during the order (kill -9) and start it again. Within 30 s the lease of the dead process expires,',
+    'and the order continues where it stopped. npx saga list shows it.',
   ];
 }

@@ -16,7 +16,7 @@ const LONGEST_ERROR = 60;
 export const list = command({
   words: 'list',
   operands: ['[<saga>]'],
-  summary: 'Lists sagas, the newest first',
+  summary: 'Lists sagas, newest first',
   examples: [
     'saga list --status stuck,suspended',
     'saga list place-order --tag customer=7 --json',
@@ -25,15 +25,15 @@ export const list = command({
   options: {
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
-    status: option.several('<status>', 'of this status, or of several with commas between them'),
-    tag: option.several('<name>=<value>', 'with this tag'),
+    status: option.several('<status>', 'only this status, or several separated by commas'),
+    tag: option.several('<name>=<value>', 'only with this tag'),
     where: option.several('<name>=<value>', WHERE),
-    limit: option.text('<number>', `at most so many; default: ${FIRST_PAGE}`),
-    cursor: option.text('<id>', 'goes on after this saga, the last one of the page before'),
+    limit: option.text('<number>', `the maximum number of sagas; default: ${FIRST_PAGE}`),
+    cursor: option.text('<id>', 'continue after this saga, the last one of the previous page'),
   },
   run: async ({ operands: [saga], values, terminal }) => {
     const limit = readWhole(values.limit, 'limit') ?? FIRST_PAGE;
-    if (limit === 0) throw new UsageError('--limit 0 lists nothing; give a number from 1');
+    if (limit === 0) throw new UsageError('--limit is 0; give a number from 1');
     const given = readWhere(values.where ?? []);
     const status = values.status?.flatMap(readStatuses);
     const tags = readTags(values.tag);
@@ -65,13 +65,13 @@ export const list = command({
     if (items.length === 0) terminal.error('No sagas');
     else
       for (const line of linesOf(items, now, paintOn(terminal))) terminal.out(fitted(line, terminal.columns));
-    if (next !== undefined) terminal.error(`There are more: --cursor ${next}`);
+    if (next !== undefined) terminal.error(`More sagas: --cursor ${next}`);
     return EXIT.done;
   },
 });
 
 function linesOf(items: readonly SagaSummary[], now: number, paint: Paint): string[] {
-  const head = ['ID', 'SAGA', 'STATUS', 'CORRELATION ID', 'CHANGED', 'STANDS AT', 'ERROR'];
+  const head = ['ID', 'SAGA', 'STATUS', 'CORRELATION ID', 'CHANGED', 'CURRENT STEP', 'ERROR'];
   return columns([
     head.map((title) => paint('dim', title)),
     ...items.map((item) => [

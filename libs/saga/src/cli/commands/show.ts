@@ -8,13 +8,13 @@ import { paintOn } from '../text/style.js';
 import { readTarget, TARGET } from '../target.js';
 
 export const PAYLOADS_OPTION = {
-  payloads: option.flag('shows what it and its steps were given and gave, which may be secret'),
+  payloads: option.flag('also show inputs and results, which may contain secrets'),
 } as const;
 
 export const show = command({
   words: 'show',
   operands: [TARGET],
-  summary: 'Shows a saga: where it stands, what it waits for, its steps, and what happened when',
+  summary: 'Shows a saga: its status, what it waits for, its steps and its timeline',
   examples: [
     'saga show place-order/order-1234',
     'saga show 019aa7c4-8f3e-7a52-b1c3-5d0a4b7e9f10 --payloads --json',

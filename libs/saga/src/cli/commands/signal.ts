@@ -7,13 +7,13 @@ import { JSON_SOURCES, readJson } from '../values.js';
 export const signal = command({
   words: 'signal',
   operands: [TARGET, '<signal>', '[<payload>]'],
-  summary: 'Tells a saga something that one of its steps waits for, or will',
+  summary: 'Sends a signal to a saga. A signal that arrives early is kept',
   details: `The payload is ${JSON_SOURCES}.`,
   examples: [`saga signal place-order/order-1234 payment-reply '{"paid":true}' --message-id bank-77`],
   options: {
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
-    'message-id': option.text('<id>', 'a signal with the same one is dropped, whenever it comes'),
+    'message-id': option.text('<id>', 'the id of the signal; a later signal with the same id is dropped'),
   },
   run: async ({ operands: [written, name, payload], values, terminal }) => {
     const given = await readJson(payload, '<payload>', terminal);
@@ -22,7 +22,7 @@ export const signal = command({
       checkEncoded(operated, payload && '<payload>');
       const target = readTarget(written!, operated);
       await operated.sagas.signal(target, name!, given, messageId === undefined ? {} : { messageId });
-      terminal.out(values.json ? JSON.stringify({ done: true }) : `Told ${written} '${name}'`);
+      terminal.out(values.json ? JSON.stringify({ done: true }) : `Sent '${name}' to ${written}`);
       return EXIT.done;
     });
   },

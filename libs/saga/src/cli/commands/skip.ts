@@ -10,15 +10,15 @@ import { aboutOne, tellDone } from './operate.js';
 export const skip = command({
   words: 'skip',
   operands: [TARGET, '<step>'],
-  summary: 'Takes the step that a saga is stuck at as done by hand',
-  details: `With its result if the saga goes forward, as undone if it turns back. --result is ${JSON_SOURCES}.`,
-  examples: [`saga skip place-order/order-1234 chargeCard --result '{"payment":"by hand"}'`],
+  summary: 'Marks the failed step or compensation of a stuck saga as completed manually',
+  details: `If the saga goes forward, the step completes with the result of --result. If it compensates, the step is marked as compensated. --result is ${JSON_SOURCES}.`,
+  examples: [`saga skip place-order/order-1234 chargeCard --result '{"payment":"manual-1"}'`],
   options: {
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
     ...OPERATOR_OPTIONS,
     ...YES_OPTION,
-    result: option.text('<json>', 'what the step would have returned'),
+    result: option.text('<json>', 'the result of the step'),
   },
   run: async ({ operands: [written, step], values, terminal }) => {
     checkAskable(values.yes, 'skip', terminal);
@@ -33,12 +33,13 @@ export const skip = command({
         options = { ...given, expects: given.expects ?? status };
         return aboutOne({}, target, operated, terminal);
       };
-      if (!(await confirmed(values.yes, `Take '${step}' as done?`, about, terminal))) return EXIT.refused;
+      if (!(await confirmed(values.yes, `Mark '${step}' as completed manually?`, about, terminal)))
+        return EXIT.refused;
       await operated.sagas.skip(target, step!, {
         ...options,
         ...(values.result !== undefined && { result }),
       });
-      return tellDone(`Took '${step}' of ${written} as done`, values.json, terminal);
+      return tellDone(`Marked '${step}' of ${written} as completed manually`, values.json, terminal);
     });
   },
 });

@@ -14,18 +14,15 @@ import { deployedAs } from './diagram.js';
 const OPTIONS = {
   ...SAGA_OPTIONS,
   ...JSON_OPTION,
-  'correlation-id': option.text('<id>', 'the same again is the same saga, started once'),
-  id: option.text('<uuid>', 'the same again is the same saga, started once'),
-  tag: option.several('<name>=<value>', 'to find it by'),
-  priority: option.text('<0..100>', 'the higher, the sooner; default: 0'),
-  delay: option.text('<duration>', 'begins so much later: 30s, 10m'),
-  'start-at': option.text('<time>', 'begins then: 2026-11-21T22:00Z'),
-  module: option.text(
-    '<file>',
-    'the compiled module that has its class, if it is needed: dist/app.module.js',
-  ),
-  wait: option.flag('follows it until it is settled, and ends as saga watch does'),
-  timeout: option.text('<duration>', 'follows it for so long; with --wait'),
+  'correlation-id': option.text('<id>', 'a second start with the same value returns the same saga'),
+  id: option.text('<uuid>', 'a second start with the same value returns the same saga'),
+  tag: option.several('<name>=<value>', 'a tag to find the saga by'),
+  priority: option.text('<0..100>', '0 to 100, higher runs sooner; default: 0'),
+  delay: option.text('<duration>', 'start after this time: 30s, 10m'),
+  'start-at': option.text('<time>', 'start at this time: 2026-11-21T22:00Z'),
+  module: option.text('<file>', 'the compiled module with its class, if required: dist/app.module.js'),
+  wait: option.flag('follow it until it ends or needs attention; same exit codes as saga watch'),
+  timeout: option.text('<duration>', 'with --wait: the maximum time to wait'),
 } as const;
 
 /**
@@ -39,8 +36,8 @@ const OPTIONS = {
 export const start = command({
   words: 'start',
   operands: ['<saga[@version]>', '[<input>]'],
-  summary: 'Starts a saga, of the highest version that was deployed if none is named',
-  details: `The input is ${JSON_SOURCES}. A saga with a lockKey, or with an input that is checked, needs --module.`,
+  summary: 'Starts a saga, by default in the highest deployed version',
+  details: `The input is ${JSON_SOURCES}. A saga with a lockKey or with an input schema requires --module.`,
   examples: [
     `saga start place-order '{"sku":"cup"}' --correlation-id order-1234 --wait`,
     'saga start place-order @order.json --delay 15m --module dist/app.module.js',
@@ -60,7 +57,7 @@ export const start = command({
         checkEncoded(operated, written && '<input>');
         const { id, created } = await operated.sagas.start(operated.typeOf(saga), input, options);
         if (values.json) terminal.out(JSON.stringify({ id, created }));
-        else terminal.out(`${created ? 'Started' : 'Was there already:'} ${sagaLabel(saga)} ${id}`);
+        else terminal.out(`${created ? 'Started' : 'Already exists:'} ${sagaLabel(saga)} ${id}`);
         if (!values.wait) return EXIT.done;
         return exitOf(await followSaga(operated, id, terminal, { json: values.json, timeout }));
       },
@@ -95,34 +92,34 @@ async function checkStartable(
 ): Promise<void> {
   const label = sagaLabel(saga);
   if (handlerOf(saga.name) !== undefined)
-    throw new Refusal(`${label} is a step handler, which remote steps start and nobody else`, 'SAGA_STATE');
+    throw new Refusal(`${label} is a step handler, which only remote steps start`, 'SAGA_STATE');
   if (file === undefined) {
     const needed = neededOf(saga);
     if (needed === undefined) return;
     throw new CannotTell(
-      `${label} has ${needed}, which only its class has: give the compiled file of the application's root ` +
+      `${label} has ${needed}, which only its class contains. Give the compiled file of the application's root ` +
         'module as --module dist/app.module.js',
       'SAGA_DEFINITION',
     );
   }
   const own = found.find(({ graph }) => sagaLabel(graph) === label);
-  if (!own) throw new CannotTell(`${file} has no ${label}, which is what is deployed`, 'SAGA_DEFINITION');
+  if (!own) throw new CannotTell(`${file} has no ${label}, which is the deployed version`, 'SAGA_DEFINITION');
   const [{ diffGraphs }, { recordOf }] = await Promise.all([
     import('../../definition/describe/diff-graphs.js'),
     import('../../definition/describe/graph-record.js'),
   ]);
   const differences = [...diffGraphs(saga.graph, recordOf(own.graph)).differences];
   if (saga.about.inputChecked && own.graph.input === undefined)
-    differences.push('its input is not checked any more');
+    differences.push('its input is not validated any more');
   if (differences.length > 0)
     throw new CannotTell(
-      `${label} of ${file} is not what is deployed: ${differences.join('; ')}`,
+      `${label} of ${file} differs from the deployed version: ${differences.join('; ')}`,
       'SAGA_DEFINITION',
     );
 }
 
 /** What a start asks of the class. */
 function neededOf({ about: { locked, inputChecked } }: Deployed): string | undefined {
-  if (locked) return inputChecked ? 'a lockKey and a check of its input' : 'a lockKey, a function';
-  return inputChecked ? 'a check of its input, @Saga({ input })' : undefined;
+  if (locked) return inputChecked ? 'a lockKey and an input schema' : 'a lockKey, which is a function';
+  return inputChecked ? 'an input schema, @Saga({ input })' : undefined;
 }

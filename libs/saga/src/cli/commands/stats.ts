@@ -8,7 +8,7 @@ import { fromNow } from '../text/words.js';
 export const stats = command({
   words: 'stats',
   operands: [],
-  summary: 'Counts what has not ended, by saga and status, and what is due',
+  summary: 'Counts unfinished sagas by name and status, due sagas and messages',
   examples: ['saga stats', 'saga stats --json'],
   options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
   run: async ({ values, terminal }) => {
@@ -28,7 +28,7 @@ function linesOf({ at, sagas, due, oldestDue, overdue, outbox }: SagaStats, pain
     String(count),
   ]);
   return [
-    ...(rows.length > 0 ? columns(rows) : ['Nothing that has not ended']),
+    ...(rows.length > 0 ? columns(rows) : ['No unfinished sagas']),
     '',
     ...columns([
       ['due', `${due}${ago(oldestDue)}`],

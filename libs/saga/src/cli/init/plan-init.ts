@@ -75,25 +75,25 @@ function sagaFiles(app: NestApp, folder: string, extension: '.js' | ''): FileCha
   const there = join(app.root, where);
   if (existsSync(there) && readdirSync(there).length > 0 && !existsSync(join(there, 'place-order.saga.ts'))) {
     throw new Refusal(
-      `${where} is there already, with files of yours. Name another folder: saga init checkout`,
+      `${where} already exists and contains other files. Give another folder: saga init checkout`,
       'FOLDER_IN_USE',
     );
   }
   return Object.entries(files).map(([name, text]) => {
     const path = posix.join(where, name);
     return existsSync(join(app.root, path))
-      ? { kind: 'keep', path, about: 'is there already' }
+      ? { kind: 'keep', path, about: 'already exists' }
       : { kind: 'create', path, text, about: ABOUT[name]! };
   });
 }
 
 const ABOUT: Readonly<Record<string, string>> = {
   'stock.service.ts': 'a participant',
-  'payment.service.ts': 'another, which takes 5 s',
-  'place-order.saga.ts': 'a saga of two steps, each with its compensation',
-  'place-order.saga.spec.ts': 'its test, through every way in which it can fail',
+  'payment.service.ts': 'a second participant, which takes 5 s',
+  'place-order.saga.ts': 'a saga of two steps with compensations',
+  'place-order.saga.spec.ts': 'a test of every failure case of the saga',
   'orders.controller.ts': 'POST /orders and GET /orders/:orderId',
-  'orders.module.ts': 'the module of these',
+  'orders.module.ts': 'the module with these providers',
 };
 
 interface Target {
@@ -107,7 +107,7 @@ function moduleChange(app: NestApp, ts: Ts | undefined, target: Target): FileCha
   const { module: path } = target;
   const source = readOr(app, path, (text) => text);
   const wanted = missingImports(app, target);
-  if (wanted.length === 0) return [{ kind: 'keep', path, about: 'imports all of it already' }];
+  if (wanted.length === 0) return [{ kind: 'keep', path, about: 'already imports all modules' }];
   return [...addedImports(ts, path, source, wanted), ...doubtedDataSource(app, path)];
 }
 
@@ -136,7 +136,7 @@ function addedImports(
 
 function whyByHand(ts: Ts | undefined, source: string | undefined): string {
   if (source === undefined) return 'was not found';
-  return ts ? 'has not the usual shape' : 'cannot be read without the package typescript';
+  return ts ? 'does not have the usual structure' : 'cannot be read without the package typescript';
 }
 
 const TYPEORM = `TypeOrmModule.forRoot({
@@ -198,7 +198,7 @@ function mainChange(app: NestApp, ts: Ts | undefined, path: string): FileChange 
     kind: 'by-hand',
     path,
     lines,
-    about: 'add behind NestFactory.create(), so that SIGTERM drains sagas',
+    about: 'add after NestFactory.create(), so that SIGTERM drains sagas',
   };
 }
 
@@ -223,7 +223,7 @@ function jestChanges(app: NestApp, postgres: boolean): FileChange[] {
   const byHand: FileChange = {
     kind: 'by-hand',
     path: jest === undefined ? 'jest.config' : 'package.json',
-    about: `Jest has to compile the ES modules of this package; see docs/testing.md, "In Jest"`,
+    about: `configure Jest to compile the ES modules of this package: docs/testing.md, "In Jest"`,
     lines: JEST_LINES,
   };
   return [...changes.filter((one) => one !== undefined), ...(needsJestByHand(jest) ? [byHand] : [])];
@@ -239,7 +239,7 @@ function jsonChange(
   if (text === undefined) return undefined;
   const edited = editedJson(text, edits);
   return edited === text
-    ? { kind: 'keep', path, about: 'is left as it is' }
+    ? { kind: 'keep', path, about: 'is unchanged' }
     : { kind: 'edit', path, text: edited, about };
 }
 
@@ -248,7 +248,7 @@ function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
   const ignored = readOr(app, '.gitignore', (text) => text);
   if (ignored === undefined || /^\/?\.postgres\/?$/m.test(ignored)) return [];
   const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
-  return [{ kind: 'edit', path: '.gitignore', text, about: 'leaves out the data of npm run postgres' }];
+  return [{ kind: 'edit', path: '.gitignore', text, about: 'ignores the data of npm run postgres' }];
 }
 
 /** Of a file that is to be written, the folder that has to be there. */

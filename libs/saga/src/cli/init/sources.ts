@@ -8,7 +8,9 @@ import { UsageError } from '../usage-error.js';
  */
 export function sourcesOf(folder: string): string[] {
   if (!existsSync(folder))
-    throw new UsageError(`There is no folder ${folder}; nest-cli.json names it as sourceRoot`);
+    throw new UsageError(
+      `The folder ${folder} does not exist, but nest-cli.json names it as sourceRoot. Create it or correct nest-cli.json`,
+    );
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
     .filter((entry) => !/[\\/]node_modules([\\/]|$)/.test(entry.parentPath.slice(folder.length)))

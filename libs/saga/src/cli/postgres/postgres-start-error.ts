@@ -55,7 +55,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     code: 'SHARED_MEMORY',
     pattern: /could not (?:create|resize|open) shared memory segment.*/i,
     text: () =>
-      'The system does not give it enough shared memory. In a container, start the container with more: docker run --shm-size=256m.',
+      'PostgreSQL has not enough shared memory. In a container, start the container with more: docker run --shm-size=256m.',
   },
   {
     code: 'DISK_FULL',
@@ -80,7 +80,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     code: 'DATA_NOT_USABLE',
     pattern: /EEXIST|ENOTDIR|exists but is not empty|is not a valid data directory/i,
     text: ({ dataDir }) =>
-      `${dataDir} is no folder with data of PostgreSQL, and not an empty one either. Move it away: it is created anew.`,
+      `${dataDir} is neither a PostgreSQL data folder nor an empty folder. Move it away; the command creates a new one.`,
   },
   {
     code: 'LIBRARY_MISSING',

@@ -62,7 +62,7 @@ async function reportOfSaga(
   let [affected, unaffected] = [0, 0];
   if (drift) {
     ({ affected, unaffected } = drift);
-    lines.push(...drift.differences, ...drift.hints.map((hint) => `perhaps renamed: ${hint}`));
+    lines.push(...drift.differences, ...drift.hints.map((hint) => `possible rename: ${hint}`));
     lines.push(`running instances: ${countsOf(drift)}`);
     lines.push(...drift.problems.map(({ id, problem }) => `affected, for example ${id}: ${problem}`));
   }
@@ -84,7 +84,7 @@ async function reportOfGone(saga: SagaVersion, graphs: GraphReader): Promise<Sag
   await graphs.eachUnfinished(saga, (batch) => (affected += batch.length));
   if (affected === 0) return [];
   const lines = [
-    `running instances: ${affected}, and no worker would have their version; keep its class, or say upgradeFrom: ${saga.version}`,
+    `running instances: ${affected}, and no worker would have their version; keep its class, or set upgradeFrom: ${saga.version}`,
   ];
   return [{ label: sagaLabel(saga), finding: 'gone', lines, affected, unaffected: 0 }];
 }

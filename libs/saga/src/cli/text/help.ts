@@ -1,7 +1,7 @@
 import { type Command, type OptionSpec, option } from '../command.js';
 import { columns } from './columns.js';
 
-const HELP: OptionSpec = option.flag('this help');
+const HELP: OptionSpec = option.flag('show this help');
 
 /** All commands, a line each. */
 export function overview(commands: readonly Command[]): string {
@@ -11,10 +11,10 @@ export function overview(commands: readonly Command[]): string {
     '',
     ...columns(rows),
     '',
-    'saga <command> --help tells more of one. A <target> is the id of a saga, or <saga>/<correlation id>.',
-    'The database is --url, or the variable DATABASE_URL, or the default that saga init wrote here; the schema of its sagas is --schema (default: saga).',
-    `Ends with 0 when it is done; 1 when the saga's state refuses it, there is none, or it came to no good end; 2 when`,
-    'the command was not understood, or nobody can tell.',
+    'saga <command> --help shows the help of a command. A <target> is the id of a saga, or <saga>/<correlation id>.',
+    'The database is --url, else the variable DATABASE_URL, else the default that saga init wrote here. The schema of the sagas is --schema (default: saga).',
+    'Exit code: 0 if the command succeeded; 1 if the saga does not exist, its state does not allow the call, or it failed; 2 if',
+    'the command is invalid or the result is unknown.',
   ].join('\n');
 }
 
@@ -22,7 +22,7 @@ export function overview(commands: readonly Command[]): string {
 export function helpOf(command: Command): string {
   const options = Object.entries({ ...command.options, help: HELP }).map(([name, spec]) => [
     `  ${optionText(name, spec)}`,
-    spec.about + (spec.multiple ? '; may be given several times' : ''),
+    spec.about + (spec.multiple ? '; can be repeated' : ''),
   ]);
   const { details, examples = [] } = command;
   return [
@@ -31,7 +31,7 @@ export function helpOf(command: Command): string {
     `${command.summary}.${details === undefined ? '' : ` ${details}`}`,
     '',
     ...columns(options),
-    ...(examples.length > 0 ? ['', 'For example:', ...examples.map((example) => `  ${example}`)] : []),
+    ...(examples.length > 0 ? ['', 'Examples:', ...examples.map((example) => `  ${example}`)] : []),
   ].join('\n');
 }
 

@@ -30,12 +30,12 @@ export function headOf(saga: SagaSnapshot, { paint, now, payloads }: PageOptions
   const label = `${saga.saga}@${saga.version}`;
   const fields: [string, string | false | undefined][] = [
     ['correlation id', saga.correlationId !== saga.id && saga.correlationId],
-    ['stands at', saga.step],
+    ['current step', saga.step],
     ['waits for', waitingFor && waitingText(waitingFor, now)],
     ['failure', failure && paint('red', failureText(failure))],
-    ['advanced by', lockedBy],
+    ['run by', lockedBy],
     ['overdue', overdue && paint('red', `since ${slaAt!.toISOString()} (${fromNow(slaAt!, now)})`)],
-    ['to finish by', !overdue && !finishedAt && slaAt && `${slaAt.toISOString()} (${fromNow(slaAt, now)})`],
+    ['deadline', !overdue && !finishedAt && slaAt && `${slaAt.toISOString()} (${fromNow(slaAt, now)})`],
     ['started', `${saga.createdAt.toISOString()} (${fromNow(saga.createdAt, now)})`],
     ['ended', finishedAt && `${finishedAt.toISOString()} (after ${took(saga.createdAt, finishedAt)})`],
     ['part of', parent && `saga ${parent.id}, step '${parent.step}'`],
@@ -86,7 +86,7 @@ function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: P
   const notes: (string | false | undefined)[] = [
     last && paint('red', `${last.name}: ${oneLine(last.message)}`),
     lost.length > 0 && paint('yellow', lostText(lost)),
-    unknown && paint('yellow', 'nobody knows whether it took effect'),
+    unknown && paint('yellow', 'its outcome is unknown'),
     round > 1 && `round ${round}`,
     retryAt && retryAt.getTime() > now && `not before ${retryAt.toISOString()} (${fromNow(retryAt, now)})`,
     child !== undefined && `saga ${child}`,
@@ -97,13 +97,14 @@ function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: P
 
 function attemptsText({ attempts, compensationAttempts, status }: StepSnapshot): string {
   if (status === 'pending' || attempts + compensationAttempts === 0) return '';
-  const undoing = compensationAttempts > 0 ? `, ${compensationAttempts} of undoing` : '';
+  const undoing =
+    compensationAttempts > 0 ? `, ${counted(compensationAttempts, 'compensation attempt')}` : '';
   return `${counted(attempts, 'attempt')}${undoing}`;
 }
 
 function lostText(lost: readonly LostAttemptSnapshot[]): string {
   const { attempt, during, worker, lostAt } = lost.at(-1)!;
-  const what = during === 'compensation' ? 'attempt of undoing' : 'attempt';
+  const what = during === 'compensation' ? 'compensation attempt' : 'attempt';
   return `${what} ${attempt} was lost at ${lostAt.toISOString()}${worker === undefined ? '' : ` with worker ${worker}`}`;
 }
 

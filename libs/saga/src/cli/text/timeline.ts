@@ -16,9 +16,9 @@ const CAME_TO: Partial<Record<StepStatus, string>> = {
   completed: 'completed',
   skipped: 'was skipped',
   waiting: 'waits',
-  compensating: 'is being undone',
-  compensated: 'was undone',
-  compensation_failed: 'could not be undone',
+  compensating: 'is being compensated',
+  compensated: 'was compensated',
+  compensation_failed: 'could not be compensated',
   failed: 'failed',
 };
 
@@ -62,9 +62,9 @@ function lostHappenings(
   name: string,
   { attempt, during, worker, startedAt, lostAt, takenOverAt }: LostAttemptSnapshot,
 ): Happening[] {
-  const what = `${during === 'compensation' ? `undoing ${name}` : name}, attempt ${attempt}`;
+  const what = `${during === 'compensation' ? `compensation of ${name}` : name}, attempt ${attempt}`;
   const by = worker === undefined ? '' : ` by worker ${worker}`;
-  const cause = worker === undefined ? 'its worker was shut down' : `the lease of worker ${worker} ran out`;
+  const cause = worker === undefined ? 'its worker was shut down' : `the lease of worker ${worker} expired`;
   return [
     ...(startedAt ? [{ at: startedAt, text: `${what} began${by}` }] : []),
     { at: lostAt, text: `${what} was lost: ${cause}`, kind: 'trouble' },
@@ -77,7 +77,7 @@ function runningHappening(
   at: Date,
 ): Happening {
   return status === 'compensating'
-    ? { at, text: `undoing ${name}, attempt ${compensationAttempts} began` }
+    ? { at, text: `compensation of ${name}, attempt ${compensationAttempts} began` }
     : { at, text: `${name}, attempt ${attempts} began` };
 }
 
@@ -86,6 +86,6 @@ function earliest(a: Date, b: Date | undefined): Date {
 }
 
 function errorOf(name: string, { attempt, during, message }: AttemptError): string {
-  const what = during === 'compensation' ? `undoing ${name}` : name;
+  const what = during === 'compensation' ? `compensation of ${name}` : name;
   return `${what} failed at attempt ${attempt}: ${oneLine(message)}`;
 }

@@ -36,38 +36,40 @@ export function waitingText(waiting: WaitingFor, now: number): string {
     case 'retry':
       return `another attempt at step '${waiting.step}', ${at('at', waiting.at, now)}`;
     case 'delay': {
-      const what = waiting.step === undefined ? 'its time' : `the delay of step '${waiting.step}'`;
+      const what = waiting.step === undefined ? 'its start time' : `the delay of step '${waiting.step}'`;
       return `${what}${until(waiting.until)}`;
     }
     case 'worker':
-      return `a worker, ${at('since', waiting.since, now)}: those that have it are busy or stopped, or none has this version`;
+      return `a worker, ${at('since', waiting.since, now)}: the workers are busy or stopped, or none has this version`;
     case 'version':
       return `a worker that has ${waiting.saga}@${waiting.version}, ${at('since', waiting.since, now)}`;
     case 'concurrency':
-      return `its turn, ${at('since', waiting.since, now)}: ${waiting.limit} of its name are being advanced, which is its concurrency`;
+      return `its turn, ${at('since', waiting.since, now)}: ${waiting.limit} sagas of its name are running, which is its concurrency`;
     case 'lock':
-      return `the lock '${waiting.key}', which saga ${waiting.holder} has`;
+      return `the lock '${waiting.key}', which saga ${waiting.holder} holds`;
     case 'sub-saga':
-      return `saga ${waiting.id}, which step '${waiting.step}' has started`;
+      return `saga ${waiting.id}, which step '${waiting.step}' started`;
     case 'remote-step':
-      return `handler '${waiting.handler}' of step '${waiting.step}', which works on it (saga ${waiting.id})`;
+      return `handler '${waiting.handler}' of step '${waiting.step}', which is running (saga ${waiting.id})`;
     case 'handler': {
       const who = waiting.deployed
-        ? 'those that have it are stopped or busy'
+        ? 'the processes that have it are stopped or busy'
         : 'no process that has it was ever started';
       return `a worker with handler '${waiting.handler}' for step '${waiting.step}', ${at('since', waiting.since, now)}: ${who}`;
     }
     case 'signal':
       return `the signal '${waiting.signal}' for step '${waiting.step}'${until(waiting.until)}`;
     case 'approval':
-      return `a person who approves or rejects step '${waiting.step}'${until(waiting.until)}`;
+      return `an operator to approve or reject step '${waiting.step}'${until(waiting.until)}`;
     case 'paused': {
       const by = waiting.by === undefined ? '' : ` by ${waiting.by}`;
       const why = waiting.reason ? `: ${oneLine(waiting.reason)}` : '';
-      return `somebody who resumes it: paused${by}${why}`;
+      return `an operator to resume it: paused${by}${why}`;
     }
     case 'person':
-      return waiting.steps.length > 0 ? `a person, at step '${waiting.steps.join("', '")}'` : 'a person';
+      return waiting.steps.length > 0
+        ? `an operator: needs attention at step '${waiting.steps.join("', '")}'`
+        : 'an operator: needs attention';
   }
 }
 
