@@ -217,7 +217,9 @@ describe('saga postgres that cannot start says why, and what to do:', () => {
   test('there is something else where its data would be', async () => {
     const folder = await project();
     await writeFile(join(folder, '.postgres'), 'a file');
-    expect((await start(folder)).said).toMatch(/saga: DATA_NOT_USABLE: .*\.postgres is no folder with data/);
+    expect((await start(folder)).said).toMatch(
+      /saga: DATA_NOT_USABLE: .*\.postgres is neither a PostgreSQL data folder/,
+    );
   });
 
   asRoot('the disk is full', async () => {

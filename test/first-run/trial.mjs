@@ -56,7 +56,7 @@ try {
   );
   await step('an order, and kill -9 in the middle of charging', async () => {
     await http('POST', '/orders', ORDER);
-    await first.says(/charge 20 .* the bank takes its time/);
+    await first.says(/charge 20 .* the bank answers in 5 s/);
     process.kill(-first.pid, 'SIGKILL');
     await first.ended;
   });

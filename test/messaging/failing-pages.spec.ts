@@ -46,7 +46,7 @@ test('a page that the database cannot give in time is logged and counted at once
   relay.start();
   await until(() => counted.length > 0);
   expect(lines[0]).toBe(
-    'A turn of the relay failed: canceling statement due to statement timeout. It is tried again, with smaller pages',
+    'A run of the relay failed: canceling statement due to statement timeout. The next run reads smaller pages',
   );
   await until(async () => (await apps.outboxRows()).length === 0);
   expect(new Set(broker.payloads).size).toBe(100);

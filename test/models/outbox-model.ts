@@ -102,7 +102,7 @@ export class OutboxModel implements OutboxStore {
   ): Promise<void> {
     if (messages.length === 0) return;
     const store = async (transaction: ModelTransaction) => this.store(transaction, messages);
-    await sendWithin(manager, 'What is published', () => sessionOf(manager).statement(store));
+    await sendWithin(manager, 'The message', () => sessionOf(manager).statement(store));
   }
 
   /** In this transaction. */

@@ -83,6 +83,6 @@ describe('the packed tarball, installed in a project of its own', () => {
     const { stdout } = await run(bin, ['graph', 'diff', file], {
       env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
     });
-    expect(stdout).toMatch(/nobody is affected|order@1 {2}new/);
+    expect(stdout).toMatch(/no instance is affected|order@1 {2}new/);
   });
 });

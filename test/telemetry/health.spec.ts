@@ -52,7 +52,7 @@ describe('the health check', () => {
     await sagas.start(OrderSaga, undefined);
     expect(await check()).toMatchObject({ status: 'ok', details: { sagas: { status: 'up', due: 1 } } });
     await apps.sql(`UPDATE saga.instance SET due_at = now() - interval '90 s'`);
-    const message = expect.stringMatching(/^a saga that is due has waited for a worker for \d+ s$/);
+    const message = expect.stringMatching(/^the oldest due saga has waited for a worker for \d+ s$/);
     expect(await check()).toMatchObject({
       status: 'error',
       error: { sagas: { status: 'down', message, due: 1 } },
@@ -62,7 +62,7 @@ describe('the health check', () => {
   test('is down when more sagas need a person than may', async () => {
     const { check, sagas, indicator } = await start();
     await (await sagas.start(OrderSaga, undefined)).outcome();
-    const error = { sagas: { status: 'down', message: '1 saga(s) need a person', stuck: 1 } };
+    const error = { sagas: { status: 'down', message: '1 saga(s) need attention', stuck: 1 } };
     expect(await check()).toMatchObject({ status: 'error', error });
     expect(await indicator.isHealthy('sagas', { maxStuck: 1 })).toMatchObject({ sagas: { status: 'up' } });
     expect(await indicator.isHealthy('sagas')).toMatchObject({ sagas: { status: 'up', stuck: 1 } });
@@ -73,7 +73,7 @@ describe('the health check', () => {
     const locked = dataSource.createQueryRunner();
     await locked.startTransaction();
     await locked.query('LOCK TABLE saga.instance IN ACCESS EXCLUSIVE MODE');
-    const message = 'the database has not answered within 50 ms';
+    const message = 'the database did not answer within 50 ms';
     expect(await indicator.isHealthy('sagas', { timeout: 50 })).toEqual({
       sagas: { status: 'down', message },
     });

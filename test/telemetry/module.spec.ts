@@ -54,21 +54,21 @@ describe('the log', () => {
         level: 'debug',
         ...whose,
         step: 'charge',
-        message: expect.stringContaining("attempt 1 of step 'charge' failed, tried again at"),
+        message: expect.stringContaining("attempt 1 of step 'charge' failed, next attempt at"),
       },
       {
         level: 'log',
         ...whose,
         step: 'charge',
-        message: expect.stringContaining("attempt 2 of step 'charge' failed, given up: declined"),
+        message: expect.stringContaining("attempt 2 of step 'charge' failed, retries exhausted: declined"),
       },
-      { level: 'log', ...whose, message: `Saga ${id} (order@1) turns back: error at charge, declined` },
+      { level: 'log', ...whose, message: `Saga ${id} (order@1) compensates: error at charge, declined` },
       {
         level: 'log',
         ...whose,
         step: 'reserve',
         message: expect.stringContaining(
-          "attempt 1 of compensation of step 'reserve' failed, given up: inventory: 503",
+          "attempt 1 of compensation of step 'reserve' failed, retries exhausted: inventory: 503",
         ),
       },
       {
@@ -95,7 +95,7 @@ describe('the module is refused', () => {
   test('without SagaModule, saying what to import', async () => {
     const alone = Test.createTestingModule({ imports: [SagaTelemetryModule.forRoot()] });
     await expect(alone.compile()).rejects.toThrow(SagaConfigurationError);
-    await expect(alone.compile()).rejects.toThrow('Import SagaModule.forRoot() in the root module, too.');
+    await expect(alone.compile()).rejects.toThrow('Import SagaModule.forRoot() in the root module as well.');
   });
 
   test('with options that there are not, or that make no sense, all at once', async () => {

@@ -44,7 +44,7 @@ describe('a saga is cancelled while a step runs:', () => {
   test('in a pivot it is refused, and the saga goes forward', async () => {
     const run = await SagaTest.of(Launch).cancelling('ignite').run({});
     expect(run.outcome.status).toBe('completed');
-    expect(run.refusedCancellations).toEqual([expect.stringContaining("point of no return 'ignite'")]);
+    expect(run.refusedCancellations).toEqual([expect.stringContaining("pivot 'ignite'")]);
     expect([...done]).toEqual(['fuel', 'fire', 'news']);
   });
 
@@ -128,11 +128,11 @@ describe('everyFailure() cancels the saga while each step runs', () => {
     });
     expect(pointOf(points, 'ignite')).toMatchObject({
       status: 'completed',
-      refusal: expect.stringContaining("point of no return 'ignite'") as string,
+      refusal: expect.stringContaining("pivot 'ignite'") as string,
     });
     expect(pointOf(points, 'announce')).toMatchObject({
       status: 'completed',
-      refusal: expect.stringContaining('has passed its point of no return') as string,
+      refusal: expect.stringContaining('has passed its pivot') as string,
     });
   });
 

@@ -175,14 +175,14 @@ describe('a test without a manager', () => {
     const run = SagaTest.of(Ledger).run({});
     await expect(run).rejects.toThrow(SagaConfigurationError);
     await expect(SagaTest.of(Ledger).run({})).rejects.toThrow(
-      "'close' of ledger uses ctx.manager.query, and this SagaTest has no manager. Call .manager(fake) on the builder",
+      "'close' of ledger uses ctx.manager.query, but this SagaTest has no manager. Call .manager(fake) on the builder",
     );
   });
 
   test('refuses a transactional compensation that uses it', async () => {
     await expect(SagaTest.of(Reversal).run({})).resolves.toMatchObject({ outcome: { status: 'completed' } });
     await expect(SagaTest.of(Reversal).failing('ship').run({})).rejects.toThrow(
-      "'reverse' of reversal uses ctx.manager.query, and this SagaTest has no manager. Call .manager(fake)",
+      "'reverse' of reversal uses ctx.manager.query, but this SagaTest has no manager. Call .manager(fake)",
     );
   });
 

@@ -68,9 +68,9 @@ export const WORLD: readonly WorldRow[] = [
   set({ search_path: 'nowhere, pg_catalog' }, NAMED),
   set({ bytea_output: 'escape', xmloption: 'document' }, SAME),
   set({ standard_conforming_strings: 'off', escape_string_warning: 'off', backslash_quote: 'off' }, SAME),
-  set({ array_nulls: 'off' }, REFUSED, { refused: /array_nulls is off and has to be on/ }),
+  set({ array_nulls: 'off' }, REFUSED, { refused: /array_nulls is off and must be on/ }),
   set({ extra_float_digits: '0' }, SAME),
-  set({ extra_float_digits: '-15' }, REFUSED, { refused: /extra_float_digits is -15 and has to be 1/ }),
+  set({ extra_float_digits: '-15' }, REFUSED, { refused: /extra_float_digits is -15 and must be 1/ }),
   set(
     { statement_timeout: '10s', lock_timeout: '5s' },
     'Runs; statements are short, and made again where one times out.',
@@ -126,6 +126,6 @@ export const WORLD: readonly WorldRow[] = [
     name: 'pgbouncer, statement mode',
     does: REFUSED,
     pooler: 'statement',
-    refused: /needs transactions of several statements, and the pooler .* is in statement mode/,
+    refused: /requires transactions of several statements, but the pooler .* is in statement mode/,
   },
 ];

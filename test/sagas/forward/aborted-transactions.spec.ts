@@ -116,7 +116,7 @@ describe('a transactional step that swallowed a database error', () => {
           error: {
             code: 'SAGA_TRANSACTION',
             message: expect.stringMatching(
-              /made its transaction read-only.*Leave out SET TRANSACTION READ ONLY/,
+              /made its transaction read-only.*Remove SET TRANSACTION READ ONLY/,
             ),
           },
         },

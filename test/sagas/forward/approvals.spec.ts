@@ -112,7 +112,7 @@ describe('One decision counts', () => {
     await starter.sagas.approve(saga.id, 'release', { by: 'bob' });
     const second = starter.sagas.reject(saga.id, 'release', { by: 'ann' });
     await expect(second).rejects.toThrow(SagaStateError);
-    await expect(second).rejects.toThrow('cannot be rejected: bob has approved it already.');
+    await expect(second).rejects.toThrow('cannot be rejected: bob has already approved it.');
   });
 
   test('of many at once', async () => {
@@ -167,7 +167,7 @@ describe('approve() and reject() answer clearly', () => {
     const { sagas, saga } = await waiting();
     const wrong = sagas.approve(saga.id, 'pay', ANN);
     await expect(wrong).rejects.toThrow(SagaValidationError);
-    await expect(wrong).rejects.toThrow("'pay' is no approval of payout@1. Its approvals: release.");
+    await expect(wrong).rejects.toThrow("'pay' is not an approval step of payout@1. Its approvals: release.");
   });
 
   test('when the saga turns back', async () => {
@@ -178,9 +178,9 @@ describe('approve() and reject() answer clearly', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['nobody', {}, 'by is undefined; say who decides'],
+    ['nobody', {}, 'by is undefined; give the name of the operator'],
     ['nothing', undefined, 'the decision is undefined'],
-    ['a comment that is none', { by: 'ann', comment: 1 }, 'comment has to be a string'],
+    ['a comment that is none', { by: 'ann', comment: 1 }, 'comment must be a string'],
   ])('when it is given %s', async (_, decision, message) => {
     const { sagas } = await apps.start({ sagas: [PayoutSaga] });
     const call = sagas.approve(randomUUID(), 'release', decision as typeof ANN);

@@ -250,7 +250,7 @@ describe('publish() refuses', () => {
     const { failure } = await (await sagas.start(WrongSaga, undefined)).outcome();
     expect(failure?.error).toMatchObject({
       name: SagaPayloadError.name,
-      message: 'message.payload.amount is a bigint, which JSON cannot carry; store it as a string.',
+      message: 'message.payload.amount is a bigint, which JSON cannot represent; store it as a string.',
     });
   });
 

@@ -99,7 +99,7 @@ describe('a remote step', () => {
     expect(journal).toEqual(['tick undefined']);
   });
 
-  test('may be the point of no return', async () => {
+  test('may be the pivot', async () => {
     @Saga({ name: 'committed' })
     class CommittedSaga {
       @RemoteStep('stock.reserve', { pivot: true })

@@ -252,7 +252,7 @@ describe('signal() answers clearly', () => {
       const sent = sagas.signal(target, 'payment-repl');
       await expect(sent).rejects.toThrow(SagaValidationError);
       await expect(sent).rejects.toThrow(
-        "No step of payment waits for the signal 'payment-repl'; did you mean 'payment-reply'? It waits for: payment-reply.",
+        "No step of payment waits for the signal 'payment-repl'; did you mean 'payment-reply'? Its signals: payment-reply.",
       );
     }
     expect(await apps.sql('SELECT FROM saga.signal')).toEqual([]);
@@ -282,8 +282,8 @@ describe('signal() answers clearly', () => {
 
   test.each<[string, unknown, unknown, string]>([
     ['a name that is none', '', undefined, "signal is ''"],
-    ['a name of an approval', 'approval:x', undefined, 'are those of approvals'],
-    ['a message id that is none', 'payment-reply', { messageId: '' }, 'messageId has to be'],
+    ['a name of an approval', 'approval:x', undefined, 'are reserved for approvals'],
+    ['a message id that is none', 'payment-reply', { messageId: '' }, 'messageId must be'],
   ])('when it is given %s', async (_, name, options, message) => {
     const { sagas } = await apps.start({ sagas: [PaymentSaga] });
     const sent = sagas.signal(randomUUID(), name as string, undefined, options as object);

@@ -156,7 +156,7 @@ describe('at start-up', () => {
     const starting = apps.start({ providers: [StockHandlers], imports: [WarehouseModule] });
     await expect(starting).rejects.toThrow(SagaDefinitionError);
     await expect(starting).rejects.toThrow(
-      /(StockHandlers\.reserve \(TestModule\) and OtherStock\.take \(WarehouseModule\)|OtherStock\.take \(WarehouseModule\) and StockHandlers\.reserve \(TestModule\)) are both the handler 'stock\.reserve' in version 1\. Give one another name/,
+      /(StockHandlers\.reserve \(TestModule\) and OtherStock\.take \(WarehouseModule\)|OtherStock\.take \(WarehouseModule\) and StockHandlers\.reserve \(TestModule\)) both declare the handler 'stock\.reserve' in version 1\. Give one of them another name/,
     );
   });
 
@@ -164,7 +164,7 @@ describe('at start-up', () => {
     @Module({ providers: [StockHandlers] })
     class WarehouseModule {}
     await expect(apps.start({ providers: [StockHandlers], imports: [WarehouseModule] })).rejects.toThrow(
-      /StockHandlers is provided by \w+ and again by \w+/,
+      /StockHandlers is provided by \w+ and by \w+/,
     );
   });
 
@@ -208,7 +208,7 @@ describe('at start-up', () => {
       @StepHandler('scoped') run() {}
     }
     await expect(apps.start({ providers: [ScopedHandlers] })).rejects.toThrow(
-      'ScopedHandlers is request-scoped or transient, itself or through a dependency, but its step handlers run long after',
+      'ScopedHandlers is request-scoped or transient, itself or through a dependency, but its step handlers run after the end of',
     );
   });
 
@@ -239,7 +239,7 @@ describe('at start-up', () => {
       @StepHandler('stock.reserve') reserve() {}
     }
     await expect(apps.start({ providers: [Changed] })).rejects.toThrow(
-      "The graph of handler:stock.reserve@1 has changed, and its version has not: step 'stock.reserve' is not undone any more",
+      "The graph of handler:stock.reserve@1 has changed, but its version has not: step 'stock.reserve' has no compensation any more",
     );
   });
 });

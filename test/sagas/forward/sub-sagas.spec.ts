@@ -274,7 +274,7 @@ test('a saga that needs a person keeps the one that waits for it waiting, in vie
   expect(await outcome()).toMatchObject({ status: 'completed', results: { ship: { send: 'sent' } } });
 });
 
-test('a saga past its point of no return cannot be undone: the one that started it needs a person, who does it by hand', async () => {
+test('a saga past its pivot cannot be undone: the one that started it needs a person, who does it by hand', async () => {
   @Saga({ name: 'shipment', retry: ONCE })
   class Pivotal extends Scripted {
     @Step({ pivot: true }) send(ctx: StepContext<Parcel>) {
@@ -297,7 +297,7 @@ test('a saga past its point of no return cannot be undone: the one that started 
   const { steps } = await sagas.get(id);
   expect(steps.find(({ name }) => name === 'ship')).toMatchObject({
     status: 'compensation_failed',
-    errors: [{ message: expect.stringContaining('point of no return'), during: 'compensation' }],
+    errors: [{ message: expect.stringContaining('pivot'), during: 'compensation' }],
   });
   const child = await childOf(sagas, id);
   await expect(sagas.undo(child)).rejects.toThrow(SagaStateError);

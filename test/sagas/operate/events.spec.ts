@@ -283,7 +283,7 @@ describe('at start-up, an observer is refused', () => {
     }
     await expect(start(Alerts)).rejects.toThrow(SagaDefinitionError);
     await expect(start(Alerts)).rejects.toThrow(
-      "Alerts.tell: @OnSagaEvent('step-complete') is no event of a saga. Did you mean 'step-completed'?",
+      "Alerts.tell: @OnSagaEvent('step-complete') is not an event of a saga. Did you mean 'step-completed'?",
     );
   });
 
@@ -297,12 +297,12 @@ describe('at start-up, an observer is refused', () => {
     }
     const refused = await start(Alerts).catch((error: Error) => error.message);
     expect(refused).toContain(
-      'Alerts.stuck: Unknown is no saga of this application. Decorate it with @Saga()',
+      'Alerts.stuck: Unknown is not a saga of this application. Decorate it with @Saga()',
     );
     expect(refused).toContain(
-      'Alerts.circular: @OnSagaEvent(…, undefined) names no class; if it is one, its file',
+      'Alerts.circular: @OnSagaEvent(…, undefined) does not name a class; if it is a class, its file',
     );
-    expect(refused).toContain('Alerts.nothing: @OnSagaEvent([]) observes nothing');
+    expect(refused).toContain('Alerts.nothing: @OnSagaEvent([]) observes no events');
     expect(refused).toContain('Alerts.of is static');
   });
 
@@ -312,7 +312,7 @@ describe('at start-up, an observer is refused', () => {
       @OnSagaEvent('stuck') tell(): void {}
     }
     await expect(start(Alerts)).rejects.toThrow(
-      'Alerts is request-scoped or transient, itself or through a dependency, but its @OnSagaEvent methods run long after',
+      'Alerts is request-scoped or transient, itself or through a dependency, but its @OnSagaEvent methods run after the end of',
     );
   });
 });

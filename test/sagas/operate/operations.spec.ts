@@ -97,7 +97,7 @@ describe('what an operator expects', () => {
     await sagas.retry(id, { expects: { status: 'stuck', revision } });
     await until(async () => (await sagas.get(id)).status === 'stuck');
     const late = sagas.abort(id, { expects: { status: 'stuck', revision } });
-    await expect(late).rejects.toThrow(/abort\(\) does nothing, since it has changed since revision/);
+    await expect(late).rejects.toThrow(/abort\(\) changed nothing, because it has changed since revision/);
     expect((await sagas.get(id)).status).toBe('stuck');
     await expect(sagas.abort(id, { expects: 'running' })).rejects.toThrow(
       'it is stuck, and was expected to be running',
@@ -148,7 +148,9 @@ describe('a call that a second person has to make, too', () => {
 
   test('says who makes it', async () => {
     const { sagas, ids } = await stuckOnes(1, { approvals });
-    await expect(sagas.abort(ids[0]!)).rejects.toThrow('2 people have to agree to it; say who calls');
+    await expect(sagas.abort(ids[0]!)).rejects.toThrow(
+      'requires the approval of 2 operators. Give the operator who calls',
+    );
   });
 
   test.each([

@@ -121,7 +121,7 @@ describe('a saga that is paused', () => {
     undo.open();
     await until(async () => (await sagas.get(id)).status === 'paused');
     expect(ran).toEqual(['refund']);
-    await expect(sagas.cancel(id)).rejects.toThrow('it is paused, in turning back');
+    await expect(sagas.cancel(id)).rejects.toThrow('it is paused, while compensating');
     await sagas.resume(id);
     expect((await outcome()).status).toBe('compensated');
     expect(ran).toEqual(['refund', 'release']);

@@ -104,7 +104,7 @@ describe('while an attempt of a pivot is in progress', () => {
     const signal = await paying.opened;
     const refused = service.cancel(booking.id, { reason: 'changed my mind' });
     await expect(refused).rejects.toThrow(SagaStateError);
-    await expect(refused).rejects.toThrow(/point of no return 'pay' is not known yet/);
+    await expect(refused).rejects.toThrow(/pivot 'pay' is not known yet/);
     pay.open('paid');
     expect((await booking.outcome()).status).toBe('completed');
     expect(signal.aborted).toBe(false);

@@ -186,8 +186,8 @@ describe('a worker without the key', () => {
   afterEach(() => void (Logger.prototype.error = error));
 
   test.each([
-    ['but with another', old, "the key '2026-02' is not known here; known: 2026-01"],
-    ['and without a codec', undefined, 'is encoded, and this process has no codec'],
+    ['but with another', old, "the key '2026-02' is not configured; configured keys: 2026-01"],
+    ['and without a codec', undefined, 'is encoded, but this process has no codec'],
   ])('%s runs the other sagas, and leaves this one to those who have it', async (_, codec, problem) => {
     const options = { worker: { lease: '1s', pollInterval: '20ms' } };
     const author = await apps.start(withCodec(rotated, { worker: false }));
@@ -319,7 +319,7 @@ describe('messages of encrypted sagas', () => {
     });
     expect(dead).toMatchObject({
       ...{ topic: 'theirs', payload: expect.stringMatching(/^saga:coded:1\.2026-02\./) },
-      error: expect.stringContaining("the key '2026-02' is not known here"),
+      error: expect.stringContaining("the key '2026-02' is not configured"),
     });
     await relay.close();
     const next = await started(broker, rotated);

@@ -184,7 +184,7 @@ describe('a wrong definition stops the application, and says which class, which 
         }
         return [PastThePivot];
       },
-      [/PastThePivot/, /step 'ship': its compensation 'unship' can never run/, /take compensate away/],
+      [/PastThePivot/, /step 'ship': its compensation 'unship' can never run/, /remove compensate/],
     ],
     [
       'two sagas of one name and version',

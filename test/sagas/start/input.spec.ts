@@ -90,7 +90,7 @@ describe('an input that a class describes', () => {
 
   test.each([[undefined], [null], ['an order'], [[ORDER]]])('is an object, and never %p', async (wrong) => {
     const { sagas } = await apps.start({ sagas: [ByClass], options: NO_WORKER });
-    expect((await refusal(sagas.start(ByClass, wrong))).message).toContain('input: has to be an object.');
+    expect((await refusal(sagas.start(ByClass, wrong))).message).toContain('input: must be an object.');
     expect(await stored()).toEqual([]);
   });
 
@@ -226,10 +226,10 @@ describe('an input that a Standard Schema describes', () => {
       schemaOf(() => {
         throw new Error('no connection');
       }),
-      /saga 'broken' could not be checked: .* threw: no connection\./,
+      /saga 'broken' could not be validated: .* threw: no connection\./,
     ],
     ['rejects', schemaOf(() => Promise.reject(new Error('no connection'))), /threw: no connection\./],
-    ['gives no answer', schemaOf(() => undefined as never), /gives \{ value \} or \{ issues \}/],
+    ['gives no answer', schemaOf(() => undefined as never), /must return \{ value \} or \{ issues \}/],
   ])('is refused with the cause when the schema %s', async (_, input, expected) => {
     @Saga({ name: 'broken', input })
     class Broken {
@@ -248,7 +248,9 @@ describe('an input that a Standard Schema describes', () => {
       @Step() take() {}
     }
     const { sagas } = await apps.start({ sagas: [Mute], options: NO_WORKER });
-    expect((await refusal(sagas.start(Mute, {}))).message).toContain('input: is refused without a word');
+    expect((await refusal(sagas.start(Mute, {}))).message).toContain(
+      'input: is invalid (no message was given)',
+    );
   });
 });
 

@@ -37,7 +37,7 @@ describe('at start-up', () => {
       }
     }
     await expect(apps.start({ sagas: [Chicken, Egg] })).rejects.toThrow(
-      /(Chicken starts Egg starts Chicken|Egg starts Chicken starts Egg), and so on without an end/,
+      /(Chicken starts Egg starts Chicken|Egg starts Chicken starts Egg), and so on without end/,
     );
   });
 

@@ -147,11 +147,11 @@ describe('a step that is renamed with three instances before it and two after', 
     expect(error.code).toBe('SAGA_DRIFT');
     for (const part of [
       'order@1',
-      "step 'charge' is gone",
+      "step 'charge' was removed",
       "step 'pay' is new",
-      "'charge' seems to be called 'pay' now",
+      "'charge' may have been renamed to 'pay'",
       'Running instances: 5, 3 affected, 2 not',
-      "step 'charge' is not done yet, and is gone",
+      "step 'charge' is not completed yet, and was removed",
       'Raise its version',
       "onDrift: 'warn'",
     ])
@@ -181,8 +181,10 @@ describe('a step that is renamed with three instances before it and two after', 
     for (const { status, failure } of await settle(renamed, before)) {
       expect(status).toBe('stuck');
       expect(failure).toMatchObject({ step: 'charge', error: { code: 'SAGA_DRIFT' } });
-      expect(failure!.error!.message).toContain("step 'charge' is not done yet, and is gone");
-      expect(failure!.error!.message).toContain('Deploy what is missing and retry the saga, or abort it');
+      expect(failure!.error!.message).toContain("step 'charge' is not completed yet, and was removed");
+      expect(failure!.error!.message).toContain(
+        'Deploy the missing steps and compensations and retry the saga, or abort it',
+      );
     }
     expect(journal).toEqual([]);
     const [first, second, third] = before as [string, string, string];
@@ -232,10 +234,10 @@ describe('an instance whose compensation is gone', () => {
   test('is affected wherever it stands while it can turn back', async () => {
     await orders();
     const error = (await failing(Unforgiving)) as SagaDriftError;
-    expect(error.message).toContain("step 'charge' is undone by 'undo' instead of 'refund'");
+    expect(error.message).toContain("step 'charge' has the compensation 'undo' instead of 'refund'");
     expect(error.message).toContain('5 affected, 0 not');
     expect(error.message).toContain(
-      "step 'charge' is done, and is undone by the method 'refund', which is gone",
+      "step 'charge' is completed, and has the compensation 'refund', and this method was removed",
     );
   });
 

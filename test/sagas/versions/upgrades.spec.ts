@@ -104,9 +104,9 @@ describe('upgradeFrom', () => {
     const said = warnings();
     const { sagas, close } = await start([OrderV2]);
     await moved(before);
-    const reason = `step 'charge' is done, and in version 2 it comes after 'check', which is not done`;
+    const reason = `step 'charge' is completed, and in version 2 it comes after 'check', which is not completed`;
     await until(() => said.length > 0);
-    expect(said).toEqual([`Saga ${after} stays on order@1, and is not moved to version 2: ${reason}`]);
+    expect(said).toEqual([`Saga ${after} stays on order@1 and is not moved to version 2: ${reason}`]);
     const { version, waitingFor } = await passTimeUntil(apps, [after], async () => {
       const seen = await sagas.get(after);
       return seen.waitingFor?.kind === 'version' ? seen : undefined;

@@ -32,7 +32,7 @@ describe('placing an order', () => {
     assert.deepEqual(run.trace, ['reserveStock', 'charge']);
   });
 
-  it('ends with all of it or nothing, in whichever way it fails', async () => {
+  it('completes both steps or compensates both, in every failure case', async () => {
     assert.deepEqual(
       (await allOrNothing(placeOrder())).includes('charge times out after its side effect'),
       true,

@@ -30,7 +30,7 @@ describe('placing an order', () => {
     expect(run.trace).toEqual(['reserveStock', 'charge']);
   });
 
-  it('ends with all of it or nothing, in whichever way it fails', async () => {
+  it('completes both steps or compensates both, in every failure case', async () => {
     expect((await allOrNothing(placeOrder())).includes('charge times out after its side effect')).toEqual(
       true,
     );

@@ -26,7 +26,7 @@ Break a participant (inventory, payment, shipping: failing, slow, ambiguous), se
   curl ${url}/faults
   curl -X DELETE ${url}/faults/payment
 
-A saga that is stuck waits for a person, who opens the page above, or asks:
+A stuck saga needs attention. Open the page above, or run:
   curl '${url}/sagas?status=stuck'
   curl -X POST ${url}/orders/<id>/saga/retry
 

@@ -432,14 +432,13 @@ export class SagaEngine {
     const result = await written;
     if (this.outage) {
       this.outage = false;
-      this.log.log('The database answers again');
+      this.log.log('The database can be reached again');
     }
     return result;
   }
 
   private outageBegan(error: unknown): void {
-    if (!this.outage)
-      this.log.warn(`The database does not answer, trying again: ${(error as Error).message}`);
+    if (!this.outage) this.log.warn(`The database cannot be reached, retrying: ${(error as Error).message}`);
     this.outage = true;
   }
 }

@@ -27,7 +27,7 @@ describe('a saga may move to a version', () => {
       stateOf('running', ''),
     ],
     ['that undoes what is done in another way', sequenceOf(a, each({ compensate: 'other' }), c), AFTER_B],
-    ['that takes what is done for a point of no return', sequenceOf(a, each({ pivot: true }), c), AFTER_B],
+    ['that takes what is done for a pivot', sequenceOf(a, each({ pivot: true }), c), AFTER_B],
     [
       'that takes what is done for a savepoint',
       sequenceOf(stepOf('a', { savepoint: { attempts: 2 } }), b, c),
@@ -77,7 +77,7 @@ describe('a saga stays where it is', () => {
       'since what is done has no such name there',
       sequenceOf(a, stepOf('x'), c),
       AFTER_B,
-      "step 'b' is done, and version 2 has no step of that name",
+      "step 'b' is completed, and version 2 has no step of that name",
     ],
     [
       'since what was begun has no such name there',
@@ -95,71 +95,71 @@ describe('a saga stays where it is', () => {
       'since what is done is another kind of step there',
       with_({ kind: 'sub-saga' }),
       AFTER_B,
-      "step 'b' is done, and in version 2 it is a sub-saga",
+      "step 'b' is completed, and in version 2 it is a sub-saga",
     ],
     [
       'since what is done is left to a handler there',
       with_({ kind: 'remote', remote: { name: 'stock', version: 1 } }),
       AFTER_B,
-      "step 'b' is done, and in version 2 it is a remote step",
+      "step 'b' is completed, and in version 2 it is a remote step",
     ],
     [
       'since what is done is a fan-out there',
       with_({ forEach: () => [] }),
       AFTER_B,
-      "step 'b' is done, and in version 2 it runs once per item",
+      "step 'b' is completed, and in version 2 it runs once per item",
     ],
     [
       'since nothing there undoes what is done',
       with_({ compensate: undefined }),
       AFTER_B,
-      "step 'b' is done, and undone by 'undo b', and in version 2 nothing undoes it",
+      "step 'b' is completed, and has the compensation 'undo b', and in version 2 it has none",
     ],
     [
       'since another step comes before what is done there',
       sequenceOf(a, stepOf('x'), b, c),
       AFTER_B,
-      "step 'b' is done, and in version 2 it comes after 'x', which is not done",
+      "step 'b' is completed, and in version 2 it comes after 'x', which is not completed",
     ],
     [
       'since another step comes before what was begun there',
       sequenceOf(a, stepOf('x'), b, c),
       stateOf('running', 'a=completed b=waiting@5'),
-      "step 'b' has begun, and in version 2 it comes after 'x', which is not done",
+      "step 'b' has begun, and in version 2 it comes after 'x', which is not completed",
     ],
     [
       'while it turns back',
       OLD,
       stateOf('compensating', 'a=completed b=failed'),
-      'it turns back, and ends in the version that it began with',
+      'it compensates, and ends in the version that it began with',
     ],
     [
       'while it turns back to a savepoint',
       OLD,
       { ...stateOf('compensating', 'a=completed'), rollbackTo: 'a' },
-      'it turns back, and ends in the version that it began with',
+      'it compensates, and ends in the version that it began with',
     ],
     [
       'when it is stuck in turning back',
       OLD,
       { ...stateOf('stuck', 'a=compensation_failed'), stuckIn: 'compensating' },
-      'it turns back, and ends in the version that it began with',
+      'it compensates, and ends in the version that it began with',
     ],
     ['once it has ended', OLD, stateOf('completed', ''), 'it has ended'],
     [
       'while nobody knows what came of a step',
       OLD,
       stateOf('running', 'a=running'),
-      "step 'a' was under way when its worker was lost, and a worker with the version that it began with has to find out what came of it",
+      "step 'a' was running when its worker was lost, and a worker with the version that it began with has to determine the outcome",
     ],
   ])('%s', (_, to, state, sentence) => {
     expect(obstacle(OLD, to, state)).toBe(sentence);
   });
 
-  test('since it has passed a point of no return that is none there', () => {
+  test('since it has passed a pivot that is none there', () => {
     const old = sequenceOf(a, stepOf('b', { pivot: true }), c);
     expect(obstacle(old, OLD, AFTER_B)).toBe(
-      "step 'b' is done, and a point of no return, and in version 2 it is none",
+      "step 'b' is completed, and is a pivot, and in version 2 it is not",
     );
     expect(obstacle(old, OLD, stateOf('running', 'a=completed'))).toBeUndefined();
   });
@@ -198,7 +198,8 @@ describe('a race', () => {
   });
 
   test('keeps a saga that has begun it from a version where it is another, or none', () => {
-    const sentence = "step 'a' is done, and what 'c' waits for any of is another in version 2";
+    const sentence =
+      "step 'a' is completed, and the steps that 'c' waits for with join 'any' differ in version 2";
     expect(obstacle(racing('a', 'b'), racing('a', 'b', 'x'), won)).toBe(sentence);
     expect(obstacle(racing('a', 'b'), graphOf(a, b, stepOf('c', { after: ['a', 'b'] })), won)).toBe(sentence);
     expect(
@@ -215,7 +216,7 @@ describe('a race', () => {
     const more = (...steps: UnlinkedStep[]) =>
       graphOf(a, b, stepOf('c', { after: ['a', 'b'], join: 'any' }), ...steps);
     expect(obstacle(more(), more(stepOf('d', { after: ['b'] })), won)).toBe(
-      "step 'b' has lost against others, and version 2 has other steps after it",
+      "step 'b' was cancelled by join 'any', and version 2 has other steps after it",
     );
     expect(obstacle(more(), more(stepOf('d', { after: ['c'] })), won)).toBeUndefined();
   });

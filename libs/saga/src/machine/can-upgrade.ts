@@ -20,7 +20,7 @@ import { hasBegun, standing } from './missing-code.js';
 export function obstacleToMove(from: GraphRecord, to: SagaGraph, state: SagaState): string | undefined {
   if (isTerminal(state.status)) return 'it has ended';
   if (state.status === 'compensating' || state.stuckIn === 'compensating')
-    return 'it turns back, and ends in the version that it began with';
+    return 'it compensates, and ends in the version that it began with';
   if (state.pendingRollback !== undefined)
     return 'a rollback waits for the outcome of its pivot, in the version that it began with';
   const version = `version ${to.version}`;
@@ -44,25 +44,25 @@ interface Move {
 function obstacleOfStep(name: string, { from, to, state, version }: Move): string | undefined {
   const [before, after, step] = [recordIn(from, name), to.steps.get(name), stepState(state, name)];
   const subject = `step '${name}' ${standing(state, name)}, and`;
-  if (!before) return `${subject} the graph that it goes by has no step of that name`;
+  if (!before) return `${subject} the graph that it uses has no step of that name`;
   if (!after) return `${subject} ${version} has no step of that name`;
   const kind = changeOfKind(before, after);
   if (kind !== undefined) return `${subject} in ${version} it ${kind}`;
   if (step.status === 'running' && step.items === undefined)
-    return `step '${name}' was under way when its worker was lost, and a worker with the version that it began with has to find out what came of it`;
+    return `step '${name}' was running when its worker was lost, and a worker with the version that it began with has to determine the outcome`;
   if (before.compensate !== undefined && after.compensate === undefined && tookEffect(step))
-    return `${subject} undone by '${before.compensate}', and in ${version} nothing undoes it`;
+    return `${subject} has the compensation '${before.compensate}', and in ${version} it has none`;
   if (before.pivot && !after.pivot && tookEffect(step))
-    return `${subject} a point of no return, and in ${version} it is none`;
+    return `${subject} is a pivot, and in ${version} it is not`;
   if (step.cut || isReady(state, after, step)) return undefined;
   const missing = after.after.filter((other) => !isDoneIn(state, other)).map((other) => `'${other}'`);
-  return `${subject} in ${version} it comes after ${missing.join(' and ')}, which is not done`;
+  return `${subject} in ${version} it comes after ${missing.join(' and ')}, which is not completed`;
 }
 
 function changeOfKind(before: StepRecord, after: StepNode): string | undefined {
   if (before.kind !== after.kind) return `is ${KIND_NAMES[after.kind]}`;
   if (before.handler !== after.remote?.name)
-    return `asks handler '${after.remote?.name}' instead of '${before.handler}'`;
+    return `calls handler '${after.remote?.name}' instead of '${before.handler}'`;
   const child = childOf(after);
   if (before.child !== child) return `runs saga '${child}' instead of '${before.child}'`;
   if ((before.forEach ?? false) === (after.forEach !== undefined)) return undefined;
@@ -92,13 +92,13 @@ function obstacleOfRaces(
     if (!isOne || sameEdges(before, after)) continue;
     const entry = [...(before?.after ?? []), ...(after?.after ?? []), name].find((other) => begun.has(other));
     if (entry !== undefined)
-      return `step '${entry}' ${standing(state, entry)}, and what '${name}' waits for any of is another in version ${to.version}`;
+      return `step '${entry}' ${standing(state, entry)}, and the steps that '${name}' waits for with join 'any' differ in version ${to.version}`;
   }
   for (const [key, { cut }] of state.steps) {
     if (!cut) continue;
     const before = from.steps.filter(({ after }) => after.includes(key)).map(({ name }) => name);
     if (before.sort().join() !== [...(to.steps.get(key)?.dependents ?? before)].sort().join())
-      return `step '${key}' has lost against others, and version ${to.version} has other steps after it`;
+      return `step '${key}' was cancelled by join 'any', and version ${to.version} has other steps after it`;
   }
   return undefined;
 }

@@ -31,7 +31,7 @@ export function takenOver(
   if (losses <= bound) return next;
   const error = {
     name: 'WorkerLostError',
-    message: `The worker was lost ${losses} times with this saga, with nothing recorded in between`,
+    message: `Workers died ${losses} times while they ran this saga, and recorded no progress in between`,
   };
   const during = next.status === 'running' ? 'step' : 'compensation';
   for (const key of suspects) {
@@ -110,7 +110,7 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
 function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
   const error: SerializedError = {
     name: 'StepInterruptedError',
-    message: `The at-most-once step '${key}' was interrupted; whether it took effect is unknown, and it is not run again`,
+    message: `The at-most-once step '${key}' was interrupted; its outcome is unknown, and it is not run again`,
   };
   const next = withStep(state, key, (step) => ({
     ...step,

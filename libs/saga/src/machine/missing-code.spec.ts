@@ -14,7 +14,7 @@ function needs(graph: SagaGraph, gaps: Record<string, Gap>, state: SagaState): s
 }
 
 describe('a saga needs a step that is gone', () => {
-  const HAS_NOT = ["step 'b' is not done yet, and is gone"];
+  const HAS_NOT = ["step 'b' is not completed yet, and is gone"];
   const HAS_BEGUN = ["step 'b' has begun, and is gone"];
   test.each<[string, SagaState, string[]]>([
     ['before it', stateOf('running', ''), HAS_NOT],
@@ -48,7 +48,7 @@ describe('a saga needs a step that is gone', () => {
   describe('that a savepoint would have run again', () => {
     const graph = sequenceOf(stepOf('a', { savepoint: { attempts: 2 } }), stepOf('b'), stepOf('c'));
     const done = stateOf('running', 'a=completed b=completed');
-    const AGAIN = ["step 'b' is done, and is gone"];
+    const AGAIN = ["step 'b' is completed, and is gone"];
 
     test('while a failure can lead back there', () => {
       expect(needs(graph, { b: RUN }, done)).toEqual(AGAIN);
@@ -67,10 +67,14 @@ describe('a saga needs a step that is gone', () => {
 });
 
 describe('a saga needs a compensation that is gone', () => {
-  const DONE = ["step 'b' is done, and cannot be undone"];
+  const DONE = ["step 'b' is completed, and cannot be undone"];
   test.each<[string, SagaState, string[]]>([
     ['of what is done', stateOf('running', 'a=completed b=completed'), DONE],
-    ['of what it may yet do', stateOf('running', ''), ["step 'b' is not done yet, and cannot be undone"]],
+    [
+      'of what it may yet do',
+      stateOf('running', ''),
+      ["step 'b' is not completed yet, and cannot be undone"],
+    ],
     ['of what is done, turning back', stateOf('compensating', 'a=completed b=completed c=failed'), DONE],
     [
       'of what may have happened',
@@ -80,7 +84,7 @@ describe('a saga needs a compensation that is gone', () => {
     [
       'of what is being undone',
       stateOf('compensating', 'b=compensating'),
-      ["step 'b' is being undone, and cannot be undone"],
+      ["step 'b' is being compensated, and cannot be undone"],
     ],
     ['not of what definitely failed', stateOf('compensating', 'a=completed b=failed'), []],
     ['not of what was skipped', stateOf('running', 'a=completed b=skipped'), []],
@@ -90,7 +94,7 @@ describe('a saga needs a compensation that is gone', () => {
     expect(needs(ORDER, { b: UNDO }, state)).toEqual(expected);
   });
 
-  test('not behind its point of no return', () => {
+  test('not behind its pivot', () => {
     const graph = sequenceOf(stepOf('a'), stepOf('b', { pivot: true }), stepOf('c'));
     expect(needs(graph, { a: UNDO }, stateOf('running', 'a=completed'))).not.toEqual([]);
     expect(needs(graph, { a: UNDO }, stateOf('running', 'a=completed b=completed'))).toEqual([]);

@@ -36,12 +36,12 @@ function needsOf(node: StepNode, gap: Gap, state: SagaState, runs: boolean, turn
 /** Where a step stands, as the first half of a sentence about it. */
 export function standing(state: SagaState, name: string): string {
   const step = stepState(state, name);
-  if (step.status === 'completed') return 'is done';
+  if (step.status === 'completed') return 'is completed';
   if (step.status === 'skipped') return 'was skipped';
-  if (step.status === 'compensated') return 'was undone';
-  if (step.status === 'compensating' || step.status === 'compensation_failed') return 'is being undone';
+  if (step.status === 'compensated') return 'was compensated';
+  if (step.status === 'compensating' || step.status === 'compensation_failed') return 'is being compensated';
   if (hasBegun(step)) return 'has begun';
-  return 'is not done yet';
+  return 'is not completed yet';
 }
 
 /** Something was tried of it, or is about to be: more than a wait for its turn. */

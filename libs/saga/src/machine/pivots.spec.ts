@@ -34,7 +34,7 @@ function next(graph: SagaGraph, state: SagaState, now = 0): string[] {
   return [...actions.map(({ kind, key }) => `${kind} ${key}`), ...(settle ? [settle] : [])];
 }
 
-describe('behind its point of no return', () => {
+describe('behind its pivot', () => {
   const passed = stateOf('running', 'book=completed pay=completed');
 
   it('a saga is not turned back by a cancellation', () => {
@@ -188,7 +188,7 @@ describe('while a pivot is in progress', () => {
   });
 });
 
-describe('a pivot of which nobody knows whether it took effect', () => {
+describe('a pivot of which its outcome is unknown', () => {
   const policy = resolveRetryPolicy({ attempts: 1 });
   const graph = graphOf(
     stepOf('book'),

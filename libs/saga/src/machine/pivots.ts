@@ -49,8 +49,8 @@ export function barPivots(graph: SagaGraph, state: SagaState, now?: number): Sag
     const error: SerializedError = {
       name: 'PivotOutcomeUnknownError',
       message:
-        `Nobody knows whether the point of no return '${name}' took effect. Retry it to find out and go forward, ` +
-        `or skip it to roll back, once it is certain that it did not, or that its effect was compensated`,
+        `The outcome of the pivot '${name}' is unknown. Retry it to determine the outcome and go forward. ` +
+        `If it certainly did not take effect, or its effect was compensated, skip it to roll back`,
     };
     next = withStep(next, name, (step) => ({
       ...step,

@@ -123,7 +123,7 @@ function childIsGone(step: string, child: string): SagaEvent {
 }
 
 function cannotSay(step: string): SagaEvent {
-  const error = { name: 'StepInterruptedError', message: 'nobody was asked' };
+  const error = { name: 'StepInterruptedError', message: 'the approval was not requested' };
   const failed = { kind: 'error', unknown: true, retryable: false, now: 0, random: 0 } as const;
   return { type: 'step-failed', step, error, ...failed };
 }

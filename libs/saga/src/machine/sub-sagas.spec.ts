@@ -342,7 +342,7 @@ describe('a completed saga that is undone after all', () => {
     expect(next(graph, state)).toBe('compensate b');
   });
 
-  it('is not one that passed its point of no return', () => {
+  it('is not one that passed its pivot', () => {
     const pivoted = sequenceOf(stepOf('a', { pivot: true, compensate: undefined }), stepOf('b'));
     const state = after(pivoted, [...done('a'), ...done('b'), { type: 'settled', status: 'completed' }]);
     expect(evolve(pivoted, state, { type: 'undone' })).toBe(state);

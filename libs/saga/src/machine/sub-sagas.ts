@@ -81,5 +81,5 @@ function withPhase(state: SagaState, key: string, child: ChildState, status: Ste
 }
 
 function errorOf({ status, error }: EventOf<'child-ended'>) {
-  return error ?? { name: 'SubSagaFailedError', message: `Its saga was ${status}` };
+  return error ?? { name: 'SubSagaFailedError', message: `The sub-saga was ${status}` };
 }

@@ -61,7 +61,7 @@ export function waitExpired(
   if (state.status !== 'running' || !awaitsSignal(step) || !(step.wait!.until! <= now)) return state;
   const error = {
     name: 'SignalTimeoutError',
-    message: `Step '${name}' has waited for '${step.wait!.signal}' until its timeout`,
+    message: `Step '${name}' did not receive the signal '${step.wait!.signal}' before its timeout`,
   };
   return waitFailed(graph, state, name, { kind: 'timeout', error, now });
 }

@@ -52,7 +52,7 @@ test('all problems are told at once, each with the value and the mend', () => {
     /relay\.lease: '1 minute' is not a duration; give milliseconds/,
     /relay\.retry\.attempts is -1; give/,
     /unknown option 'relay\.lanes'/,
-    /outbox\.retention is given.*relay: false/,
+    /outbox\.retention is set.*relay: false/,
     /inbox\.retention is 0; give at least 1 ms/,
     /unknown option 'unknown'/,
   ])
@@ -61,7 +61,7 @@ test('all problems are told at once, each with the value and the mend', () => {
 
 test.each<[string, unknown, RegExp]>([
   ['no transport', {}, /no transport; give client or transport, or relay: false/],
-  ['two', { transport, client: { emit: () => undefined } }, /both transport and client are given/],
+  ['two', { transport, client: { emit: () => undefined } }, /both transport and client are set/],
   ['a transport that cannot send', { transport: 'amqp://' }, /transport is 'amqp:\/\/'; give an object/],
   ['nothing that can be read', null, /options are null; give an object/],
   ['a proxy that throws', throwing, /could not be read/],

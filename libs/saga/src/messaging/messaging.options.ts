@@ -138,7 +138,7 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
   if (dataSource !== undefined && typeof dataSource !== 'string')
-    report(`dataSource is ${shown(dataSource)}`, 'give the name of one');
+    report(`dataSource is ${shown(dataSource)}`, 'give the name of a DataSource');
   const part = <T extends object>(
     given: T | undefined,
     name: string,
@@ -148,8 +148,8 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   const inbox = part<InboxOptions>(options.inbox, 'inbox', ['retention']);
   if (outbox.retention !== undefined && options.relay !== false)
     report(
-      'outbox.retention is given, but the relay deletes what it sent',
-      'leave it out, or give relay: false',
+      'outbox.retention is set, but the relay deletes the messages that it sent',
+      'remove it, or set relay: false',
     );
   const wrongCodec = codecFlaw(options.codec);
   if (wrongCodec) report(...wrongCodec);
@@ -184,7 +184,10 @@ function readRelayOptions(
     relay.retry && reader.object<Partial<RetryPolicy>>(relay.retry, 'relay.retry', RETRY_OPTIONS, EXAMPLE);
   const retry = reader.retry({ ...RETRY, ...given }, 'relay.retry');
   if (given && 'retryIf' in given)
-    report('relay.retry.retryIf is given', 'throw a MessageRefusedError in the transport instead');
+    report(
+      'relay.retry.retryIf is set, but the relay does not use it',
+      'throw a MessageRefusedError in the transport instead',
+    );
   if (Number.isInteger(relay.batch) && relay.batch! > LARGEST_BATCH)
     report(`relay.batch is ${shown(relay.batch)}`, `give at most ${LARGEST_BATCH}`);
   const resolved = {
@@ -215,7 +218,7 @@ function transportOf(
   report: Report,
 ): MessageTransport | undefined {
   if (transport !== undefined && client !== undefined) {
-    report('both transport and client are given', 'give one of them');
+    report('both transport and client are set', 'set only one of them');
   } else if (transport !== undefined) {
     if (typeof (transport as Partial<MessageTransport> | null)?.send === 'function') return transport;
     report(`transport is ${shown(transport)}`, 'give an object with send(message)');

@@ -165,6 +165,6 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
 function oneCodec(own: PayloadCodec | undefined, sagas: PayloadCodec | undefined): PayloadCodec | undefined {
   if (own === undefined || sagas === undefined || own === sagas) return own ?? sagas;
   throw new SagaConfigurationError(
-    "SagaMessagingModule.forRoot: codec is another one than that of SagaModule; leave it out, then SagaModule's is used.",
+    'SagaMessagingModule.forRoot: codec differs from the codec of SagaModule; remove it to use the codec of SagaModule.',
   );
 }

@@ -80,7 +80,7 @@ export class Outbox {
     if (saga === undefined)
       throw new SagaStateError(
         `reply(): ${handledMessage() ? `the message being handled has no ${SAGA_ID} header` : 'no message is being handled'}. ` +
-          `Call it in a handler of @DurableEvent for messages of sagas, or publish() with a header of your own.`,
+          `Call it in a @DurableEvent handler of messages from sagas, or call publish() with a header that identifies the saga.`,
       );
     return this.store(manager, messages, { [SAGA_ID]: saga });
   }
@@ -154,12 +154,12 @@ function readCursor(cursor: string): { deadAt: string; id: string } {
   const [deadAt = '', id = ''] = typeof cursor === 'string' ? cursor.split('~', 2) : [];
   if (!isUuid(id) || Number.isNaN(Date.parse(deadAt)))
     throw new SagaValidationError(
-      `dead(): cursor is ${shown(cursor)}; give the \`next\` of the page before.`,
+      `dead(): cursor is ${shown(cursor)}; give the \`next\` of the previous page.`,
     );
   return { deadAt, id };
 }
 
 function readIds(ids: readonly string[], call: string): readonly string[] {
   if (Array.isArray(ids) && ids.every(isUuid)) return ids;
-  throw new SagaValidationError(`${call}(): ids are ${shown(ids)}; give an array of the ids of messages.`);
+  throw new SagaValidationError(`${call}(): ids are ${shown(ids)}; give an array of message ids.`);
 }

@@ -51,7 +51,7 @@ export class Retention {
         await this.whileSome(() => this.outbox.deleteOlder(outboxRetention, AT_ONCE));
     } catch (error) {
       this.log.warn(
-        `Old messages could not be deleted, it is tried again later: ${(error as Error).message}`,
+        `Old messages could not be deleted; the next run tries again: ${(error as Error).message}`,
       );
     }
   }

@@ -17,13 +17,13 @@ export function applicationDataSource(
   const which = `TypeORM DataSource${name === undefined ? '' : ` named '${name}'`}`;
   if (dataSource) {
     throw new SagaConfigurationError(
-      `${module} found the ${which} not connected. Leave out manualInitialization: true, or initialize it before the ` +
+      `${module} found the ${which}, but it is not connected. Remove manualInitialization: true, or initialize it before the ` +
         `application starts.`,
     );
   }
   if (hasForeignDataSource(moduleRef)) {
     throw new SagaConfigurationError(
-      `${module} found no ${which}, but one of another copy of the package typeorm. npm ls typeorm shows both copies. ` +
+      `${module} found the ${which} only of another copy of the package typeorm. npm ls typeorm shows both copies. ` +
         `Install the version that @nestjs/typeorm uses, so that there is one copy.`,
     );
   }
@@ -42,7 +42,7 @@ function mendOf(name: string | undefined, module: string, others: readonly strin
   const there = `There is ${others.map((one) => (one === '' ? 'the default one' : `'${one}'`)).join(', ')}`;
   const [first] = others;
   return first === ''
-    ? `${there}: leave out dataSource in ${module}.forRoot(), or give the name of another.`
+    ? `${there}: remove dataSource from ${module}.forRoot(), or give the name of another DataSource.`
     : `${there}: give ${module}.forRoot({ dataSource: '${first}' }).`;
 }
 

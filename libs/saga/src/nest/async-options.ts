@@ -20,6 +20,6 @@ export function checkAsyncOptions(call: string, given: object, extras: readonly 
   const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
   const options = reader.options(given as Record<string, unknown>, [...ASYNC_OPTIONS, ...extras]);
   if (problems.length === 0 && !FACTORIES.some((name) => name in options))
-    problems.push('there is nothing that makes the options; give useFactory, useClass or useExisting');
+    problems.push('the options have no source; give useFactory, useClass or useExisting');
   if (problems.length > 0) throw new SagaConfigurationError(`${call}: ${textOfProblems(problems)}`);
 }

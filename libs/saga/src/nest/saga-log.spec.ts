@@ -30,12 +30,12 @@ test("a line is plain text in Nest's own log", () => {
   const lines = written(() => {
     log.warn(LINE, ABOUT);
     log.error(LINE, undefined, ABOUT);
-    log.log('The database answers again');
+    log.log('The database can be reached again');
   });
   expect(lines).toEqual([
     expect.stringMatching(/WARN \[SagaModule\] Saga 1: no answer$/),
     expect.stringMatching(/ERROR \[SagaModule\] Saga 1: no answer$/),
-    expect.stringMatching(/LOG \[SagaModule\] The database answers again$/),
+    expect.stringMatching(/LOG \[SagaModule\] The database can be reached again$/),
   ]);
 });
 
@@ -64,12 +64,12 @@ test('they are fields of the message for loggers that merge it into the line, an
   };
   const log = using({ log: take, warn: take, error: take, debug: take });
   log.warn(LINE, ABOUT);
-  log.log('The database answers again');
+  log.log('The database can be reached again');
   expect(merged).toEqual([
     { context: 'SagaModule', message: LINE, ...ABOUT },
-    { context: 'SagaModule', message: 'The database answers again' },
+    { context: 'SagaModule', message: 'The database can be reached again' },
   ]);
-  expect(printed).toEqual([LINE, 'The database answers again']);
+  expect(printed).toEqual([LINE, 'The database can be reached again']);
 });
 
 test('a logger that can do with texts only is given the text', () => {

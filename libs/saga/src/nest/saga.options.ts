@@ -170,7 +170,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
     const ms = attempt(() => toMilliseconds(value, 'retention'));
     if (ms === 0)
       problems.push(
-        'retention is 0, by which no saga could be looked at; leave it out to keep them for ever',
+        'retention is 0, which deletes every saga as soon as it ends; remove it to keep sagas for ever',
       );
     return ms;
   };
@@ -192,7 +192,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
     problems.push(`migrate is ${shown(options.migrate)}; give true or false`);
   if (options.dataSource !== undefined && typeof options.dataSource !== 'string')
-    problems.push(`dataSource is ${shown(options.dataSource)}; give the name of one`);
+    problems.push(`dataSource is ${shown(options.dataSource)}; give the name of a DataSource`);
   if (worker && worker.sagas !== undefined && !Array.isArray(worker.sagas))
     problems.push(`worker.sagas is ${shown(worker.sagas)}; give an array of classes`);
   const { schema = DEFAULT_SCHEMA } = options;

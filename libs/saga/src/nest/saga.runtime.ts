@@ -124,7 +124,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
   async close(): Promise<void> {
     const running = await this.running?.catch(() => undefined);
     this.running = Promise.reject(
-      new SagaUnavailableError('The application is closed, and so are its connections; ask another process.'),
+      new SagaUnavailableError('The application and its connections are closed. Use another process.'),
     );
     this.running.catch(() => undefined);
     await running?.engine.close();

@@ -390,8 +390,8 @@ export class SagaService {
     const graph = (await engine.graphOf(saga)) ?? (await handlerGraphOf(saga, running));
     if (graph) return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
     throw new SagaDefinitionError(
-      `Saga ${saga.id} is a ${sagaLabel(saga)}, which is no saga of this application: what it would undo is not known ` +
-        `here. Ask a process that has it.`,
+      `Saga ${saga.id} is a ${sagaLabel(saga)}, which is not a saga of this application: its compensations are not known ` +
+        `here. Make the call in a process that has it.`,
     );
   }
 
@@ -476,7 +476,7 @@ function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void
   if (difference === undefined) return;
   const key = existing.id === start.id ? `id ${start.id}` : `correlation id '${start.correlationId}'`;
   throw new SagaConflictError(
-    `A saga with ${key} exists (${existing.id}), and ${difference}. Use another key for another transaction.`,
+    `A saga with ${key} exists (${existing.id}), and ${difference}. Use another key for another saga.`,
     existing.id,
   );
 }
@@ -489,8 +489,8 @@ function notFound(target: SagaTarget): SagaNotFoundError {
 
 function approvalPending(id: string, { action, needed }: OperatorCall, approvals: number) {
   return new SagaApprovalPendingError(
-    `${action}() of saga ${id} is kept, and not carried out yet: ${approvals} of ${needed} people have agreed to it. ` +
-      `It is once others make the same call, with all that it is given, as long as nothing else happens to the saga.`,
+    `${action}() of saga ${id} is recorded but not executed yet: ${approvals} of ${needed} operators have approved it. ` +
+      `It is executed when enough other operators make the same call with the same arguments before the saga changes.`,
     approvals,
     needed,
   );

@@ -52,7 +52,7 @@ export function readObject<T extends object>(
   if (unknown.length === 0) return { options, flaws: NONE };
   const flaws = unknown.slice(0, MOST_NAMED).map((key) => unknownFlaw(key, known, what));
   const more = unknown.length - flaws.length;
-  if (more > 0) flaws.push({ problem: `${more} more options are unknown`, mend: 'leave them out' });
+  if (more > 0) flaws.push({ problem: `${more} more options are unknown`, mend: 'remove them' });
   return { options, flaws };
 }
 

@@ -12,13 +12,13 @@ export class SagaEventLog {
     const line = (what: string) => `Saga ${sagaId} (${saga}@${event.version}) ${what}`;
     switch (event.type) {
       case 'compensating':
-        return this.log.log(line(`turns back: ${reasonOf(event.failure)}`), whose);
+        return this.log.log(line(`compensates: ${reasonOf(event.failure)}`), whose);
       case 'aborted':
-        return this.log.log(line('is aborted'), whose);
+        return this.log.log(line('was aborted'), whose);
       case 'step-failed':
       case 'compensation-failed': {
         const what = event.type === 'step-failed' ? 'step' : 'compensation of step';
-        const next = event.retryAt ? `tried again at ${event.retryAt.toISOString()}` : 'given up';
+        const next = event.retryAt ? `next attempt at ${event.retryAt.toISOString()}` : 'retries exhausted';
         const told = line(
           `attempt ${event.attempt} of ${what} '${event.step}' failed, ${next}${because(event.error)}`,
         );

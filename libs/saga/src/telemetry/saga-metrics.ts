@@ -15,42 +15,51 @@ const SIZES = [1, 2, 5, 10, 25, 50, 100, 150, 200, 250];
  * database's, the same in each process that reports them.
  */
 export const SAGA_METRICS = {
-  started: counter('saga.started', '{saga}', 'Sagas that a worker began with'),
-  finished: counter('saga.finished', '{saga}', 'Sagas that came to their end, by status'),
-  duration: histogram('saga.duration', 's', 'From the start of a saga to its end', SECONDS),
-  stepDuration: histogram('saga.step.duration', 's', 'One attempt of a step or of its compensation', SECONDS),
+  started: counter('saga.started', '{saga}', 'Sagas whose first step a worker began'),
+  finished: counter('saga.finished', '{saga}', 'Sagas that ended, by status'),
+  duration: histogram('saga.duration', 's', 'Duration of a saga from start to end', SECONDS),
+  stepDuration: histogram(
+    'saga.step.duration',
+    's',
+    'Duration of one attempt of a step or of its compensation',
+    SECONDS,
+  ),
   stepAttempts: counter(
     'saga.step.attempts',
     '{attempt}',
     'Attempts of steps and of compensations, by outcome',
   ),
-  leaseLosses: counter('saga.lease.losses', '{lease}', 'Sagas that were taken away from this worker'),
-  takeovers: counter('saga.takeovers', '{saga}', 'Sagas that this worker took over from one that was lost'),
+  leaseLosses: counter('saga.lease.losses', '{lease}', 'Sagas whose lease this worker lost'),
+  takeovers: counter(
+    'saga.takeovers',
+    '{saga}',
+    'Sagas that this worker took over after the lease of another worker expired',
+  ),
   checkpointBatch: histogram(
     'saga.checkpoint.batch_size',
     '{checkpoint}',
     'Checkpoints in one statement',
     SIZES,
   ),
-  claimBatch: histogram('saga.claim.batch_size', '{saga}', 'Due sagas that one claim brought', SIZES),
+  claimBatch: histogram('saga.claim.batch_size', '{saga}', 'Due sagas returned by one claim', SIZES),
   claimFailures: counter(
     'saga.claim.failures',
     '{claim}',
-    'Claims that failed: this worker did not take the sagas that were due',
+    'Claims that failed, so that this worker took no due sagas',
   ),
   relayFailures: counter(
     'saga.relay.failures',
     '{turn}',
-    'Turns in which this relay could not read the outbox, or not store what it sent',
+    'Runs in which this relay could not read the outbox or record the messages that it sent',
   ),
   active: gauge('saga.active', '{saga}', 'Unfinished sagas, by status'),
-  stuck: gauge('saga.stuck', '{saga}', 'Sagas that need a person'),
-  due: gauge('saga.due', '{saga}', 'Sagas that wait for a worker'),
-  oldestDue: gauge('saga.oldest_due', 's', 'How long the first of them has waited'),
+  stuck: gauge('saga.stuck', '{saga}', 'Sagas that need attention'),
+  due: gauge('saga.due', '{saga}', 'Due sagas that wait for a worker'),
+  oldestDue: gauge('saga.oldest_due', 's', 'Age of the oldest due saga'),
   overdue: gauge('saga.overdue', '{saga}', 'Unfinished sagas past their sla'),
-  outboxLag: gauge('saga.outbox.lag', 's', 'How long the oldest message has waited to be sent'),
-  outboxWaiting: gauge('saga.outbox.waiting', '{message}', 'Messages to be sent'),
-  outboxDead: gauge('saga.outbox.dead', '{message}', 'Messages that were given up'),
+  outboxLag: gauge('saga.outbox.lag', 's', 'Age of the oldest message that waits to be sent'),
+  outboxWaiting: gauge('saga.outbox.waiting', '{message}', 'Messages that wait to be sent'),
+  outboxDead: gauge('saga.outbox.dead', '{message}', 'Dead messages: retries exhausted'),
 } as const;
 
 function counter(name: string, unit: string, description: string) {

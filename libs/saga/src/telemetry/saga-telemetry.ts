@@ -28,7 +28,7 @@ export class SagaTelemetry implements OnModuleDestroy {
     const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options ?? {});
     if (!observers || !sagas)
       throw new SagaConfigurationError(
-        'SagaTelemetryModule: there are no sagas to be measured. Import SagaModule.forRoot() in the root module, too.',
+        'SagaTelemetryModule found no SagaModule. Import SagaModule.forRoot() in the root module as well.',
       );
     const meter = metrics.getMeter(SCOPE);
     // Sagas may be started from the first hook of any provider.

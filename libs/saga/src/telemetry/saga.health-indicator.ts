@@ -69,8 +69,8 @@ function judged({ at, due, oldestDue: since, sagas }: SagaStats, { maxOldestDue,
     .reduce((sum, { count }) => sum + count, 0);
   const problems = [
     oldestDue * 1_000 > maxOldestDue &&
-      `a saga that is due has waited for a worker for ${Math.round(oldestDue)} s`,
-    stuck > maxStuck && `${stuck} saga(s) need a person`,
+      `the oldest due saga has waited for a worker for ${Math.round(oldestDue)} s`,
+    stuck > maxStuck && `${stuck} saga(s) need attention`,
   ].filter((problem) => problem !== false);
   const figures = { due, oldestDue, stuck };
   return problems.length > 0
@@ -94,10 +94,7 @@ function readLimits(options: SagaHealthOptions | undefined): Limits {
 async function within<T>(timeout: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`the database has not answered within ${timeout} ms`)),
-      timeout,
-    );
+    timer = setTimeout(() => reject(new Error(`the database did not answer within ${timeout} ms`)), timeout);
   });
   try {
     return await Promise.race([answer, over]);

@@ -47,7 +47,7 @@ export class StateGauges {
       this.report(result, await this.reading);
     } catch (error) {
       // Nothing is better than what was true a while ago.
-      this.log.warn(`How sagas stand could not be read for metrics: ${serializeError(error).message}`);
+      this.log.warn(`The state of the sagas could not be read for metrics: ${serializeError(error).message}`);
     }
   }
 

@@ -28,8 +28,8 @@ export function injectedSagaService(): SagaService {
     const call = currentCall();
     if (call) return call.world.ready();
     throw new SagaConfigurationError(
-      `SagaService was called outside of a saga's method. In a SagaTest each run has a world of its own: provider hooks ` +
-        `and the test itself have none. In the test call run.sagas instead.`,
+      `SagaService was called outside of a saga's method. In a SagaTest each run has its own store, which provider hooks ` +
+        `and the test itself cannot use. In the test, call run.sagas instead.`,
     );
   };
   return new SagaService({ ready } as SagaRuntime);

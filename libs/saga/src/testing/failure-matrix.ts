@@ -194,13 +194,13 @@ function textOf(saga: string, points: FailureReport['points']): string {
   const wrong = points.filter(({ problem }) => problem !== undefined);
   const head =
     wrong.length === 0
-      ? `${saga}: all of ${points.length} ways are as they should be`
-      : `${saga}: ${wrong.length} of ${points.length} ways are not as they should be`;
+      ? `${saga}: all ${points.length} failure cases pass`
+      : `${saga}: ${wrong.length} of ${points.length} failure cases do not pass`;
   const lines = points.map(({ name, status, trace, problem, refusal }) => {
     const sign = problem === undefined ? '✓' : '✗';
     const why = problem === undefined ? '' : `\n      ${problem.split('\n').join('\n      ')}`;
     const refused = refusal === undefined ? '' : ', cancel() refused';
-    return `  ${sign} ${name}: ${status}${refused} (${trace.join(' → ') || 'nothing was called'})${why}`;
+    return `  ${sign} ${name}: ${status}${refused} (${trace.join(' → ') || 'no method was called'})${why}`;
   });
   return [head, ...lines].join('\n');
 }

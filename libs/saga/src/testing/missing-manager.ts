@@ -24,7 +24,7 @@ function textOf(property: string): string {
   const call = currentCall()?.call;
   const who = call ? `'${call.method}' of ${call.saga}` : 'A method';
   return (
-    `${who} uses ctx.manager.${property}, and this SagaTest has no manager. Call .manager(fake) on the builder, with a fake ` +
-    `of what the transactional steps and compensations use: SagaTest.of(…).manager({ ${property}: async () => undefined }).`
+    `${who} uses ctx.manager.${property}, but this SagaTest has no manager. Call .manager(fake) on the builder, with a fake ` +
+    `of the methods that transactional steps and compensations call: SagaTest.of(…).manager({ ${property}: async () => undefined }).`
   );
 }

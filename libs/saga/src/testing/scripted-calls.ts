@@ -104,7 +104,7 @@ export class ScriptedCalls {
     call.outcome = 'unknown';
     // The step's own timeout ends it, in virtual time; without one it says itself that it cannot tell.
     if (node?.timeout !== undefined) return new Promise<never>(() => undefined);
-    throw new UnknownOutcomeError(`${call.method} took effect, and its answer was lost`);
+    throw new UnknownOutcomeError(`${call.method} took effect, but its response was lost`);
   }
 
   /** The saga is cancelled while the method runs; its result arrives once the worker knows of that. */

@@ -25,8 +25,8 @@ const REAL_PATIENCE = 500;
 const NO_CLEANUP = {
   cleanup: async () => {
     throw new SagaConfigurationError(
-      `cleanup() does nothing in a SagaTest: its store is in memory, and empty at the beginning of each run. Test what is ` +
-        `deleted, and when, on a database.`,
+      `cleanup() does nothing in a SagaTest: its store is in memory, and empty at the start of each run. Test retention ` +
+        `on a database.`,
     );
   },
 } as unknown as SagaCleanup;

@@ -100,7 +100,7 @@ describe('a wrong handler is refused, naming the class, the handler and the mend
     [
       'a name with separators',
       ['stock:reserve'],
-      "the handler's name 'stock:reserve' is part of idempotency keys; leave out spaces, ':'",
+      "the handler's name 'stock:reserve' contains characters that idempotency keys cannot contain; remove spaces, ':'",
     ],
     [
       'a version',
@@ -110,7 +110,7 @@ describe('a wrong handler is refused, naming the class, the handler and the mend
     [
       'a compensation that is not there',
       ['a', { compensate: 'gone' }],
-      `${WHERE}compensate 'gone' is not a method of StockHandlers; write it, or name undo, or name look`,
+      `${WHERE}compensate 'gone' is not a method of StockHandlers; add the method, or name undo, or name look`,
     ],
     [
       'a compensation that is a handler',
@@ -125,13 +125,13 @@ describe('a wrong handler is refused, naming the class, the handler and the mend
     [
       'a combination',
       ['a', { transactional: true, idempotent: false }],
-      `${WHERE}transactional steps are exactly once already`,
+      `${WHERE}a transactional step already takes effect exactly once`,
     ],
     ['a concurrency', ['a', { concurrency: 0 }], `${WHERE}@StepHandler concurrency is 0`],
     [
       'the name of its compensation',
       ['undo', { compensate: 'undo' }],
-      "a method that it names is called 'undo', too; give the method another name",
+      "it names a method that is also called 'undo'; give the method another name",
     ],
   ])('%s', (_, handler, problem) => {
     expect(problemsOf(providerOf(handler))).toContain(problem);
@@ -148,6 +148,6 @@ describe('a wrong handler is refused, naming the class, the handler and the mend
       static run() {}
     }
     StepHandler('a')(StockHandlers as never, 'run', {});
-    expect(problemsOf(StockHandlers)).toContain('it is static, and handlers are methods of the instance');
+    expect(problemsOf(StockHandlers)).toContain('it is static, but handlers must be instance methods');
   });
 });

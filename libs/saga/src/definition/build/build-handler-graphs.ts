@@ -45,7 +45,7 @@ export function buildHandlerGraphs(type: Type, defaults: DefaultPolicies = {}): 
     (problem, mend) =>
       problems.push(`handler '${name}' (${method}): ${textOfFlaw({ problem, mend })}`);
   for (const handler of SagaMetadata.staticHandlersOf(type))
-    reportOf(handler)('it is static, and handlers are methods of the instance', 'take static away');
+    reportOf(handler)('it is static, but handlers must be instance methods', 'remove static');
   const handlers = SagaMetadata.handlersOf(type);
   const methods = methodsBeside(handlers, methodsOf(type));
   const graphs = handlers.map((handler) => ({
@@ -80,7 +80,7 @@ function readHandler(
     report,
   );
   if (name === node.compensate || name === node.probe)
-    report(`a method that it names is called '${name}', too`, 'give the method another name');
+    report(`it names a method that is also called '${name}'`, 'give the method another name');
   const graph: SagaGraph = Object.freeze({
     name: handlerSaga(name),
     version,

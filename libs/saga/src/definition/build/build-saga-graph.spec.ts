@@ -221,7 +221,7 @@ describe('a wrong definition', () => {
   it('names the class, the step and the compensation that it lacks, and what to do', () => {
     const message = problemsOf(sagaWith({ compensate: 'undoo' }));
     expect(message).toMatch(/^RefundSaga: step 'pay': compensate 'undoo' is not a method of RefundSaga/);
-    expect(message).toMatch(/write it, or name undo/);
+    expect(message).toMatch(/add the method, or name undo/);
     expect(message).not.toContain('name book');
   });
 
@@ -281,7 +281,7 @@ describe('a wrong definition', () => {
     }
     Step()(PropertySaga.prototype, 'pay', {});
     Saga()(PropertySaga);
-    expect(problemsOf(PropertySaga)).toMatch(/^PropertySaga: step 'pay': @Step belongs on a method/);
+    expect(problemsOf(PropertySaga)).toMatch(/^PropertySaga: step 'pay': @Step can only decorate a method/);
   });
 
   it.each(shown('a:compensate', 'a[3]', 'a~2', 'a b', 'a\0'))(
@@ -295,8 +295,8 @@ describe('a wrong definition', () => {
 
   it.each<[string, object, RegExp]>([
     ['a timeout that is no duration', { timeout: 'soon' }, /timeout: 'soon' .*'10s'/],
-    ['a timeout of 0', { timeout: 0 }, /timeout 0 would fail every attempt; leave it out/],
-    ['a timeout of 0 in words', { timeout: '0s' }, /timeout 0 would fail every attempt; leave it out/],
+    ['a timeout of 0', { timeout: 0 }, /timeout 0 would fail every attempt; remove the option/],
+    ['a timeout of 0 in words', { timeout: '0s' }, /timeout 0 would fail every attempt; remove the option/],
     ['a timeout that no timer can wait for', { timeout: '25d' }, /timeout: '25d' .*0 to 2147483647/],
     ['a negative timeout', { timeout: -1 }, /timeout: -1/],
     ['no attempt', { retry: { attempts: 0 } }, /retry\.attempts is 0; give a whole number/],
@@ -312,7 +312,7 @@ describe('a wrong definition', () => {
       /unknown option 'retry.max'. The options are: attempts, /,
     ],
     ['compensateOnFailure with nothing to do', { compensateOnFailure: true }, /name one with compensate/],
-    ['at most once and transactional', { transactional: true, idempotent: false }, /leave idempotent out/],
+    ['at most once and transactional', { transactional: true, idempotent: false }, /remove idempotent/],
   ])('of a step is %s', (_, options, mend) => {
     const message = problemsOf(sagaWith(options));
     expect(message).toMatch(/^RefundSaga: step 'pay': /);
@@ -374,7 +374,7 @@ describe('the analysis of a saga', () => {
       },
       {
         step: 'book',
-        problem: "waits for 'x', which is no step of this saga",
+        problem: "waits for 'x', which is not a step of this saga",
         mend: 'name one of its steps: pay, book',
         severity: 'error',
       },

@@ -65,7 +65,7 @@ function readSagaGraph(
     compensationRetry: inheritedPolicy('compensationRetry', options, defaults, report),
   };
   for (const { method } of SagaMetadata.staticStepsOf(saga)) {
-    reportOf(method)('it is static, and steps are methods of the instance', 'take static away');
+    reportOf(method)('it is static, but steps must be instance methods', 'remove static');
   }
   const methods = methodsOf(saga);
   const nodes = SagaMetadata.stepsOf(saga).map((step, index) =>

@@ -36,34 +36,34 @@ describe('the graph’s own options', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['a timeout of 0', { timeout: 0 }, /@Saga timeout 0 would .*; leave it out for none/],
+    ['a timeout of 0', { timeout: 0 }, /@Saga timeout 0 would .*; remove the option to set none/],
     ['a timeout that is no duration', { timeout: 'soon' }, /@Saga timeout: 'soon' is not a duration; give/],
     ['another durability', { durability: 'lax' }, /@Saga durability is 'lax'; give 'durable' or 'relaxed'/],
     ['another onFailure', { onFailure: 'ignore' }, /@Saga onFailure is 'ignore'; give 'compensate' or 'susp/],
     [
       'moved from the same version',
       { version: 2, upgradeFrom: 2 },
-      /upgradeFrom 2 is no version before 2; give a lower/,
+      /upgradeFrom 2 is not lower than the version 2; give a lower/,
     ],
     [
       'moved from a later version',
       { version: 2, upgradeFrom: [1, 3] },
-      /upgradeFrom 3 is no version before 2; give a/,
+      /upgradeFrom 3 is not lower than the version 2; give a/,
     ],
     [
       'moved from version 0',
       { version: 2, upgradeFrom: 0 },
-      /upgradeFrom 0 is no version before 2; give a lower/,
+      /upgradeFrom 0 is not lower than the version 2; give a lower/,
     ],
     [
       'moved from no number',
       { version: 2, upgradeFrom: '1' },
-      /upgradeFrom '1' is no version before 2; give a/,
+      /upgradeFrom '1' is not lower than the version 2; give a/,
     ],
     [
       'moved to the first version',
       { upgradeFrom: 1 },
-      /upgradeFrom 1 is no version before 1; give the new graph a hi/,
+      /upgradeFrom 1 is not lower than the version 1; give the new graph a hi/,
     ],
     ['a key that is no function', { lockKey: 'id' }, /@Saga lockKey is 'id'; give a function/],
     [
@@ -96,9 +96,13 @@ describe('the graph’s own options', () => {
       },
       /@Saga input is .*; give a class with class-validator/,
     ],
-    ['redacted by what is no array', { redact: 'card' }, /@Saga redact is 'card'; give paths of fields/],
+    [
+      'redacted by what is no array',
+      { redact: 'card' },
+      /@Saga redact is 'card'; give an array of field paths/,
+    ],
     ['redacted at no key', { redact: ['card..number'] }, /@Saga redact is .*'card..number'.*; give paths/],
-    ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give paths of fields/],
+    ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give an array of field paths/],
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],
     ['endlessly many at once', { concurrency: Infinity }, /@Saga concurrency is Infinity; give a whole/],

@@ -45,7 +45,7 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
   }
   if (typeof name === 'string' && name.startsWith(HANDLER_PREFIX)) {
     report(
-      `@Saga name ${shown(name)} begins with '${HANDLER_PREFIX}', as those of step handlers do`,
+      `@Saga name ${shown(name)} begins with '${HANDLER_PREFIX}', which is reserved for step handlers`,
       'give it another name',
     );
   }
@@ -63,7 +63,11 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     timeout:
       timeout === undefined
         ? undefined
-        : read.durationAboveZero(timeout, 'timeout', 'would turn every saga back before its first step'),
+        : read.durationAboveZero(
+            timeout,
+            'timeout',
+            'would make every saga compensate before its first step',
+          ),
     sla:
       sla === undefined
         ? undefined
@@ -100,7 +104,7 @@ export function readRedact(given: unknown, owner: string, report: Report): reado
   if (Array.isArray(given) && given.every(isPath)) return [...(given as string[])];
   report(
     `${owner} redact is ${shown(given)}`,
-    "give paths of fields with dots between their keys, such as ['card.number', 'lines.*.price']",
+    "give an array of field paths with dots between the keys, such as ['card.number', 'lines.*.price']",
   );
   return undefined;
 }
@@ -111,7 +115,7 @@ function readUpgradeFrom(given: unknown, version: unknown, report: Report): read
   for (const from of versions) {
     if (Number.isInteger(from) && (from as number) >= 1 && (from as number) < (version as number)) continue;
     report(
-      `@Saga upgradeFrom ${shown(from)} is no version before ${shown(version)}`,
+      `@Saga upgradeFrom ${shown(from)} is not lower than the version ${shown(version)}`,
       version === 1 ? 'give the new graph a higher version' : 'give a lower version, such as upgradeFrom: 1',
     );
   }

@@ -63,7 +63,7 @@ describe('the node of a step', () => {
     });
   });
 
-  it('is the point of no return if it says so', () => {
+  it('is the pivot if it says so', () => {
     expect(node(sagaOf({ pay: { pivot: true } }), 'pay').pivot).toBe(true);
   });
 
@@ -93,7 +93,7 @@ describe('a wrong place of a step in the graph', () => {
       /after names 'undo', which is a compensation .*; name a step/,
     ],
     ['after a plain method', { after: 'look' }, /after names 'look', which is a plain method; decorate it/],
-    ['after itself', { after: ['book', 'pay'] }, /after names the step itself; take it out/],
+    ['after itself', { after: ['book', 'pay'] }, /after names the step itself; remove it/],
     ['after a slip', { after: 'boook' }, /waits for 'boook', .* no step .*; did you mean 'book'\? Name one/],
     ['after what nothing is like', { after: 'xyz' }, /'xyz', .*; name one of its steps: book, send, pay/],
     ['after a step twice', { after: ['book', 'book', 'send'] }, /after names 'book' twice; name it once/],
@@ -105,12 +105,8 @@ describe('a wrong place of a step in the graph', () => {
     ['another join', { after: ['book', 'send'], join: 'some' }, /join is 'some'; give 'all' or 'any'/],
     ['when that is no function', { when: true }, /when is true; give a function/],
     ['forEach that is no function', { forEach: [1] }, /forEach is \[ 1 \]; give a function/],
-    [
-      'a fan-out as the point of no return',
-      { forEach: () => [], pivot: true },
-      /no single point of no return; make the step after it/,
-    ],
-    ['concurrency of nothing', { concurrency: 2 }, /concurrency is about .* forEach.*; leave it out/],
+    ['a fan-out as the pivot', { forEach: () => [], pivot: true }, /no single pivot; make the step after it/],
+    ['concurrency of nothing', { concurrency: 2 }, /concurrency limits .* forEach.*; remove concurrency/],
     [
       'no item at once',
       { forEach: () => [], concurrency: 0 },
@@ -121,12 +117,12 @@ describe('a wrong place of a step in the graph', () => {
     [
       'a probe that is missing',
       { probe: 'ask' },
-      /probe 'ask' is not a method of OrderSaga; write it, or name look/,
+      /probe 'ask' is not a method of OrderSaga; add the method, or name look/,
     ],
-    ['a probe that is a step', { probe: 'book' }, /probe 'book' is itself a step; a probe is a plain/],
+    ['a probe that is a step', { probe: 'book' }, /probe 'book' is itself a step; name a plain/],
     ['a probe that undoes', { compensate: 'undo', probe: 'undo' }, /probe 'undo' is a compensation; /],
     ['another step’s undoing as a probe', { probe: 'undo' }, /probe 'undo' is a compensation; /],
-    ['a probe in a transaction', { probe: 'look', transactional: true }, /always known; leave probe out/],
+    ['a probe in a transaction', { probe: 'look', transactional: true }, /always known; remove probe/],
     [
       'a savepoint of one attempt',
       { savepoint: { attempts: 1 } },

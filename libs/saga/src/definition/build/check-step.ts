@@ -136,18 +136,18 @@ export function readStep(
 
 function checkMethod(method: string, methods: SagaMethods, report: Report): void {
   if (method.length > LONGEST_NAME) {
-    report(`its name is longer than ${LONGEST_NAME} characters`, 'give it a shorter one');
+    report(`its name is longer than ${LONGEST_NAME} characters`, 'give it a shorter name');
   }
   if (SEPARATORS.test(method) || UNREADABLE.test(method)) {
     report(
-      'its name is part of idempotency keys',
-      "leave out spaces, ':', '~', '[', ']' and control characters",
+      'its name contains characters that idempotency keys cannot contain',
+      "remove spaces, ':', '~', '[', ']' and control characters",
     );
   }
   if (method === 'then') {
-    report('a class with a method then() is taken for a promise wherever it is awaited', 'rename it');
+    report('an object with a method then() is treated as a promise wherever it is awaited', 'rename it');
   }
-  if (!methods.all.includes(method)) report('@Step belongs on a method', 'make it one');
+  if (!methods.all.includes(method)) report('@Step can only decorate a method', 'turn it into a method');
 }
 
 function checkCompensation(options: StepOptions, methods: SagaMethods, report: Report): void {
@@ -156,10 +156,10 @@ function checkCompensation(options: StepOptions, methods: SagaMethods, report: R
   if (!methods.all.includes(compensate)) {
     report(
       `compensate ${shown(compensate)} is not a method of ${methods.className}`,
-      ['write it', ...methods.plain].join(', or name '),
+      ['add the method', ...methods.plain].join(', or name '),
     );
   } else if (methods.steps.includes(compensate)) {
-    report(`compensate '${compensate}' is itself a step`, 'a compensation is a plain method');
+    report(`compensate '${compensate}' is itself a step`, 'name a plain method');
   }
 }
 
@@ -169,12 +169,12 @@ function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report
   if (!methods.all.includes(probe)) {
     report(
       `probe ${shown(probe)} is not a method of ${methods.className}`,
-      ['write it', ...plain].join(', or name '),
+      ['add the method', ...plain].join(', or name '),
     );
   } else if (methods.steps.includes(probe)) {
-    report(`probe '${probe}' is itself a step`, 'a probe is a plain method that only looks');
+    report(`probe '${probe}' is itself a step`, 'name a plain method that only reads');
   } else if (methods.compensations.includes(probe)) {
-    report(`probe '${probe}' is a compensation`, 'a probe only looks; write a method of its own for it');
+    report(`probe '${probe}' is a compensation`, 'a probe only reads: write a separate method for it');
   }
 }
 
@@ -183,19 +183,19 @@ function checkCombinations(options: StepOptions, report: Report): void {
     report('compensateOnFailure needs a compensation', 'name one with compensate');
   }
   if (options.transactional && options.idempotent === false) {
-    report('transactional steps are exactly once already', 'leave idempotent out');
+    report('a transactional step already takes effect exactly once', 'remove idempotent');
   }
   if (options.transactional && options.probe !== undefined) {
-    report('the outcome of a transactional step is always known', 'leave probe out');
+    report('the outcome of a transactional step is always known', 'remove probe');
   }
   if (options.pivot && options.forEach !== undefined) {
     // Half of its items done, nobody could say whether the point lies behind.
-    report('a fan-out has no single point of no return', 'make the step after it the pivot');
+    report('a step with forEach cannot be a pivot', 'make the step after it the pivot');
   }
   if (options.concurrency !== undefined && options.forEach === undefined) {
     report(
-      'concurrency is about the items of forEach, which this step does not have',
-      'leave it out, or say forEach',
+      'concurrency limits the items of forEach, which this step does not have',
+      'remove concurrency, or add forEach',
     );
   }
 }
@@ -214,7 +214,7 @@ function readAfter(
   if (join !== undefined && names.length < 2) {
     report(
       `join chooses between several steps, and this one waits for ${names.length === 0 ? 'none' : `${shown(names[0])} alone`}`,
-      'name at least two in after, or leave join out',
+      'name at least two steps in after, or remove join',
     );
   }
   const twice = names.filter((name) => given.indexOf(name) !== given.lastIndexOf(name));
@@ -235,10 +235,10 @@ function whatIsWrongWithEdge(
   if (typeof name !== 'string') {
     return [`after has ${shown(name)}`, 'give the name of a step, or several in an array'];
   }
-  if (name === step) return ['after names the step itself', 'take it out'];
+  if (name === step) return ['after names the step itself', 'remove it'];
   if (steps.includes(name) || !all.includes(name)) return undefined;
   return compensations.includes(name)
-    ? [`after names '${name}', which is a compensation and runs only to undo`, 'name a step']
+    ? [`after names '${name}', which is a compensation`, 'name a step']
     : [`after names '${name}', which is a plain method`, 'decorate it with @Step(), or name a step'];
 }
 

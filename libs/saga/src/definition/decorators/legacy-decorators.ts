@@ -11,8 +11,8 @@ export function methodName(decorator: string, key: unknown): string {
   if (typeof key !== 'object' || key === null || !('kind' in key)) return key as string;
   const { name } = key as { name?: unknown };
   throw new SagaDefinitionError(
-    `${decorator} on the method ${String(name)}: this file was compiled with standard decorators, which Nest cannot ` +
-      `use. Set "experimentalDecorators": true and "emitDecoratorMetadata": true under compilerOptions of tsconfig.json, ` +
-      `and see that the compiler reads that file.`,
+    `${decorator} on the method ${String(name)}: this file was compiled with standard decorators, which Nest does not ` +
+      `support. Set "experimentalDecorators": true and "emitDecoratorMetadata": true under compilerOptions of tsconfig.json, ` +
+      `and make sure that the compiler reads that file.`,
   );
 }

@@ -61,7 +61,7 @@ describe('a remote step', () => {
       'a name with separators',
       'stock reserve',
       {},
-      "the handler's name 'stock reserve' is part of idempotency",
+      "the handler's name 'stock reserve' contains characters that idempotency",
     ],
     [
       'a version',
@@ -82,7 +82,7 @@ describe('a remote step', () => {
 
 test('the names of the sagas in which handlers run are kept for them', () => {
   expect(problemsOf(sagaOf({ a: {} }, { name: 'handler:stock' }))).toContain(
-    "@Saga name 'handler:stock' begins with 'handler:', as those of step handlers do; give it another name",
+    "@Saga name 'handler:stock' begins with 'handler:', which is reserved for step handlers; give it another name",
   );
 });
 
@@ -91,13 +91,13 @@ describe('a graph with a remote step that has changed', () => {
 
   it('is named where another handler is asked', () => {
     expect(diffGraphs(asks('stock'), asks('store')).differences).toEqual([
-      "step 'reserve' asks handler 'store' instead of 'stock'",
+      "step 'reserve' calls handler 'store' instead of 'stock'",
     ]);
   });
 
   it('is named where it is another kind of step', () => {
     expect(diffGraphs(asks('stock'), recordWith({ reserve: {} })).differences).toEqual([
-      "step 'reserve' is a step now, and was a remote step",
+      "step 'reserve' is now a step, and was a remote step",
     ]);
   });
 
@@ -110,13 +110,13 @@ describe('a graph with a remote step that has changed', () => {
   it('cannot be run by a class that asks another handler, and is undone where the first one is', () => {
     const { gaps } = bindGraph(asks('stock'), deployed(sagaWith('store')));
     expect(Object.fromEntries(gaps)).toEqual({
-      reserve: { run: "asks handler 'store' instead of 'stock' now" },
+      reserve: { run: "now calls handler 'store' instead of 'stock'" },
     });
   });
 
   it('can be undone without the step', () => {
     const { gaps, graph } = bindGraph(asks('stock'), deployed(sagaOf({ other: {} })));
-    expect(Object.fromEntries(gaps)).toEqual({ reserve: { run: 'is gone' } });
+    expect(Object.fromEntries(gaps)).toEqual({ reserve: { run: 'was removed' } });
     expect(graph.steps.get('reserve')).toMatchObject({ kind: 'remote', remote: { name: 'stock' } });
   });
 });

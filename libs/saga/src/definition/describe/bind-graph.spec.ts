@@ -64,8 +64,13 @@ describe('a gap is', () => {
   test.each<[string, Parameters<typeof recordWith>[0], Record<string, object>, object]>([
     ['nothing, where all is there', { a: UNDO }, { a: UNDO }, {}],
     ['nothing, where the class has more', { a: {} }, { a: UNDO, b: {} }, {}],
-    ['a step that is gone', { a: {} }, { b: {} }, { a: { run: 'is gone' } }],
-    ['a method that is no step any more', { look: {} }, { a: {} }, { look: { run: 'is no step any more' } }],
+    ['a step that is gone', { a: {} }, { b: {} }, { a: { run: 'was removed' } }],
+    [
+      'a method that is not a step any more',
+      { look: {} },
+      { a: {} },
+      { look: { run: 'is not a step any more' } },
+    ],
     ['a step that has become a fan-out', { a: {} }, { a: each }, { a: { run: 'runs once per item now' } }],
     [
       'a fan-out that is none any more, with what undid its items',
@@ -74,7 +79,7 @@ describe('a gap is', () => {
       {
         a: {
           run: 'does not run once per item any more',
-          undo: "is undone by 'undo', but the step does not run once per item any more",
+          undo: "has the compensation 'undo', but the step does not run once per item any more",
         },
       },
     ],
@@ -88,20 +93,23 @@ describe('a gap is', () => {
       'a compensation that is gone',
       { a: { compensate: 'refund' } },
       { a: UNDO },
-      { a: { undo: "is undone by the method 'refund', which is gone" } },
+      { a: { undo: "has the compensation 'refund', and this method was removed" } },
     ],
     [
       'a compensation that has become a step',
       { a: { compensate: 'b' } },
       { a: {}, b: {} },
-      { a: { undo: "is undone by 'b', which is a step now" } },
+      { a: { undo: "has the compensation 'b', which is a step now" } },
     ],
     [
       'a sub-saga that is none any more',
       { a: { kind: 'sub-saga', child: 'parcel' } },
       { a: {} },
       {
-        a: { run: 'is a step now, and was a sub-saga', undo: "is not undone by its saga 'parcel' any more" },
+        a: {
+          run: 'is now a step, and was a sub-saga',
+          undo: "is not compensated by its saga 'parcel' any more",
+        },
       },
     ],
   ])('%s', (_, stored, steps, gaps) => {

@@ -85,16 +85,20 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
 
 function gapOf(step: StepRecord, { graph, methods }: DeployedSaga): Gap | undefined {
   const own = graph.steps.get(step.name);
-  const run = own ? changeInKind(step, own) : methods.has(step.name) ? 'is no step any more' : 'is gone';
+  const run = own
+    ? changeInKind(step, own)
+    : methods.has(step.name)
+      ? 'is not a step any more'
+      : 'was removed';
   const undo = undoGapOf(step, own, graph, methods);
   return run === undefined && undo === undefined ? undefined : { run, undo };
 }
 
 function changeInKind(step: StepRecord, own: StepNode): string | undefined {
-  if (own.kind !== step.kind) return `is ${KIND_NAMES[own.kind]} now, and was ${KIND_NAMES[step.kind]}`;
+  if (own.kind !== step.kind) return `is now ${KIND_NAMES[own.kind]}, and was ${KIND_NAMES[step.kind]}`;
   if (own.remote?.name !== step.handler)
-    return `asks handler '${own.remote?.name}' instead of '${step.handler}' now`;
-  if (childOf(own) !== step.child) return `runs saga '${childOf(own)}' instead of '${step.child}' now`;
+    return `now calls handler '${own.remote?.name}' instead of '${step.handler}'`;
+  if (childOf(own) !== step.child) return `now runs saga '${childOf(own)}' instead of '${step.child}'`;
   if ((own.forEach !== undefined) === (step.forEach ?? false)) return undefined;
   return own.forEach ? 'runs once per item now' : 'does not run once per item any more';
 }
@@ -108,12 +112,12 @@ function undoGapOf(
   const { compensate } = step;
   const changed = own && changeInKind(step, own);
   if (step.kind === 'sub-saga' && (!own || changed))
-    return `is not undone by its saga '${step.child}' any more`;
+    return `is not compensated by its saga '${step.child}' any more`;
   if (compensate === undefined) return undefined;
-  if (steps.has(compensate)) return `is undone by '${compensate}', which is a step now`;
-  if (!methods.has(compensate)) return `is undone by the method '${compensate}', which is gone`;
+  if (steps.has(compensate)) return `has the compensation '${compensate}', which is a step now`;
+  if (!methods.has(compensate)) return `has the compensation '${compensate}', and this method was removed`;
   // The method is that of a step of another shape now, and expects to be called as such.
   return changed && own.compensate === compensate
-    ? `is undone by '${compensate}', but the step ${changed}`
+    ? `has the compensation '${compensate}', but the step ${changed}`
     : undefined;
 }

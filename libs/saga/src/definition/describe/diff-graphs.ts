@@ -14,7 +14,7 @@ export function diffGraphs(before: GraphRecord, after: GraphRecord): GraphDiffer
   const added = after.steps.filter(({ name }) => !old.has(name));
   return {
     differences: [
-      ...gone.map(({ name }) => `step '${name}' is gone`),
+      ...gone.map(({ name }) => `step '${name}' was removed`),
       ...added.map(({ name }) => `step '${name}' is new`),
       ...after.steps.flatMap((step) => changesOf(old.get(step.name), step)),
     ],
@@ -36,14 +36,14 @@ function changesOf(before: StepRecord | undefined, now: StepRecord): string[] {
     compensationChange(before, now),
     flagChange(before.forEach, now.forEach, 'runs once per item'),
     flagChange(before.savepoint, now.savepoint, 'is a savepoint'),
-    flagChange(before.pivot, now.pivot, 'is a point of no return'),
+    flagChange(before.pivot, now.pivot, 'is a pivot'),
   ];
   return changes.filter((change) => change !== false).map((change) => `step '${now.name}' ${change}`);
 }
 
 function kindChange(before: StepRecord, now: StepRecord): string | false {
-  if (before.kind !== now.kind) return `is ${KIND_NAMES[now.kind]} now, and was ${KIND_NAMES[before.kind]}`;
-  if (before.handler !== now.handler) return `asks handler '${now.handler}' instead of '${before.handler}'`;
+  if (before.kind !== now.kind) return `is now ${KIND_NAMES[now.kind]}, and was ${KIND_NAMES[before.kind]}`;
+  if (before.handler !== now.handler) return `calls handler '${now.handler}' instead of '${before.handler}'`;
   if (before.signal !== now.signal) return `waits for signal '${now.signal}' instead of '${before.signal}'`;
   return before.child !== now.child && `runs saga '${now.child}' instead of '${before.child}'`;
 }
@@ -53,8 +53,8 @@ function compensationChange(
   { compensate: now }: StepRecord,
 ): string | false {
   if (before === now) return false;
-  if (now === undefined) return `is not undone any more, and was undone by '${before}'`;
-  return `is undone by '${now}' ${before === undefined ? 'now' : `instead of '${before}'`}`;
+  if (now === undefined) return `has no compensation any more, and had '${before}'`;
+  return `has the compensation '${now}'${before === undefined ? ' now' : ` instead of '${before}'`}`;
 }
 
 function flagChange(before: true | undefined, now: true | undefined, what: string): string | false {
@@ -73,7 +73,7 @@ function renameOf(
   const [one, ...others] = added.filter((step) => placeOf(step, after, before) === place);
   if (!one || others.length > 0) return [];
   return [
-    `step '${gone.name}' seems to be called '${one.name}' now, and a name is all that a running instance knows a step by`,
+    `step '${gone.name}' may have been renamed to '${one.name}'; running instances find a step by its name only`,
   ];
 }
 

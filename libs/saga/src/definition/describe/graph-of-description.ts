@@ -66,5 +66,5 @@ function schemaNotHere(name: string): StandardSchema {
 }
 
 function notHere(what: string, name: string): never {
-  throw new Error(`${what} of '${name}' is known to its class alone, which is not here`);
+  throw new Error(`${what} of '${name}' is a function of its class, which this process does not have`);
 }

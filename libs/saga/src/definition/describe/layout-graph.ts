@@ -84,7 +84,8 @@ const STRAIGHTNESS = 8;
 export function layoutOf(graph: DrawableGraph, options: LayoutOptions = {}): GraphLayout {
   const given = drawingOptions('layoutOf', options, ['widthOf', 'height', 'columnGap', 'rowGap', 'margin']);
   const { widthOf = textWidth, height = 48, columnGap = 32, rowGap = 48, margin = 16 } = given;
-  if (typeof widthOf !== 'function') throw new SagaValidationError('layoutOf(): widthOf is no function.');
+  if (typeof widthOf !== 'function')
+    throw new SagaValidationError('layoutOf(): widthOf is not a function; give a function.');
   for (const [name, size] of Object.entries({ height, columnGap, rowGap, margin })) {
     if (!(Number.isFinite(size) && size >= 0))
       throw new SagaValidationError(

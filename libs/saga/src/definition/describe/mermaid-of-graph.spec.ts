@@ -49,9 +49,9 @@ describe('the Mermaid text of a saga', () => {
 title: "place-order@3"
 ---
 flowchart TD
-  reserve["reserve<br/>undo: release"]
+  reserve["reserve<br/>compensation: release"]
   pack["pack"]
-  charge["charge<br/>undo: refund"]
+  charge["charge<br/>compensation: refund"]
   ship["ship"]
   reserve --> pack
   reserve --> charge
@@ -82,11 +82,11 @@ flowchart TD
     ['a probe', { probe: 'ask' }, 'a["a<br/>probe: ask"]'],
     ['at most once', { idempotent: false }, 'a["a<br/>at most once"]'],
     ['a condition', { when: () => true }, 'a["a<br/>conditional"]'],
-    ['a pivot', { pivot: true }, 'a["a<br/>point of no return"]'],
+    ['a pivot', { pivot: true }, 'a["a<br/>pivot"]'],
     [
       'everything',
       { savepoint: { attempts: 2 }, pivot: true, when: () => true, compensate: 'b' },
-      'a[("a<br/>conditional<br/>savepoint, 2 attempts<br/>point of no return<br/>undo: b")]',
+      'a[("a<br/>conditional<br/>savepoint, 2 attempts<br/>pivot<br/>compensation: b")]',
     ],
   ])('shows %s', (_, options, line) => {
     expect(nodeLine('a', options)).toBe(line);
@@ -146,7 +146,7 @@ flowchart TD
       'title: "\\u0022a\\u0022\\u003a \\u0025\\u0025\\u007bx\\u007d\\u0025\\u0025 \\u005c \\u003cb\\u003e \\u00231\\u003b@1"',
     );
     expect(JSON.parse(title!.slice('title: '.length))).toBe('"a": %%{x}%% \\ <b> #1;@1');
-    expect(node).toBe('  a["a<br/>probe: b#10;c<br/>undo: undo #34;a#34;#58; #91;x#93;"]');
+    expect(node).toBe('  a["a<br/>probe: b#10;c<br/>compensation: undo #34;a#34;#58; #91;x#93;"]');
     expect(more).toEqual([]);
   });
 

@@ -61,7 +61,7 @@ function labelOf(step: StepDescription): string {
     [step.kind === 'sub-saga', `sub-saga ${escaped(step.child ?? '')}`],
     [step.handler !== undefined, `handler ${escaped(step.handler ? handlerLabel(step.handler) : '')}`],
     [step.kind === 'signal', `waits for ${escaped(step.signal ?? '')}`],
-    [step.kind === 'approval', 'waits for a person'],
+    [step.kind === 'approval', 'waits for approval'],
     [isWait(step) && step.timeout !== undefined, `at most ${durationText(step.timeout ?? 0)}`],
     [waitsForAny(step), 'after any'],
     [Boolean(step.delay), `waits ${durationText(step.delay ?? 0)}`],
@@ -69,9 +69,9 @@ function labelOf(step: StepDescription): string {
     [step.forEach, `for each item, ${step.concurrency} at once`],
     [!step.idempotent, 'at most once'],
     [step.savepoint !== undefined, `savepoint, ${step.savepoint?.attempts} attempts`],
-    [step.pivot, 'point of no return'],
+    [step.pivot, 'pivot'],
     [step.probe !== undefined, `probe: ${escaped(step.probe ?? '')}`],
-    [step.compensation !== undefined, `undo: ${escaped(step.compensation ?? '')}`],
+    [step.compensation !== undefined, `compensation: ${escaped(step.compensation ?? '')}`],
   ];
   return [escaped(step.name), ...notes.filter(([there]) => there).map(([, note]) => note)].join('<br/>');
 }

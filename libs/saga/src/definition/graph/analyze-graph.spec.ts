@@ -108,7 +108,9 @@ describe('an entry of a join any that waits for another entry', () => {
       step('first', { any: ['a', 'b'] }),
       step('c', { any: ['a', 'b', 'first'] }),
     );
-    expect(found.problem).toMatch(/'first' in its after can never win .* 'a' or 'b' comes before/);
+    expect(found.problem).toMatch(
+      /'first' in its after can never complete first .* 'a' or 'b' always completes before/,
+    );
   });
 
   it('is found behind joins, whoever wins them', () => {
@@ -148,7 +150,7 @@ describe('a pivot in a branch that a join any may cut', () => {
   it('is found, since nothing could undo it', () => {
     const found = theOne(...race({}));
     expect(found.step).toBe('pay');
-    expect(found.problem).toMatch(/pivot.*loses the join any of 'ship' when 'invoice' completes first/);
+    expect(found.problem).toMatch(/pivot.*cancelled by join 'any' of 'ship' if 'invoice' completes first/);
     expect(found.mend).toMatch(/make 'ship' .* the pivot, or name a compensation/);
   });
 
@@ -180,9 +182,9 @@ describe('a compensation after a pivot', () => {
     const found = theOne(...sequence({}, {}, {}));
     expect(found.step).toBe('d');
     expect(found.problem).toMatch(
-      /compensation 'undo' can never run, since nothing is undone after the pivot 'b'/,
+      /compensation 'undo' can never run, because nothing is compensated after the pivot 'b'/,
     );
-    expect(found.mend).toMatch(/take compensate away.*or make the pivot or a step after it a savepoint/);
+    expect(found.mend).toMatch(/remove compensate.*or make the pivot or a step after it a savepoint/);
   });
 
   it('is found in spite of a savepoint before the pivot, which does not apply any more', () => {
@@ -219,7 +221,7 @@ describe('a savepoint', () => {
 
   it('after which nothing comes is found, since nothing can return to it', () => {
     const found = theOne(step('a'), step('b', { after: ['a'], savepoint }));
-    expect(found).toMatchObject({ step: 'b', problem: expect.stringMatching(/no step comes after it/) });
+    expect(found).toMatchObject({ step: 'b', problem: expect.stringMatching(/no later step can fail/) });
   });
 
   it('is not found before a pivot, to whose own failure it applies', () => {
@@ -263,7 +265,7 @@ describe('whatever the graph', () => {
       fc.property(graphs(6), (graph) => {
         const { begun, wins } = allRunsOf(graph);
         const all = analyzeGraph(graph);
-        const said = all.filter(({ problem }) => problem.includes('can never win'));
+        const said = all.filter(({ problem }) => problem.includes('can never complete first'));
         const neverWin = said.flatMap(({ step: join, problem }) =>
           problem
             .split(' in its after')[0]!

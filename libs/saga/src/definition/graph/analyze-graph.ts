@@ -71,7 +71,7 @@ function entriesThatNeverWin(join: StepNode, relations: Relations): SagaFinding[
   const never = [...idle].filter((name) => late.includes(name) || isBefore(name));
   return findingOf(
     join,
-    `${quoted(late)} in its after can never win the join any, since ${quoted(won, ' or ')} comes before and has then won already` +
+    `${quoted(late)} in its after can never complete first for join 'any', because ${quoted(won, ' or ')} always completes before` +
       (never.length > 0 ? `, so that ${quoted(never)} can never run` : ''),
     `take ${quoted(late)} out of the after, or give ${quoted(won)} a when, if it is to be a substitute`,
   );
@@ -91,8 +91,8 @@ function stepThatNeverRuns(node: StepNode, relations: Relations): SagaFinding[] 
   if (said) return [];
   return findingOf(
     node,
-    'it can never run: before it can begin, the joins any that it leads to are won by others, and nothing else needs it',
-    'take it out of the after of the next join any, or let it begin earlier, or name it in the after of a step that needs it',
+    "it can never run: each step with join 'any' that waits for it is decided by other steps before, and no other step needs it",
+    "remove it from the after of the next step with join 'any', let it begin earlier, or name it in the after of a step that needs it",
   );
 }
 
@@ -110,7 +110,7 @@ function pivotThatMayLose(pivot: StepNode, relations: Relations): SagaFinding[] 
     if (winner === undefined) continue;
     return findingOf(
       pivot,
-      `it is a pivot, but its branch loses the join any of '${join.name}' when '${winner}' completes first, and there is nothing that could undo it`,
+      `it is a pivot, but its branch is cancelled by join 'any' of '${join.name}' if '${winner}' completes first, and it has no compensation`,
       `make '${join.name}' or a step after it the pivot, or name a compensation with compensate`,
     );
   }
@@ -148,8 +148,8 @@ function compensationThatNeverRuns(node: StepNode, relations: Relations): SagaFi
   if (readyWithout(new Set(pivots), nodes).has(node.name)) return [];
   return findingOf(
     node,
-    `its compensation '${node.compensate}' can never run, since nothing is undone after the pivot ${quoted(pivots, ' or ')}`,
-    `take compensate away, or let the step come before the pivot, or make the pivot or a step after it a savepoint`,
+    `its compensation '${node.compensate}' can never run, because nothing is compensated after the pivot ${quoted(pivots, ' or ')}`,
+    `remove compensate, move the step before the pivot, or make the pivot or a step after it a savepoint`,
   );
 }
 
@@ -158,8 +158,8 @@ function savepointThatNothingReturnsTo(node: StepNode): SagaFinding[] {
   if (!node.savepoint || node.dependents.length > 0) return [];
   return findingOf(
     node,
-    'it is a savepoint, but no step comes after it whose failure could return to it',
-    'take savepoint away, or name this step in the after of one that may fail',
+    'it is a savepoint, but no later step can fail and roll back to it',
+    'remove savepoint, or name this step in the after of a step that may fail',
   );
 }
 

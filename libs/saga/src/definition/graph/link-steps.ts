@@ -39,7 +39,7 @@ function unknownNames(steps: readonly UnlinkedStep[]): LinkProblem[] {
         );
         return {
           step: step.name,
-          problem: `waits for '${name}', which is no step of this saga`,
+          problem: `waits for '${name}', which is not a step of this saga`,
           mend: `${meant === undefined ? 'name' : `did you mean '${meant}'? Name`} one of its steps: ${[...names].join(', ')}`,
           severity: 'error' as const,
         };

@@ -63,8 +63,8 @@ describe('sub-sagas', () => {
     types.a = sagaOf('A', { x: [() => types.b!], y: [() => types.a!] });
     types.b = sagaOf('B', { x: [() => types.a!] });
     expect(problems(types.a, types.b)).toEqual([
-      'A starts B starts A, and so on without an end. Give one of the @SubSaga steps a `when` that ends it',
-      'A starts A, and so on without an end. Give one of the @SubSaga steps a `when` that ends it',
+      'A starts B starts A, and so on without end. Give one of the @SubSaga steps a `when` that ends the recursion',
+      'A starts A, and so on without end. Give one of the @SubSaga steps a `when` that ends the recursion',
     ]);
   });
 

@@ -60,7 +60,7 @@ function circles(sagas: readonly Known[], byType: ReadonlyMap<Type, Known>): str
       const circle = path.slice(at);
       const names = [...circle, saga].map(({ type }) => type.name);
       const key = names.slice(1).sort().join();
-      const problem = `${names.join(' starts ')}, and so on without an end. Give one of the @SubSaga steps a \`when\` that ends it`;
+      const problem = `${names.join(' starts ')}, and so on without end. Give one of the @SubSaga steps a \`when\` that ends the recursion`;
       if (!found.has(key)) found.set(key, problem);
       return;
     }

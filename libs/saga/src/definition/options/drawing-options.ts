@@ -9,7 +9,7 @@ export function drawingOptions<T extends object>(
   known: readonly (keyof T & string)[],
 ): Partial<T> {
   const read = readObject<T>(given, known);
-  if (!read) throw new SagaValidationError(`${call}(): options are no object.`);
+  if (!read) throw new SagaValidationError(`${call}(): options are not an object; give an object.`);
   if (read.flaws.length > 0)
     throw new SagaValidationError(`${call}(): ${textOfProblems(read.flaws.map(textOfFlaw))}`);
   return read.options;

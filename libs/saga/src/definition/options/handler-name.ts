@@ -37,8 +37,8 @@ export function checkHandler(
     );
   } else if (SEPARATORS.test(name) || UNREADABLE.test(name)) {
     report(
-      `the handler's name ${shown(name)} is part of idempotency keys`,
-      "leave out spaces, ':', '~', '[', ']' and control characters",
+      `the handler's name ${shown(name)} contains characters that idempotency keys cannot contain`,
+      "remove spaces, ':', '~', '[', ']' and control characters",
     );
   }
   if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {

@@ -87,7 +87,7 @@ export class OptionReader {
   /** In milliseconds; 0 is refused, with why it would make no sense. */
   durationAboveZero(value: Duration, option: string, because: string, longest?: number): number {
     const read = this.duration(value, option, longest, NaN);
-    if (read === 0) this.report(`${this.owner}${option} 0 ${because}`, 'leave it out for none');
+    if (read === 0) this.report(`${this.owner}${option} 0 ${because}`, 'remove the option to set none');
     return read;
   }
 

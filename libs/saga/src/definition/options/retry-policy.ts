@@ -99,7 +99,7 @@ export function readRetryPolicy(
   const isCount = Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS;
   expect(isCount, 'attempts', `give a whole number from 1 to ${MOST_ATTEMPTS}`);
   expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
-  expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give 0 to 1');
+  expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give a number from 0 to 1');
   expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');
   return flaws.length > 0 ? { flaws } : { resolved, flaws };
 }

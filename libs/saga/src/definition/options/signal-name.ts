@@ -5,7 +5,7 @@ export function signalNameFlaw(name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME || UNREADABLE.test(name))
     return `give a name of 1 to ${LONGEST_NAME} characters, without control characters`;
   return name.startsWith(APPROVAL_PREFIX)
-    ? `names that begin with '${APPROVAL_PREFIX}' are those of approvals; choose another`
+    ? `names that begin with '${APPROVAL_PREFIX}' are reserved for approvals; choose another name`
     : undefined;
 }
 

@@ -115,7 +115,7 @@ export class AttemptRunner {
     if (done) return this.completed(probe, done.result);
     if (answer !== 'unknown') {
       this.options.log.warn(
-        `Probe '${probe.method}' of step '${probe.step}' has to return { done: result }, 'not-done' or 'unknown'`,
+        `Probe '${probe.method}' of step '${probe.step}' must return { done: result }, 'not-done' or 'unknown'`,
         probe.subject,
       );
     }
@@ -132,7 +132,7 @@ export class AttemptRunner {
       retryable: true,
       error: {
         name: 'StepInterruptedError',
-        message: `The at-most-once step '${step}' was interrupted; whether it took effect is unknown`,
+        message: `The at-most-once step '${step}' was interrupted; its outcome is unknown`,
       },
       now: this.options.now(),
       random: this.options.random(),
@@ -207,11 +207,12 @@ export class AttemptRunner {
     try {
       const answer: unknown = retryIf(error);
       leaveAlone(answer);
-      if (types.isPromise(answer)) throw new TypeError('it has to answer at once, and returned a promise');
+      if (types.isPromise(answer))
+        throw new TypeError('it must return synchronously, but returned a promise');
       return Boolean(answer);
     } catch (thrown) {
       this.options.log.warn(
-        `retryIf of step '${attempt.step}' gave no answer, so the step is retried: ${serializeError(thrown).message}`,
+        `retryIf of step '${attempt.step}' failed, so the step is retried: ${serializeError(thrown).message}`,
         attempt.subject,
       );
       return true;

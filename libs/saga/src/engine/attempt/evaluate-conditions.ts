@@ -52,7 +52,7 @@ export function askFirst(
 function answered(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer;
   leaveAlone(answer);
-  throw new TypeError(`when() has to return true or false, at once; it returned ${shown(answer)}`);
+  throw new TypeError(`when() must return true or false synchronously; it returned ${shown(answer)}`);
 }
 
 function itemsOf(items: unknown, maxPayloadBytes: number, step: string): string[] {
@@ -63,13 +63,13 @@ function itemsOf(items: unknown, maxPayloadBytes: number, step: string): string[
   // An array may have a toJSON() that gives none.
   if (Array.isArray(stored)) return requireFewEnough(stored, step).map((item) => JSON.stringify(item));
   leaveAlone(items);
-  throw new TypeError(`forEach() has to return an array, at once; it returned ${shown(items)}`);
+  throw new TypeError(`forEach() must return an array synchronously; it returned ${shown(items)}`);
 }
 
 function requireFewEnough(items: unknown[], step: string): unknown[] {
   if (items.length <= MOST_ITEMS) return items;
   throw new SagaPayloadError(
-    `forEach() of step '${step}' returned ${items.length} items; a step runs over ${MOST_ITEMS} at most. Return batches (each ` +
+    `forEach() of step '${step}' returned ${items.length} items; the limit is ${MOST_ITEMS}. Return batches (each ` +
       `item an array of several), or split the work into sub-sagas.`,
     'forEach()',
   );

@@ -166,4 +166,4 @@ function attemptOf(kind: Action['kind'], step: StepState): number {
 }
 
 /** What the compensations of a branch that lost are told while the saga goes on. */
-const LOST_RACE: SagaFailure = { kind: 'cancelled', reason: 'another branch was faster' };
+const LOST_RACE: SagaFailure = { kind: 'cancelled', reason: 'another branch completed first' };

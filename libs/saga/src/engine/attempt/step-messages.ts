@@ -38,8 +38,8 @@ export class StepMessages {
   publish(message: OutboxMessage): void {
     if (!this.isOpen)
       throw new SagaStateError(
-        `Saga ${this.sagaId}: publish() is for a step's method, or its compensation, until that has returned; not for ` +
-          `\`when\` and \`forEach\`, or for what goes on afterwards.`,
+        `Saga ${this.sagaId}: publish() can be called only in a step's method or compensation, before it returns; not in ` +
+          `\`when\` and \`forEach\`, and not in work that continues afterwards.`,
       );
     const id = this.ports.newId();
     const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: this.traceparent ?? this.traceparentOf(id) };

@@ -42,7 +42,7 @@ export class OverdueWatch {
         for (const saga of overdue) {
           const since = new Date(saga.slaAt).toISOString();
           log.warn(
-            `Saga ${saga.id} (${saga.name}) is overdue since ${since}: it is ${saga.status}, at '${saga.step}'`,
+            `Saga ${saga.id} (${saga.name}) is overdue since ${since}: its status is ${saga.status}, its step '${saga.step}'`,
             subjectOf(saga),
           );
           observers.overdue(saga, now());
@@ -50,7 +50,7 @@ export class OverdueWatch {
       }
     } catch (error) {
       // It is asked again.
-      const problem = `Overdue sagas could not be looked for: ${serializeError(error).message}`;
+      const problem = `The query for overdue sagas failed: ${serializeError(error).message}`;
       log[store.isTransient(error) ? 'debug' : 'error'](problem);
     }
   }

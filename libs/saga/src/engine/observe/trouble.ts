@@ -56,7 +56,7 @@ export class Trouble {
     if (this.failures === 0) return;
     const { clock, log } = this.ports;
     log.log(
-      `${this.words.what} succeeds again, after ${this.failures} failure(s) in ${seconds(clock.monotonic() - this.since)}`,
+      `${this.words.what} succeeded again after ${this.failures} failure(s) in ${seconds(clock.monotonic() - this.since)}`,
     );
     this.failures = 0;
     this.told = '';

@@ -44,13 +44,13 @@ export function decisionEdit(
   if (pending) {
     const { approved, by } = JSON.parse(pending.payload!) as StoredDecision;
     throw new SagaStateError(
-      `Step '${step}' of saga ${saga.id} cannot be ${call}: ${by} has ${approved ? 'approved' : 'rejected'} it already.`,
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: ${by} has already ${approved ? 'approved' : 'rejected'} it.`,
     );
   }
   const { status: stands, wait } = stepState(saga.state, step);
   if (wait?.heard !== undefined)
     throw new SagaStateError(
-      `Step '${step}' of saga ${saga.id} cannot be ${call}: it was approved already, and is ${stands}.`,
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: it was already approved, and is ${stands}.`,
     );
   if (stands !== 'pending' && stands !== 'waiting')
     throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
@@ -62,7 +62,7 @@ function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined
     if (saga.state.steps.get(step)?.wait?.signal === approvalSignal(step)) return;
     throw new SagaStateError(
       `Step '${step}' of saga ${id} cannot be decided on here: this process does not have ${sagaLabel(saga)}, and the ` +
-        `saga does not wait for a person at this step yet.`,
+        `saga does not wait for approval of this step yet. Repeat the call in a process that has it.`,
     );
   }
   if (graph.steps.get(step)?.kind === 'approval') return;
@@ -70,7 +70,7 @@ function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined
     .filter(({ kind }) => kind === 'approval')
     .map((node) => node.name);
   throw new SagaValidationError(
-    `'${step}' is no approval of ${sagaLabel(saga)}. ${
+    `'${step}' is not an approval step of ${sagaLabel(saga)}. ${
       approvals.length > 0
         ? `Its approvals: ${approvals.join(', ')}.`
         : 'It has none; declare one with @Approval().'

@@ -77,15 +77,17 @@ function checkExpected(
   if (status === state.status && revision === checkpoints) return;
   const difference =
     status === state.status
-      ? `it has changed since revision ${revision} (it is at ${checkpoints})`
+      ? `it has changed since revision ${revision} (its revision is ${checkpoints})`
       : `it is ${state.status}, and was expected to be ${status}`;
   throw new SagaStateError(
-    `Saga ${id} (${name}): ${action}() does nothing, since ${difference}. Look again.`,
+    `Saga ${id} (${name}): ${action}() changed nothing, because ${difference}. Read the saga again and repeat the call.`,
   );
 }
 
 /** @throws SagaValidationError when a call that needs several people does not say who makes it */
 export function checkNamed({ action, by, needed }: OperatorCall): void {
   if (needed < 2 || by !== undefined) return;
-  throw new SagaValidationError(`${action}(): ${needed} people have to agree to it; say who calls: { by }.`);
+  throw new SagaValidationError(
+    `${action}() requires the approval of ${needed} operators. Give the operator who calls: { by }.`,
+  );
 }

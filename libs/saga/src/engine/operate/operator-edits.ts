@@ -40,8 +40,8 @@ export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, 
   const pivot = graph && undecidedPivotOf(saga, graph, now);
   if (pivot === undefined) return edit;
   throw new SagaStateError(
-    `Saga ${saga.id} (${saga.name}) cannot be cancelled now: the outcome of its point of no return '${pivot}' is not known ` +
-      `yet. If it completes, the saga only goes forward; if it fails, the saga can be cancelled. Ask again then, or pause ` +
+    `Saga ${saga.id} (${saga.name}) cannot be cancelled now: the outcome of its pivot '${pivot}' is not known ` +
+      `yet. If it completes, the saga only goes forward; if it fails, the saga can be cancelled. Repeat the call then, or pause ` +
       `the saga first.`,
   );
 };
@@ -58,7 +58,7 @@ export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph
   if (isTerminal(status) || stuckIn === 'compensating') throw doesNotFit('cancelled', saga);
   if (graph && pivotPassed(graph, saga.state)) {
     throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its point of no return, and only goes forward.`,
+      `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its pivot, and only goes forward.`,
     );
   }
   // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
@@ -66,8 +66,8 @@ export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph
   const known = graph ?? graphUnknownHere(saga);
   if (!known && mayHaveActed(saga)) {
     throw new SagaStateError(
-      `Saga ${saga.id} cannot be cancelled here: this process does not have ${sagaLabel(saga)}, and so does not know ` +
-        `whether it has passed a point of no return. Cancel it from an application that has it.`,
+      `Saga ${saga.id} cannot be cancelled here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine ` +
+        `whether it has passed a pivot. Cancel it in a process that has it.`,
     );
   }
   return edited(saga, known, now, { type: 'cancelled', reason, now });
@@ -121,8 +121,8 @@ export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   if (status === 'paused') return edited(saga, graph, now, { type: 'unpaused' });
   if (saga.pauseRequested && !isSettled(status)) {
     throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be resumed yet: it is paused once what is under way has come to its end. ` +
-        `Try again then.`,
+      `Saga ${saga.id} (${saga.name}) cannot be resumed yet: its running steps have not ended. ` +
+        `Repeat the call when they have ended and its status is paused.`,
     );
   }
   throw doesNotFit('resumed', saga);
@@ -136,13 +136,13 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
   if (status !== 'completed') throw doesNotFit('undone', saga);
   if (!graph) {
     throw new SagaStateError(
-      `Saga ${saga.id} cannot be undone here: this process does not have ${sagaLabel(saga)}, and so does not know whether ` +
-        `it has passed a point of no return.`,
+      `Saga ${saga.id} cannot be undone here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine whether ` +
+        `it has passed a pivot. Undo it in a process that has it.`,
     );
   }
   if (pivotPassed(graph, saga.state)) {
     throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be undone: it has passed its point of no return.`,
+      `Saga ${saga.id} (${saga.name}) cannot be undone: it has passed its pivot, and nothing is compensated after a pivot.`,
     );
   }
   return edited(saga, graph, now, { type: 'undone', reason });
@@ -235,7 +235,7 @@ function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateErr
   const doing =
     state.stuckIn === undefined
       ? ''
-      : `, in ${state.stuckIn === 'compensating' ? 'turning back' : 'going forward'}`;
+      : `, while ${state.stuckIn === 'compensating' ? 'compensating' : 'going forward'}`;
   return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
 }
 

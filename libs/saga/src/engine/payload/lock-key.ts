@@ -21,15 +21,15 @@ export function lockKeyOf(graph: SagaGraph, input: string | undefined): string |
   } catch (error) {
     throw new SagaValidationError(
       `start(): lockKey of saga '${graph.name}' threw: ${serializeError(error).message}. ` +
-        `Let it give a key for every input, or check the input with @Saga({ input }).`,
+        `Make it return a key for every input, or validate the input with @Saga({ input }).`,
       { cause: error },
     );
   }
   if (isKey(key, LONGEST_LOCK_KEY)) return key;
   leaveAlone(key);
-  const given = typeof key === 'string' ? `one of ${key.length} characters` : shown(key);
+  const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
   throw new SagaValidationError(
-    `start(): lockKey of saga '${graph.name}' has to return a string of 1 to ${LONGEST_LOCK_KEY} characters, without ` +
-      `NUL or half surrogate pairs, at once; it returned ${given}.`,
+    `start(): lockKey of saga '${graph.name}' must synchronously return a string of 1 to ${LONGEST_LOCK_KEY} characters, without ` +
+      `NUL or half surrogate pairs; it returned ${given}.`,
   );
 }

@@ -100,10 +100,10 @@ function checkHeader(name: string, value: unknown, path: string): void {
   if (!HEADER_NAME.test(name) || name.length > LONGEST_KEY)
     refuse(
       path,
-      `is no name of a header; give letters, digits, '-' and '_', ${LONGEST_KEY} characters at most`,
+      `is not a valid header name; give letters, digits, '-' and '_', at most ${LONGEST_KEY} characters`,
     );
   if (RESERVED.includes(name.toLowerCase()))
-    refuse(path, `is the message's own; give another name, or the message's property`);
+    refuse(path, `is a reserved header; give another name, or set the property of the message`);
   if (
     typeof value !== 'string' ||
     value.length > LONGEST_HEADER ||

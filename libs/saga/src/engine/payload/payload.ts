@@ -43,7 +43,7 @@ export function encodePayload(value: unknown, what: string, maxBytes: number): s
   if (bytes > maxBytes) {
     throw new SagaPayloadError(
       `${what} has ${bytes} bytes as JSON, more than maxPayloadBytes (${maxBytes}). ` +
-        `Keep large data elsewhere and pass its key, or raise maxPayloadBytes.`,
+        `Store large data elsewhere and pass its key, or raise maxPayloadBytes.`,
       what,
     );
   }
@@ -107,16 +107,16 @@ function checked(value: unknown, walk: Walk, mayConvert: boolean): unknown {
       checkString(value, walk);
       return value;
     case 'number':
-      if (!Number.isFinite(value)) refuse(walk, `is ${value}, which JSON cannot carry`);
+      if (!Number.isFinite(value)) refuse(walk, `is ${value}, which JSON cannot represent`);
       return value;
     case 'boolean':
       return value;
     case 'object':
       return value === null ? null : checkedObject(value, walk, mayConvert);
     case 'bigint':
-      return refuse(walk, 'is a bigint, which JSON cannot carry; store it as a string');
+      return refuse(walk, 'is a bigint, which JSON cannot represent; store it as a string');
     default:
-      return refuse(walk, `is a ${typeof value}, which JSON cannot carry`);
+      return refuse(walk, `is a ${typeof value}, which JSON cannot represent`);
   }
 }
 
@@ -155,7 +155,7 @@ function refuseLossy(value: object, walk: Walk, converts: boolean): void {
     return;
   }
   const lossy = LOSSY.find(([, is]) => is(value));
-  if (lossy) refuse(walk, `is ${lossy[0]}, of which JSON would keep nothing`);
+  if (lossy) refuse(walk, `is ${lossy[0]}, whose contents JSON would lose`);
 }
 
 function checkedArray(value: unknown[], walk: Walk): unknown[] {
@@ -164,7 +164,7 @@ function checkedArray(value: unknown[], walk: Walk): unknown[] {
   for (let index = 0; index < length; index += 1) {
     walk.keys.push(index);
     const item = checked(value[index], walk, true);
-    if (item === undefined) refuse(walk, 'is undefined, which JSON cannot carry in an array; use null');
+    if (item === undefined) refuse(walk, 'is undefined, which JSON cannot represent in an array; use null');
     copy.push(item);
     walk.keys.pop();
   }
@@ -202,7 +202,7 @@ function take(walk: Walk, room: number): void {
   walk.keys.length = 0;
   refuse(
     walk,
-    `is larger than maxPayloadBytes (${walk.maxBytes}) as JSON; keep large data elsewhere and pass its key, or raise ` +
+    `is larger than maxPayloadBytes (${walk.maxBytes}) as JSON; store large data elsewhere and pass its key, or raise ` +
       `maxPayloadBytes`,
   );
 }

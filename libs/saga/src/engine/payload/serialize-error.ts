@@ -47,7 +47,7 @@ function jsonOf(thrown: unknown): string | undefined {
   let parts = 0;
   return JSON.stringify(thrown, (_, part: unknown) => {
     parts += 1;
-    if (parts > MOST_PARTS) throw new RangeError('too many parts');
+    if (parts > MOST_PARTS) throw new RangeError('too many properties');
     return typeof part === 'string' ? cut(part, LONGEST_MESSAGE) : part;
   });
 }

@@ -105,7 +105,7 @@ export class ChildSagas {
         undoEdit(saga, graph ?? graphUnknownHere(saga), now, { reason }),
       );
       if (!child)
-        throw new SagaStateError(`Sub-saga ${id} does not exist any more, and so cannot be undone.`);
+        throw new SagaStateError(`Sub-saga ${id} does not exist any more, and cannot be compensated.`);
       return [{ type: 'child-undoing', step, child: id }, ...this.endIfOver(child, step)];
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;

@@ -59,7 +59,9 @@ export class RunAttempts {
     for (const attempt of this.attempts) {
       const { kind, node } = attempt.action;
       if (kind === 'run' && !goesOn(graph, state, node.name))
-        attempt.abort(new StepAbortedError('What this step does is not wanted any more', 'cancelled'));
+        attempt.abort(
+          new StepAbortedError('Another branch completed first, so that this step is cancelled', 'cancelled'),
+        );
     }
   }
 }

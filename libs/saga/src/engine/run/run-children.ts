@@ -32,7 +32,7 @@ export class RunChildren {
     const { step, action } = attempt;
     if (action.kind === 'run') return [await this.start(attempt)];
     const awaited = { step, id: stepState(state, step).child!.id };
-    const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is undone`;
+    const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is compensated`;
     return action.kind === 'cancel-child'
       ? this.ports.children.cancel(awaited, reason)
       : this.ports.children.undo(awaited, reason);
@@ -61,7 +61,7 @@ export class RunChildren {
       return await this.heard(state);
     } catch (error) {
       if (!(error instanceof SagaCodecError)) throw error;
-      throw new UnreadableChild(`${error.message} The saga is given back`, { cause: error });
+      throw new UnreadableChild(`${error.message} The lease of the saga is released`, { cause: error });
     }
   }
 

@@ -117,7 +117,7 @@ test('a checkpoint that cannot be sent any more at shutdown, and may have arrive
   let tries = 0;
   const checkpoint = async (): Promise<never> => {
     tries += 1;
-    throw new SagaUnavailableError('The write may or may not have arrived.');
+    throw new SagaUnavailableError('It is unknown whether the write was committed.');
   };
   const store = { transact: undefined as never, edit: async () => undefined, isTransient: () => false };
   const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });

@@ -129,7 +129,7 @@ export class SagaRun implements TransactionHost {
   fence(): void {
     if (this.isFenced) return;
     this.isFenced = true;
-    this.attempts.abort('lease-lost', 'The lease of this saga is lost; another worker may be running it');
+    this.attempts.abort('lease-lost', 'The lease of this saga was lost; another worker may be running it');
     this.inbox.put({ wake: true });
   }
 

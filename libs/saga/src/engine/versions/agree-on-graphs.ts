@@ -135,10 +135,10 @@ function textOfGraph(graph: GraphRecord): string {
 }
 
 const MEND =
-  'Raise its version (and say upgradeFrom, to move the running ones), ' +
-  "or give SagaModule.forRoot({ onDrift: 'warn' }), so that they keep the graph that they have";
+  'Raise its version (and set upgradeFrom to move the running instances), ' +
+  "or set SagaModule.forRoot({ onDrift: 'warn' }), so that they keep the graph that they have";
 const CONSEQUENCE =
-  'They keep the graph that they have; those affected will be stuck when a worker comes upon them';
+  'They keep the graph that they have. The affected ones will be stuck when a worker runs them';
 
 /** "3 affected, 2 not". */
 export function countsOf({ affected, unaffected }: Pick<Drift, 'affected' | 'unaffected'>): string {
@@ -148,8 +148,8 @@ export function countsOf({ affected, unaffected }: Pick<Drift, 'affected' | 'una
 function textOf(drift: Drift, ending: string): string {
   const { saga, differences, hints, affected, unaffected, problems } = drift;
   const sentences = [
-    `The graph of ${sagaLabel(saga.graph)} has changed, and its version has not: ${differences.join('; ')}`,
-    ...hints.map((hint) => `Perhaps renamed: ${hint}`),
+    `The graph of ${sagaLabel(saga.graph)} has changed, but its version has not: ${differences.join('; ')}`,
+    ...hints.map((hint) => `Possible rename: ${hint}`),
     `Running instances: ${affected + unaffected}, ${countsOf(drift)}`,
     ...problems.map(({ problem, id }) => `Affected, for example ${id}: ${problem}`),
     ending,

@@ -14,7 +14,7 @@ export interface Revised extends SagaVersion {
 }
 
 /** What a person can do about an instance that may need what the deployed class does not have. */
-export const DRIFT_MEND = 'Deploy what is missing and retry the saga, or abort it';
+export const DRIFT_MEND = 'Deploy the missing steps and compensations and retry the saga, or abort it';
 
 const NO_GAPS: ReadonlyMap<string, Gap> = new Map();
 

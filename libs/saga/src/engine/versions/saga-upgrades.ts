@@ -65,7 +65,9 @@ export class SagaUpgrades {
     const due = this.targets.filter((to) => (this.dueAt.get(to) ?? 0) <= this.clock.monotonic());
     if (due.length === 0) return;
     this.passing = this.pass(due)
-      .catch((error: unknown) => this.log.error(`Moving sagas failed: ${serializeError(error).message}`))
+      .catch((error: unknown) =>
+        this.log.error(`Moving sagas to a new version failed: ${serializeError(error).message}`),
+      )
       .finally(() => (this.passing = undefined));
     await this.passing;
   }
@@ -157,8 +159,8 @@ export class SagaUpgrades {
     told.add(saga.id);
     this.log.warn(
       told.size > REASONS_NAMED
-        ? `Further instances of ${sagaLabel(saga)} stay on their version, too; saga graph diff tells how many`
-        : `Saga ${saga.id} stays on ${sagaLabel(saga)}, and is not moved to version ${to.version}: ${problem}`,
+        ? `Further instances of ${sagaLabel(saga)} stay on their version as well. npx saga graph diff shows how many`
+        : `Saga ${saga.id} stays on ${sagaLabel(saga)} and is not moved to version ${to.version}: ${problem}`,
     );
   }
 }

@@ -25,7 +25,7 @@ describe('a saga with a cancellation', () => {
     expect(obstacle({})).toEqual({ problem: 'it is being cancelled', passing: true });
   });
 
-  test('may move once a point of no return has overtaken it', () => {
+  test('may move once a pivot has overtaken it', () => {
     expect(obstacle({ overtaken: { kind: 'cancelled', step: 'charge' } })).toBeUndefined();
   });
 });

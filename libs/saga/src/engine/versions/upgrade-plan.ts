@@ -28,7 +28,7 @@ export class SagaMoves {
   /** What keeps it from moving right now; undefined: nothing. */
   obstacleOf(saga: UnfinishedSaga): Obstacle | undefined {
     // Also one whose lease ran out: what its worker was doing has to be found out before anything else.
-    if (saga.lockedBy !== undefined) return { problem: 'a worker is at it', passing: true };
+    if (saga.lockedBy !== undefined) return { problem: 'a worker runs it', passing: true };
     return this.lastingObstacleOf(saga);
   }
 
@@ -40,7 +40,7 @@ export class SagaMoves {
     const from = graphRevision === undefined ? this.newest : this.records.get(graphRevision);
     const problem = from
       ? obstacleToMove(from, this.to, state)
-      : 'the graph that it goes by is not stored any more';
+      : 'the graph that it uses is not stored any more';
     return problem === undefined ? undefined : { problem, passing: false };
   }
 }

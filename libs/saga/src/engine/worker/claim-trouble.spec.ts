@@ -30,7 +30,7 @@ describe('a claim that fails', () => {
     const { trouble, lines, counted } = scene();
     trouble.met(new Error('lost the connection'));
     expect(lines).toEqual([
-      'warn Claiming failed: lost the connection. Sagas that are due are not run here until a claim succeeds',
+      'warn Claiming failed: lost the connection. This worker runs no due sagas until a claim succeeds',
     ]);
     expect(counted).toEqual([new Error('lost the connection')]);
   });
@@ -66,7 +66,7 @@ describe('a claim that fails', () => {
     pass(2_500);
     trouble.over();
     trouble.over();
-    expect(lines.slice(1)).toEqual(['log Claiming succeeds again, after 1 failure(s) in 2.5 s']);
+    expect(lines.slice(1)).toEqual(['log Claiming succeeded again after 1 failure(s) in 2.5 s']);
     trouble.met(new Error('lost the connection'));
     expect(lines).toHaveLength(3);
   });

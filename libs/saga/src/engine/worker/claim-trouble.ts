@@ -20,7 +20,7 @@ export class ClaimTrouble extends Trouble {
         count: (error) => observers.claimFailed(error),
         ...{ clock, log },
       },
-      { what: 'Claiming', meanwhile: 'Sagas that are due are not run here until a claim succeeds' },
+      { what: 'Claiming', meanwhile: 'This worker runs no due sagas until a claim succeeds' },
     );
   }
 }

@@ -9,7 +9,7 @@ export function deadlocked({ id, name }: StoredSaga, { key, holder, held }: Lock
     new SagaLockDeadlockError(
       `Saga ${id} (${name}) cannot wait for lock '${key}': saga ${holder.id} (${holder.name}) holds it, and waits, ` +
         `directly or through others, for lock '${held.key}' of saga ${held.id} (${held.name}), which waits for this ` +
-        `saga. Start sagas that need several locks so that they lock in one order, or start them again.`,
+        `saga. Start sagas that need several locks so that they acquire them in the same order, or start them again.`,
     ),
   );
   return { type: 'deadlocked', error };

@@ -64,7 +64,7 @@ export class OutcomeWaiters {
       if (timeout !== undefined) {
         waiter.timer = this.options.clock.after(timeout, () => {
           this.leave(id, waiter);
-          reject(new SagaTimeoutError(`Saga ${id} was not settled within ${timeout} ms; it goes on.`));
+          reject(new SagaTimeoutError(`Saga ${id} did not finish within ${timeout} ms. It continues.`));
         });
       }
       this.waiters.set(id, waiter);
@@ -173,6 +173,6 @@ export class OutcomeWaiters {
 
 function closing(id: string): SagaUnavailableError {
   return new SagaUnavailableError(
-    `Saga ${id} is not settled, and this process is shutting down; the saga goes on elsewhere. Ask another process.`,
+    `Saga ${id} has not finished, and this process is shutting down. The saga continues in another process. Wait for it there.`,
   );
 }

@@ -230,7 +230,7 @@ export class Worker {
     await this.endedWithin(this.options.shutdownTimeout);
     if (this.runs.size > 0) {
       this.ports.log.warn(
-        `${this.runs.size} saga(s) still have steps under way after shutdownTimeout; aborting them`,
+        `${this.runs.size} saga(s) still have running steps after shutdownTimeout. Their attempts are aborted`,
       );
       for (const run of this.runs.values()) run.abortForShutdown();
       await this.endedWithin(ABORT_GRACE);
@@ -401,7 +401,7 @@ export class Worker {
     if (end.type === 'settled') return this.ports.onSettled(new SettledSaga(run.id, run.state));
     if (end.type === 'fenced') {
       this.ports.observers.leaseLost(run.saga);
-      this.ports.log.debug(`Saga ${run.id} is run by another worker now`, subjectOf(run.saga));
+      this.ports.log.debug(`Saga ${run.id} is now run by another worker`, subjectOf(run.saga));
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
     if (left) this.ports.onLeft(run.id);

@@ -144,7 +144,7 @@ export class GroupWriter<Item, Result> {
       if (since > deadline) return true;
       reject(
         new SagaUnavailableError(
-          `The database could not be reached: ${(error as Error).message}. The write may or may not have arrived.`,
+          `The database could not be reached: ${(error as Error).message}. It is unknown whether the write was committed.`,
           { cause: error },
         ),
       );

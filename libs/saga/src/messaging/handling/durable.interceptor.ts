@@ -77,7 +77,10 @@ export class DurableInterceptor implements NestInterceptor {
       () => undefined,
       async (error: unknown) => {
         const { message: reason, stack } = serializeError(error);
-        this.log.error(`Handling message ${id} of '${topic}' failed, it is given back: ${reason}`, stack);
+        this.log.error(
+          `Handling message ${id} of '${topic}' failed; the broker redelivers it: ${reason}`,
+          stack,
+        );
         await new Promise((resolve) => setTimeout(resolve, redeliverAfter).unref());
         return true;
       },
@@ -93,7 +96,7 @@ export class DurableInterceptor implements NestInterceptor {
       outcome();
     } catch (error) {
       // The channel is closed, and the broker delivers again by itself. With noAck there is nothing to acknowledge.
-      this.log.debug(`The broker could not be told: ${(error as Error).message}`);
+      this.log.debug(`The message could not be acknowledged: ${(error as Error).message}`);
     }
   }
 }
@@ -105,6 +108,6 @@ export class DurableInterceptor implements NestInterceptor {
 async function refused(context: unknown, { id }: IncomingMessage): Promise<undefined> {
   if (context instanceof RmqContext) return undefined;
   throw new SagaUnavailableError(
-    `Message ${id} is not handled: the process is shutting down. The broker delivers it again.`,
+    `Message ${id} was not handled because the process is shutting down. The broker redelivers it.`,
   );
 }

@@ -11,7 +11,7 @@ const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
 /** Mistakes of the application: the reply would be refused for ever. */
 const REFUSED: Readonly<Record<string, string>> = {
   SAGA_PAYLOAD: 'has a result that cannot be stored',
-  SAGA_VALIDATION: 'is a signal that the saga does not wait for',
+  SAGA_VALIDATION: 'is a signal that no step of the saga waits for',
 };
 
 /** The part of SagaService that is used. */
@@ -33,7 +33,7 @@ export async function signalReply(
   const saga = headers[SAGA_ID];
   if (!isKey(saga) || !isKey(id)) {
     log.warn(
-      `A reply of type '${type}' names no ${isKey(saga) ? 'id' : `saga (${SAGA_ID})`} in its headers: dropped`,
+      `A reply of type '${type}' names no ${isKey(saga) ? 'id' : `saga (${SAGA_ID})`} in its headers. It is dropped`,
     );
     return;
   }
@@ -47,7 +47,9 @@ export async function signalReply(
       return;
     }
     if (!FINAL.includes(code as string)) throw error;
-    log.warn(`Reply ${id} to saga ${saga} came too late, or to nobody, and is dropped: ${message}`);
+    log.warn(
+      `Reply ${id} to saga ${saga} arrived too late or for an unknown saga, and is dropped: ${message}`,
+    );
   }
 }
 
@@ -56,7 +58,7 @@ function signalsOf(moduleRef: ModuleRef): Signals {
     return moduleRef.get<unknown, Signals>(SagaService, { strict: false });
   } catch (error) {
     throw new SagaConfigurationError(
-      `@SagaReply passes replies on to sagas, but the application has no SagaModule. Import SagaModule.forRoot(), with ` +
+      `@SagaReply passes replies to sagas, but the application has no SagaModule. Import SagaModule.forRoot(), with ` +
         `worker: false if sagas run elsewhere.`,
       { cause: error },
     );

@@ -106,7 +106,7 @@ export class Relay {
   ) {
     this.trouble = new Trouble(
       { isTransient: (error) => outbox.isTransient(error), clock: time.clock, log, count: failed },
-      { what: 'A turn of the relay', meanwhile: 'It is tried again, with smaller pages' },
+      { what: 'A run of the relay', meanwhile: 'The next run reads smaller pages' },
     );
     this.leases = new LaneLeases(outbox, settings.lease, time.clock);
     this.watch = new BrokerWatch(() => time.clock.monotonic());
@@ -252,14 +252,14 @@ export class Relay {
   private outageBegan({ error }: Failure<TakenMessage>): void {
     // Another turn of this process was told so just now.
     if (this.now < this.pausedUntil) return;
-    if (this.outages === 0) this.log.warn(`The broker takes no messages, trying again: ${error.message}`);
+    if (this.outages === 0) this.log.warn(`The broker accepts no messages, retrying: ${error.message}`);
     const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + this.time.random() / 2);
     this.outages += 1;
     this.pausedUntil = this.now + wait;
   }
 
   private outageEnded(): void {
-    if (this.outages > 0) this.log.log('The broker takes messages again');
+    if (this.outages > 0) this.log.log('The broker accepts messages again');
     this.outages = 0;
   }
 

@@ -77,7 +77,7 @@ export class DurableMqttServer extends ServerMqtt {
         return;
       } catch (error) {
         if (givenUp()) throw error;
-        this.logger.error(`Handling a message of '${topic}' failed, it is tried again in ${wait} ms`);
+        this.logger.error(`Handling a message of '${topic}' failed; the next attempt is in ${wait} ms`);
         await new Promise((resolve) => setTimeout(resolve, wait).unref());
         if (givenUp()) throw error;
       }
@@ -87,7 +87,7 @@ export class DurableMqttServer extends ServerMqtt {
   /** @hidden */
   override async handleEvent(topic: string, packet: { data: unknown }, context: MqttContext): Promise<void> {
     const handler = this.getHandlerByPattern(topic);
-    if (!handler) return void this.logger.error(`No handler listens to '${topic}'`);
+    if (!handler) return void this.logger.error(`No handler is registered for '${topic}'`);
     await runHandler(handler as never, packet.data, context, this);
   }
 }

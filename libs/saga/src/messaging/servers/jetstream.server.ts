@@ -110,11 +110,14 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   on(): never {
-    throw new Error('JetStreamServer has no events; unwrap() gives the connection, which has a status().');
+    throw new Error(
+      'JetStreamServer has no events. Use unwrap(), which returns the connection, and its status().',
+    );
   }
 
   unwrap<T>(): T {
-    if (!this.connection) throw new Error('JetStreamServer is not connected yet.');
+    if (!this.connection)
+      throw new Error('JetStreamServer is not connected yet. Call unwrap() after the server listens.');
     return this.connection as T;
   }
 
@@ -174,7 +177,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
       await this.runHandlers(message);
     } catch (error) {
       const { message: reason, stack } = serializeError(error);
-      this.logger.error(`Handling a message of '${message.subject}' failed, it comes back: ${reason}`, stack);
+      this.logger.error(
+        `Handling a message of '${message.subject}' failed; JetStream redelivers it: ${reason}`,
+        stack,
+      );
       answer = () => message.nak(this.redeliverAfter);
     } finally {
       clearInterval(working);
@@ -189,7 +195,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     } catch (error) {
       if (this.closed) return;
       this.logger.warn(
-        `A message of '${message.subject}' could not be answered, it comes back: ${serializeError(error).message}`,
+        `A message of '${message.subject}' could not be acknowledged; JetStream redelivers it: ${serializeError(error).message}`,
       );
     }
   }
@@ -197,7 +203,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private async runHandlers(message: JetStreamMessage): Promise<void> {
     const handler = this.handlerOf(message.subject);
     if (!handler && !this.filters) return;
-    if (!handler) throw new Error(`No handler listens to '${message.subject}'`);
+    if (!handler) throw new Error(`No handler is registered for '${message.subject}'`);
     const context = new JetStreamContext([message]);
     await runHandler(handler as never, dataOf(message), context, this);
   }

@@ -109,8 +109,11 @@ function once<T>(name: string, load: () => Promise<T>): () => Promise<T> {
   return () =>
     (loaded ??= load().catch((error: unknown) => {
       loaded = undefined;
-      throw new SagaConfigurationError(`${name} is needed for NATS, and not installed: npm install ${name}`, {
-        cause: error,
-      });
+      throw new SagaConfigurationError(
+        `NATS requires ${name}, which is not installed. Run npm install ${name}`,
+        {
+          cause: error,
+        },
+      );
     }));
 }

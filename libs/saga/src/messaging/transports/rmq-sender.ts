@@ -56,7 +56,7 @@ export class RmqSender implements ClientSender {
     if (reason === undefined) return;
     this.returned.delete(id);
     throw new MessageRefusedError(
-      `RabbitMQ returned message ${id}: ${reason}. Nothing takes messages of '${topic}' there: declare the queue, or bind one.`,
+      `RabbitMQ returned message ${id}: ${reason}. No queue receives messages of '${topic}'. Declare the queue, or bind one.`,
     );
   }
 

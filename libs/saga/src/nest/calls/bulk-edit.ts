@@ -59,7 +59,7 @@ export async function bulkEdit(
   if (!ACTIONS.includes(action))
     throw new SagaValidationError(`bulk(): action is ${shown(action)}; give one of ${ACTIONS.join(', ')}.`);
   if (filter === undefined)
-    throw new SagaValidationError(`bulk(): filter is undefined; give an object, {} for all.`);
+    throw new SagaValidationError(`bulk(): filter is undefined; give an object, or {} for all sagas.`);
   const { by, reason, own } = readBulkOptions<Own>('bulk', given, ['dryRun', 'limit']);
   const { dryRun = false, limit = DEFAULT_LIMIT } = own;
   if (typeof dryRun !== 'boolean')

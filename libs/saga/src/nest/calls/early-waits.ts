@@ -34,8 +34,8 @@ export class EarlyWaits {
     this.looks += 1;
     if (this.looks !== SUSPICIOUS || !this.hasWorker) return;
     this.log.warn(
-      `outcome() or wait() has waited for ${(SUSPICIOUS * EVERY) / 1_000} s, and this process runs no sagas yet: it ` +
-        `starts after the last onApplicationBootstrap hook. Do not await an outcome in a hook of the bootstrap. In a test, ` +
+      `outcome() or wait() has waited for ${(SUSPICIOUS * EVERY) / 1_000} s, but this process runs no sagas yet: it ` +
+        `starts after the last onApplicationBootstrap hook. Do not await an outcome in a bootstrap hook. In a test, ` +
         `call app.init().`,
     );
   }

@@ -78,17 +78,17 @@ function checkedOperator(
   const problems = [
     by !== undefined &&
       !isKey(by) &&
-      `by is ${shown(by)}; say who does it, in 1 to ${LONGEST_KEY} characters`,
+      `by is ${shown(by)}; give the name of the operator in 1 to ${LONGEST_KEY} characters`,
     reason !== undefined &&
       reason !== '' &&
       !isKey(reason, LONGEST_REASON) &&
-      `reason has to be a string of ${LONGEST_REASON} characters at most, without NUL or half surrogate pairs`,
+      `reason must be a string of at most ${LONGEST_REASON} characters, without NUL or half surrogate pairs`,
     status !== undefined &&
       !SAGA_STATUSES.includes(status) &&
       `expects is ${shown(status)}; give one of ${SAGA_STATUSES.join(', ')}`,
     revision !== undefined &&
       !Number.isInteger(revision) &&
-      `expects.revision is ${shown(revision)}; give the revision of the saga that was looked at`,
+      `expects.revision is ${shown(revision)}; give the revision that get() returned`,
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
   return { by, reason, expects: { status, revision } };

@@ -71,18 +71,18 @@ export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegi
     given.status !== undefined &&
       !status &&
       `status is ${shown(given.status)}; give one of ${SAGA_STATUSES.join(', ')}, or several in an array`,
-    correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
+    correlationId !== undefined && !isKey(correlationId) && `correlationId must be ${KEY_RULE}`,
     given.tags !== undefined && !tags && TAGS_RULE,
     given.createdAfter !== undefined &&
       after === undefined &&
-      'createdAfter is not a valid Date, from 4713 BC on',
+      'createdAfter is not a valid Date; give a Date after 4713 BC',
     given.createdBefore !== undefined &&
       before === undefined &&
-      'createdBefore is not a valid Date, from 4713 BC on',
+      'createdBefore is not a valid Date; give a Date after 4713 BC',
     !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
       `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
-    cursor !== undefined && !isUuid(cursor) && 'cursor is not one; give the `next` of the page before',
-    typeof saga === 'string' && !isKey(saga) && `saga has to be a class, or ${KEY_RULE}`,
+    cursor !== undefined && !isUuid(cursor) && 'cursor is not valid; give the `next` of the previous page',
+    typeof saga === 'string' && !isKey(saga) && `saga must be a class, or ${KEY_RULE}`,
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`find(): ${problems.join('. ')}.`);
   return {

@@ -35,21 +35,21 @@ export function readSignal(
   if (flaw !== undefined) throw new SagaValidationError(`signal(): signal is ${shown(name)}; ${flaw}.`);
   const { messageId } = readOptions('signal(): options', options, ['messageId']);
   if (messageId !== undefined && !isKey(messageId))
-    throw new SagaValidationError(`signal(): messageId has to be ${KEY_RULE}.`);
+    throw new SagaValidationError(`signal(): messageId must be ${KEY_RULE}.`);
   return { name: name as string, messageId };
 }
 
 /** @throws SagaValidationError naming everything that is wrong at once */
 export function readDecision(call: 'approve' | 'reject', given: Decision): Omit<ApprovalDecision, 'at'> {
   if (typeof given !== 'object' || given === null)
-    throw new SagaValidationError(`${call}(): the decision is ${shown(given)}; give { by: 'who decides' }.`);
+    throw new SagaValidationError(`${call}(): the decision is ${shown(given)}; give { by: '<operator>' }.`);
   const { by, comment } = readOptions(`${call}(): decision`, given, ['by', 'comment']);
   const problems = [
-    !isKey(by) && `by is ${shown(by)}; say who decides, in 1 to ${LONGEST_KEY} characters`,
+    !isKey(by) && `by is ${shown(by)}; give the name of the operator in 1 to ${LONGEST_KEY} characters`,
     comment !== undefined &&
       comment !== '' &&
       !isKey(comment, LONGEST_COMMENT) &&
-      `comment has to be a string of ${LONGEST_COMMENT} characters at most, without NUL or half surrogate pairs`,
+      `comment must be a string of at most ${LONGEST_COMMENT} characters, without NUL or half surrogate pairs`,
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
   return { by: by!, ...(comment !== undefined && { comment }) };

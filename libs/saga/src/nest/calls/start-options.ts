@@ -57,13 +57,15 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
   const problems = [
     wrongDelay(() => (delayMs = delay === undefined ? undefined : toMilliseconds(delay, 'delay'))),
     id !== undefined && !isUuid(id) && `id ${shown(id)} is not a UUID`,
-    correlationId !== undefined && !isKey(correlationId) && `correlationId has to be ${KEY_RULE}`,
+    correlationId !== undefined && !isKey(correlationId) && `correlationId must be ${KEY_RULE}`,
     !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
       `priority is ${shown(priority)}; give a whole number from 0 to 100`,
     startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
-    delay !== undefined && startAt !== undefined && 'delay and startAt exclude each other; give one of them',
+    delay !== undefined && startAt !== undefined && 'delay and startAt are both set; set only one of them',
     tags !== undefined && !storedTags && TAGS_RULE,
-    manager !== undefined && !canQuery(manager) && 'manager is not an EntityManager',
+    manager !== undefined &&
+      !canQuery(manager) &&
+      'manager is not an EntityManager; give the EntityManager of a transaction',
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`start(): ${problems.join('. ')}.`);
   return {
@@ -89,7 +91,7 @@ function wrongDelay(read: () => unknown): string | false {
 }
 
 export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
-export const TAGS_RULE = `tags has to be an object whose keys and values are each ${KEY_RULE}`;
+export const TAGS_RULE = `tags must be an object whose keys and values are each ${KEY_RULE}`;
 
 /** PostgreSQL knows no time before: 4713 BC. */
 const EARLIEST = Date.UTC(-4713, 10, 24);

@@ -45,10 +45,10 @@ describe('an observer', () => {
     const { observer, lines } = observed(() => new Promise<void>((resolve) => ends.push(resolve)));
     for (let n = 0; n < MOST_CALLS + 3; n += 1) observer.observe(event);
     expect(ends).toHaveLength(MOST_CALLS);
-    expect(lines).toEqual([expect.stringContaining('Alerts.tell has 1000 calls under way')]);
+    expect(lines).toEqual([expect.stringContaining('Alerts.tell has 1000 calls in progress')]);
     ends[0]!();
     await settled();
-    expect(lines[1]).toContain('Alerts.tell was not told of 3 event(s)');
+    expect(lines[1]).toContain('Alerts.tell missed 3 event(s)');
     observer.observe(event);
     expect(ends).toHaveLength(MOST_CALLS + 1);
     expect(lines).toHaveLength(2);

@@ -62,7 +62,7 @@ export class EventObserver {
   private drop(): void {
     if (this.dropped === 0) {
       this.ports.log.warn(
-        `Observer ${this.where} has ${MOST_CALLS} calls under way: it is told nothing more until one has ended`,
+        `Observer ${this.where} has ${MOST_CALLS} calls in progress. Further events are dropped until one of them ends`,
       );
     }
     this.dropped += 1;
@@ -70,7 +70,7 @@ export class EventObserver {
 
   private tellDropped(): void {
     if (this.dropped === 0) return;
-    this.ports.log.warn(`Observer ${this.where} was not told of ${this.dropped} event(s) meanwhile`);
+    this.ports.log.warn(`Observer ${this.where} missed ${this.dropped} event(s) in the meantime`);
     this.dropped = 0;
   }
 }

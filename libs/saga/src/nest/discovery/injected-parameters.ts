@@ -23,9 +23,9 @@ export function uninjectedParameters(type: Type, what: string): string | undefin
   const [parameters, are, them] =
     missing.length === 1 ? ['parameter', 'is', 'it'] : ['parameters', 'are', 'them'];
   return (
-    `${type.name}: the constructor's ${parameters} ${missing.join(', ')} (counted from 0) ${are} undefined, for the ` +
-    `compiler left no types of ${them} on the class. esbuild, tsx and Vitest before Vite 8 never do; tsc and swc do, with ` +
-    `emitDecoratorMetadata, on a class that is decorated with ${what}. Build with one of these, or name each: ` +
+    `${type.name}: the constructor's ${parameters} ${missing.join(', ')} (counted from 0) ${are} undefined, because the ` +
+    `compiler emitted no types for ${them}. esbuild, tsx and Vitest before Vite 8 never emit them; tsc and swc do, with ` +
+    `emitDecoratorMetadata, on a class that is decorated with ${what}. Build with tsc or swc, or name each: ` +
     `constructor(@Inject(StockService) private readonly stock: StockService)`
   );
 }

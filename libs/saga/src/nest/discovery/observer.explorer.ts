@@ -57,7 +57,7 @@ function observersOf(
 ): EventObserver[] {
   const problems = SagaMetadata.staticObserversOf(type).map(
     ({ method }) =>
-      `${type.name}.${method} is static, and no instance has it. Make @OnSagaEvent methods of instances`,
+      `${type.name}.${method} is static. Make it an instance method: @OnSagaEvent does not work on static methods`,
   );
   const observers = SagaMetadata.observersOf(type);
   for (const observer of observers)
@@ -74,17 +74,17 @@ function observersOf(
 function flawsOf(where: string, { types, saga }: ObserverMetadata, registry: SagaRegistry): string[] {
   const known: readonly unknown[] = OBSERVED_EVENTS;
   const flaws = types.filter((type) => !known.includes(type)).map((type) => `${where}: ${noEvent(type)}`);
-  if (types.length === 0) flaws.push(`${where}: @OnSagaEvent([]) observes nothing. Name an event`);
+  if (types.length === 0) flaws.push(`${where}: @OnSagaEvent([]) observes no events. Name an event`);
   if (saga && !isClass(saga.given)) {
     flaws.push(
-      `${where}: @OnSagaEvent(…, ${shown(saga.given)}) names no class` +
-        (saga.given === undefined ? '; if it is one, its file and this one import each other' : '') +
-        `. Give the class of a saga, or none to observe every saga`,
+      `${where}: @OnSagaEvent(…, ${shown(saga.given)}) does not name a class` +
+        (saga.given === undefined ? '; if it is a class, its file and this file import each other' : '') +
+        `. Give the class of a saga, or omit it to observe every saga`,
     );
   } else if (saga && !registry.has(saga.given as Type)) {
     flaws.push(
-      `${where}: ${(saga.given as Type).name} is no saga of this application. Decorate it with @Saga() and list it among ` +
-        `the providers of a module, or leave it out to observe every saga`,
+      `${where}: ${(saga.given as Type).name} is not a saga of this application. Decorate it with @Saga() and add it to ` +
+        `the providers of a module, or omit it to observe every saga`,
     );
   }
   return flaws;
@@ -93,7 +93,7 @@ function flawsOf(where: string, { types, saga }: ObserverMetadata, registry: Sag
 function noEvent(type: unknown): string {
   const like = typeof type === 'string' ? nearestName(type, OBSERVED_EVENTS) : undefined;
   return (
-    `@OnSagaEvent(${shown(type)}) is no event of a saga. ` +
+    `@OnSagaEvent(${shown(type)}) is not an event of a saga. ` +
     (like === undefined ? `Events: ${OBSERVED_EVENTS.join(', ')}` : `Did you mean '${like}'?`)
   );
 }

@@ -26,8 +26,8 @@ export function isClass(type: unknown): type is Type {
 export function instanceOf<Method>(wrapper: Wrapper, type: Type, what: string): Record<string, Method> {
   if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
     throw new SagaDefinitionError(
-      `${type.name} is request-scoped or transient, itself or through a dependency, but its ${what} run long after any ` +
-        `request. Use the default scope, and pass what the request knows in the saga's input.`,
+      `${type.name} is request-scoped or transient, itself or through a dependency, but its ${what} run after the end of any ` +
+        `request. Use the default scope, and pass data of the request in the saga's input.`,
     );
   }
   return wrapper.instance as Record<string, Method>;

@@ -69,8 +69,8 @@ function checkAlone(providers: readonly Wrapper[]): void {
   );
   if (modules.size > 1)
     throw new SagaConfigurationError(
-      `SagaModule is imported ${modules.size} times, with options of its own each time. Import it once, in the root ` +
-        `module: its SagaService can be injected everywhere. For sagas in several schemas or databases make an ` +
+      `SagaModule is imported ${modules.size} times, each time with its own options. Import it once, in the root ` +
+        `module: its SagaService can be injected everywhere. For sagas in several schemas or databases, create an ` +
         `application context for each, with NestFactory.createApplicationContext().`,
     );
 }
@@ -91,7 +91,7 @@ function provided(
     else if (before.wrapper.instance !== wrapper.instance) {
       // Otherwise an alias: useExisting.
       problems.push(
-        `${type.name} is provided by ${before.module} and again by ${module}. Provide it in one module, ` +
+        `${type.name} is provided by ${before.module} and by ${module}. Provide it in one module, ` +
           `and export it from there`,
       );
     }
@@ -108,7 +108,7 @@ function undecorated({ metatype }: Wrapper): string[] {
   if (!isClass(metatype) || SagaMetadata.sagaOf(metatype)) return [];
   const [first] = SagaMetadata.stepsOf(metatype);
   return first
-    ? [`${metatype.name} has steps (${first.method}), and is no saga. Decorate the class with @Saga()`]
+    ? [`${metatype.name} has steps (${first.method}), but is not a saga. Decorate the class with @Saga()`]
     : [];
 }
 
@@ -152,7 +152,7 @@ function duplicates(sagas: readonly RegisteredSaga[]): string[] {
     sagas,
     (one, other) =>
       `${one.type.name} and ${other.type.name} are both named '${other.graph.name}' in version ${other.graph.version}. ` +
-      `Give one another name, or a higher version: @Saga({ name: '…' }) or @Saga({ version: ${other.graph.version + 1} })`,
+      `Give one of them another name or a higher version: @Saga({ name: '…' }) or @Saga({ version: ${other.graph.version + 1} })`,
   );
 }
 
@@ -160,7 +160,7 @@ function duplicateHandlers(handlers: readonly RegisteredHandler[]): string[] {
   return twice(handlers, (one, other) => {
     const { name, version } = other.graph;
     return (
-      `${one.where} and ${other.where} are both the handler '${handlerOf(name)}' in version ${version}. Give one another ` +
+      `${one.where} and ${other.where} both declare the handler '${handlerOf(name)}' in version ${version}. Give one of them another ` +
       `name, or a higher version: @StepHandler('${handlerOf(name)}', { version: ${version + 1} })`
     );
   });

@@ -76,7 +76,7 @@ export class SagaRegistry implements SagaDefinitions {
     const known = this.signalsOf(name);
     if (!known || known.includes(signal)) return;
     const like = nearestName(signal, known);
-    const signals = known.length > 0 ? `It waits for: ${known.join(', ')}` : 'It waits for none';
+    const signals = known.length > 0 ? `Its signals: ${known.join(', ')}` : 'It has no signals';
     throw new SagaValidationError(
       `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
         `${signals}. Declare one with @WaitFor({ signal }).`,
@@ -115,7 +115,7 @@ export class SagaRegistry implements SagaDefinitions {
     throw new SagaDefinitionError(
       `${name} is not a saga of this application. ` +
         (decorated
-          ? `No module provides it: add it to the providers of one that the application imports. In a test, give it to ` +
+          ? `No module provides it. Add it to the providers of a module that the application imports. In a test, pass it to ` +
             `SagaTest.of(…, ${name}).`
           : `Decorate it with @Saga() and add it to the providers of a module.`),
     );

@@ -30,14 +30,14 @@ export async function checkInput(graph: SagaGraph, input: unknown): Promise<unkn
     if (error instanceof SagaConfigurationError) throw error;
     const message = withoutValues(serializeError(error).message, input);
     throw new SagaValidationError(
-      `The input of saga '${graph.name}' could not be checked: its @Saga({ input }) threw: ` +
-        `${cut(message, LONGEST_MESSAGE)}. Let it report what is wrong instead of throwing.`,
+      `The input of saga '${graph.name}' could not be validated: its @Saga({ input }) threw: ` +
+        `${cut(message, LONGEST_MESSAGE)}. Make it report problems instead of throwing.`,
       { cause: error },
     );
   }
   if ('value' in checked) return checked.value;
   throw new SagaValidationError(
-    `The input of saga '${graph.name}' is not what its @Saga({ input }) asks for: ` +
+    `The input of saga '${graph.name}' is not valid by its @Saga({ input }): ` +
       `${textOfProblems(checked.problems, input)}.`,
   );
 }
@@ -52,10 +52,14 @@ async function askedOf(graph: SagaGraph, input: unknown): Promise<Checked> {
 async function bySchema(schema: StandardSchema, input: unknown): Promise<Checked> {
   const result: StandardSchemaResult | null | undefined = await schema['~standard'].validate(input);
   if (typeof result !== 'object' || result === null)
-    throw new TypeError(`a Standard Schema gives { value } or { issues }, and this gave ${typeof result}`);
+    throw new TypeError(
+      `a Standard Schema must return { value } or { issues }, but this one returned ${typeof result}`,
+    );
   if (!result.issues) return { value: result.value };
   const problems = [...result.issues].map(problemOf);
-  return { problems: problems.length > 0 ? problems : [{ path: [], message: 'is refused without a word' }] };
+  return {
+    problems: problems.length > 0 ? problems : [{ path: [], message: 'is invalid (no message was given)' }],
+  };
 }
 
 function problemOf({ message, path = [] }: StandardSchemaIssue): InputProblem {

@@ -54,8 +54,8 @@ export async function uncheckableInputs(
 function missingFlaw(missing: readonly string[]) {
   const are = missing.length === 1 ? 'is' : 'are';
   return {
-    problem: `and ${missing.join(' and ')}, which it is checked with, ${are} not installed`,
-    mend: `install what is missing (${INSTALL}), or give a Standard Schema (zod, valibot, arktype)`,
+    problem: `but ${missing.join(' and ')}, which validate it, ${are} not installed`,
+    mend: `run ${INSTALL}, or give a Standard Schema (zod, valibot, arktype)`,
   };
 }
 
@@ -63,7 +63,7 @@ function classFlaw(input: Type, { getMetadataStorage }: Validators) {
   const rules = getMetadataStorage().getTargetValidationMetadatas(input, '', false, false);
   if (rules.length > 0) return undefined;
   return {
-    problem: 'which has no decorators of class-validator, so that nothing would be checked',
+    problem: 'which has no decorators of class-validator, so that no property would be validated',
     mend: 'decorate its properties (@IsString() and others), or give a Standard Schema (zod, valibot, arktype)',
   };
 }
@@ -76,10 +76,10 @@ export async function problemsByClass(type: Type, value: unknown): Promise<Input
   const loaded = await (loading ??= load());
   if ('missing' in loaded)
     throw new SagaConfigurationError(
-      `The input is checked by the class ${nameOf(type)}, ${textOfFlaw(missingFlaw(loaded.missing))}.`,
+      `The input is validated by the class ${nameOf(type)}, ${textOfFlaw(missingFlaw(loaded.missing))}.`,
     );
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return [{ path: [], message: 'has to be an object' }];
+    return [{ path: [], message: 'must be an object' }];
   const instance = loaded.plainToInstance(type, value) as object;
   const errors = await loaded.validate(instance, { validationError: { target: false, value: false } });
   return errors.flatMap((error) => problemsOf(error, []));

@@ -91,7 +91,7 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
     await this.work.settledWithin(until - performance.now());
     if (this.work.size > 0)
       this.log.warn(
-        `${this.work.size} message handler(s) or observer(s) are still in progress after shutdownTimeout; the shutdown goes on`,
+        `${this.work.size} message handler(s) or observer(s) are still in progress after shutdownTimeout; the shutdown continues`,
       );
     await this.ofAll(this.parts.send, 'drain');
   }
@@ -101,7 +101,7 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
     for (const result of await Promise.allSettled(each)) {
       if (result.status === 'fulfilled') continue;
       const { message, stack } = serializeError(result.reason);
-      this.log.error(`The shutdown failed in part, and goes on: ${message}`, stack);
+      this.log.error(`A part of the shutdown failed; the shutdown continues: ${message}`, stack);
     }
   }
 }

@@ -29,8 +29,8 @@ export class ShutdownHint {
   private look(): void {
     if (process.listenerCount('SIGTERM') > 0) return;
     this.log.warn(
-      `Nothing in this process listens for SIGTERM, so a deploy ends it without draining its sagas: others take them ` +
-        `over only when its leases have run out (${this.lease / 1_000} s). Call app.enableShutdownHooks() in main.ts.`,
+      `This process does not handle SIGTERM, so a deploy stops it without draining its sagas. Other workers take them over ` +
+        `only when its leases expire (after ${this.lease / 1_000} s). Call app.enableShutdownHooks() in main.ts.`,
     );
   }
 }

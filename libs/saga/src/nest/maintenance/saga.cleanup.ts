@@ -117,10 +117,10 @@ export class SagaCleanup {
       const goesOn = (took: number) => this.upkeep.rest(took);
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
       const { deleted } = await this.delete(tasks, pass);
-      if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted: their retention is over`);
+      if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted because their retention has passed`);
     } catch (error) {
       if (this.upkeep.signal.aborted) return;
-      this.log.warn(`Old sagas could not be deleted, it is tried again later: ${(error as Error).message}`);
+      this.log.warn(`Old sagas could not be deleted; the next run tries again: ${(error as Error).message}`);
     }
   }
 
@@ -184,7 +184,7 @@ function readCleanup(given: CleanupOptions | undefined, registry: SagaRegistry):
     !(Number.isInteger(limit) && limit >= 1 && limit <= HIGHEST_LIMIT) &&
       `limit is ${shown(limit)}; give a whole number from 1 to ${HIGHEST_LIMIT}`,
     typeof dryRun !== 'boolean' && `dryRun is ${shown(dryRun)}; give true or false`,
-    typeof saga === 'string' && !isKey(saga) && `saga has to be a class, or ${KEY_RULE}`,
+    typeof saga === 'string' && !isKey(saga) && `saga must be a class, or ${KEY_RULE}`,
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`cleanup(): ${problems.join('. ')}.`);
   return {

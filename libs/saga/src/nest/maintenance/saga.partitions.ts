@@ -49,8 +49,8 @@ export class SagaPartitions {
     const is = this.partitioning?.partitions;
     if (is !== undefined && wanted !== undefined && is !== wanted) {
       throw new SagaConfigurationError(
-        `SagaModule.forRoot: partitions is '${wanted}', and the tables of sagas have ${is} ones, which cannot be changed. ` +
-          `Give '${is}', or leave it out.`,
+        `SagaModule.forRoot: partitions is '${wanted}', but the tables already have ${is} partitions, which cannot be changed. ` +
+          `Give '${is}', or remove the option.`,
       );
     }
     const until = performance.now() + START_PATIENCE;
@@ -80,7 +80,9 @@ export class SagaPartitions {
       await this.makeAhead();
       if (this.partitioning) await this.dropOld(this.partitioning);
     } catch (error) {
-      this.log.warn(`Partitions could not be seen to, it is tried again later: ${(error as Error).message}`);
+      this.log.warn(
+        `Partitions could not be maintained; the next run tries again: ${(error as Error).message}`,
+      );
     }
   }
 
@@ -105,7 +107,9 @@ export class SagaPartitions {
       const moved = await unlessLocked(this.store.drop(partition, this.retentions));
       if (moved === 'kept') this.keptUntil.set(name, now + KEPT_FOR);
       if (typeof moved !== 'number') continue;
-      this.log.debug(`The partition ${name} of sagas was dropped; ${moved} of them stay, among the rest`);
+      this.log.debug(
+        `The partition ${name} was dropped; ${moved} of its sagas were kept in the default partition`,
+      );
       await this.forget(name);
     }
   }

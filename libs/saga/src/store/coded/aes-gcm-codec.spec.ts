@@ -46,7 +46,7 @@ describe('what AesGcmCodec encodes', () => {
       changed[bit >> 3]! ^= 1 << (bit & 7);
       const forged = [form, key, changed.toString('base64url')].join('.');
       expect(() => codec.decode(forged, INPUT)).toThrow(
-        "it is not what the key 'new' encoded for this place",
+        "it was not encoded with the key 'new' for this field",
       );
     }
   });
@@ -54,7 +54,7 @@ describe('what AesGcmCodec encodes', () => {
   test.each(['1.new.', '1.new.AAAA', '1.new.' + 'A'.repeat(37), '2.new.AAAA', 'new', '', '1.ne w.AAAA'])(
     'is not %j, and that is said',
     (encoded) => {
-      expect(() => codec.decode(encoded, INPUT)).toThrow(/^it is not /);
+      expect(() => codec.decode(encoded, INPUT)).toThrow(/^it (is|was) not /);
     },
   );
 
@@ -64,7 +64,7 @@ describe('what AesGcmCodec encodes', () => {
         fc.pre((here[part] ?? '') !== (other[part] ?? ''));
         const encoded = codec.encode('"x"', here);
         expect(codec.decode(encoded, { ...here })).toBe('"x"');
-        expect(() => codec.decode(encoded, { ...here, [part]: other[part] })).toThrow('for this place');
+        expect(() => codec.decode(encoded, { ...here, [part]: other[part] })).toThrow('for this field');
       }),
     );
   });
@@ -80,14 +80,16 @@ describe('keys', () => {
   test('that are not there are named, beside those that are', () => {
     const other = new AesGcmCodec({ keys: { old: OLD }, current: 'old' });
     const encoded = codec.encode('"x"', INPUT);
-    expect(() => other.decode(encoded, INPUT)).toThrow("the key 'new' is not known here; known: old");
+    expect(() => other.decode(encoded, INPUT)).toThrow(
+      "the key 'new' is not configured; configured keys: old",
+    );
     expect(() => other.decode(encoded, INPUT)).toThrow(expect.objectContaining({ keyId: 'new' }));
   });
 
   test('that are others under the same id are noticed', () => {
     const other = new AesGcmCodec({ keys: { new: OLD }, current: 'new' });
     expect(() => other.decode(codec.encode('"x"', INPUT), INPUT)).toThrow(
-      expect.objectContaining({ keyId: 'new', message: expect.stringContaining('for this place') }),
+      expect.objectContaining({ keyId: 'new', message: expect.stringContaining('for this field') }),
     );
   });
 
@@ -99,9 +101,9 @@ describe('keys', () => {
   });
 
   test.each([
-    [{ keys: { a: randomBytes(16) }, current: 'a' }, "the key 'a' has to be a Buffer of 32 bytes"],
-    [{ keys: { a: 'secret' }, current: 'a' }, "the key 'a' has to be a Buffer of 32 bytes"],
-    [{ keys: { 'a.b': NEW }, current: 'a.b' }, "the key id 'a.b' has to match"],
+    [{ keys: { a: randomBytes(16) }, current: 'a' }, "the key 'a' must be a Buffer of 32 bytes"],
+    [{ keys: { a: 'secret' }, current: 'a' }, "the key 'a' must be a Buffer of 32 bytes"],
+    [{ keys: { 'a.b': NEW }, current: 'a.b' }, "the key id 'a.b' must match"],
     [{ keys: { a: NEW }, current: 'b' }, "current is 'b'; give the id of a key"],
     [{ keys: {}, current: 'toString' }, "current is 'toString'; give the id of a key"],
     [{}, 'current is undefined; give the id of a key'],

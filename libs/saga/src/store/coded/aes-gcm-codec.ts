@@ -28,7 +28,7 @@ class UnknownKeyError extends Error {
     readonly keyId: string,
     known: Iterable<string>,
   ) {
-    super(`the key '${keyId}' is not known here; known: ${[...known].join(', ')}`);
+    super(`the key '${keyId}' is not configured; configured keys: ${[...known].join(', ')}`);
   }
 }
 
@@ -38,7 +38,7 @@ class UnauthenticError extends Error {
     readonly keyId: string,
     cause: unknown,
   ) {
-    super(`it is not what the key '${keyId}' encoded for this place`, { cause });
+    super(`it was not encoded with the key '${keyId}' for this field`, { cause });
   }
 }
 
@@ -58,9 +58,9 @@ export class AesGcmCodec implements PayloadCodec {
     const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
     const { keys, current = '' } = reader.options(options, ['keys', 'current']);
     for (const [id, key] of Object.entries(keys ?? {})) {
-      if (!KEY_ID.test(id)) problems.push(`the key id ${shown(id)} has to match ${KEY_ID.source}`);
+      if (!KEY_ID.test(id)) problems.push(`the key id ${shown(id)} must match ${KEY_ID.source}`);
       if (!types.isUint8Array(key) || key.byteLength !== KEY_BYTES)
-        problems.push(`the key '${id}' has to be a Buffer of ${KEY_BYTES} bytes`);
+        problems.push(`the key '${id}' must be a Buffer of ${KEY_BYTES} bytes`);
       else this.keys.set(id, createSecretKey(key));
     }
     if (!Object.hasOwn(keys ?? {}, current))
@@ -80,7 +80,7 @@ export class AesGcmCodec implements PayloadCodec {
 
   decode(encoded: string, context: PayloadContext): string {
     const [, keyId, body] = ENVELOPE.exec(encoded) ?? [];
-    if (keyId === undefined) throw new Error('it is not in the form of AesGcmCodec');
+    if (keyId === undefined) throw new Error('it is not in the format of AesGcmCodec');
     const key = this.keys.get(keyId);
     if (!key) throw new UnknownKeyError(keyId, this.keys.keys());
     const sealed = Buffer.from(body!, 'base64url');

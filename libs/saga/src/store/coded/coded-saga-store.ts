@@ -245,9 +245,9 @@ function asCodecError(error: unknown): SagaCodecError {
 
 /** What the log says of sagas that were claimed and given back. */
 function summaryOf([first, ...others]: readonly SagaCodecError[]): SagaCodecError {
-  const more = others.length > 0 ? `, and so it is with ${others.length} other(s)` : '';
+  const more = others.length > 0 ? ` (and ${others.length} other saga(s) as well)` : '';
   return new SagaCodecError(
-    `${first!.message.replace(/\.$/, '')}${more}: given back, for a process that can decode it.`,
+    `${first!.message.replace(/\.$/, '')}${more}. The lease is released for a process that can decode it.`,
     first!.sagaId,
     first!.keyId,
     { cause: first },

@@ -87,12 +87,12 @@ describe('what cannot be decoded', () => {
 
   test('is everything encoded where there is no codec', () => {
     expect(() => plain.decoding.json(stored, CONTEXT)).toThrow(
-      "The result of step 'charge' of saga s-1 is encoded, and this process has no codec.",
+      "The result of step 'charge' of saga s-1 is encoded, but this process has no codec.",
     );
     expect(() => plain.decoding.text('saga:coded:x', { kind: 'message', messageId: 'm-1' })).toThrow(
       expect.objectContaining({
         ...{ code: 'SAGA_CODEC', sagaId: undefined },
-        message: 'The payload of message m-1 is encoded, and this process has no codec.',
+        message: 'The payload of message m-1 is encoded, but this process has no codec.',
       }),
     );
   });
@@ -101,7 +101,7 @@ describe('what cannot be decoded', () => {
     'is what a codec makes %p of',
     (decoded) => {
       const decode = () => decoded as unknown as string;
-      expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow('load keys beforehand');
+      expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow('load keys before');
     },
   );
 

@@ -42,7 +42,7 @@ export class Coder {
       try {
         JSON.parse(decoded);
       } catch (error) {
-        throw codecError(context, 'was decoded to something that is no JSON', error);
+        throw codecError(context, 'was decoded to a string that is not JSON', error);
       }
       return decoded;
     },
@@ -66,7 +66,7 @@ export class Coder {
   }
 
   private decode(encoded: string, context: PayloadContext): string {
-    if (!this.codec) throw codecError(context, 'is encoded, and this process has no codec');
+    if (!this.codec) throw codecError(context, 'is encoded, but this process has no codec');
     let decoded: unknown;
     try {
       decoded = this.codec.decode(encoded, context);
@@ -78,7 +78,7 @@ export class Coder {
   }
 }
 
-const RULE = 'give a string, without NUL or half surrogate pairs, and no Promise: load keys beforehand';
+const RULE = 'return a string without NUL or half surrogate pairs, and no promise: load keys before';
 
 function isStorable(encoded: unknown): encoded is string {
   return typeof encoded === 'string' && !encoded.includes('\0') && encoded.isWellFormed();

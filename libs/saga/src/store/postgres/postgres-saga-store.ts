@@ -285,7 +285,7 @@ export class PostgresSagaStore implements SagaStore {
       const watch = TransactionWatch.on(client);
       await answered(runner.startTransaction());
       const checkpoint = await work(runner.manager);
-      const what = 'What the method did through ctx.manager';
+      const what = 'The work of the method through ctx.manager';
       await watch.requireOpen(what, runner.manager);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
       const { result, isInLine } = await answered(this.checkpointWithin(runner.manager, checkpoint));

@@ -88,14 +88,13 @@ export class ListenWakeup implements Wakeup {
       await answers.of(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
       this.sayToItself();
-      if (this.failures > 0)
-        this.log.log(`Listening for wake-ups again, after ${this.failures} failed attempt(s)`);
+      if (this.failures > 0) this.log.log(`LISTEN works again after ${this.failures} failed attempt(s)`);
       this.failures = 0;
       this.onMessage({ type: 'missed' });
       this.beatLater(client);
     } catch (error) {
       if (this.failures === 0 && !this.stopped) {
-        this.log.warn(`Cannot listen for wake-ups, polling meanwhile: ${(error as Error).message}`);
+        this.log.warn(`LISTEN failed; the worker polls until it works again: ${(error as Error).message}`);
       }
       this.lost(client);
     }
@@ -126,8 +125,8 @@ export class ListenWakeup implements Wakeup {
   private beDeaf(): void {
     if (!this.isKnownDeaf)
       this.log.warn(
-        'No notifications arrive, as behind a pooler in transaction mode: polling instead. Steps that wait for another ' +
-          'process start at the next poll (worker.pollInterval); a session-mode or direct connection would tell at once.',
+        'No notifications arrive, as behind a pooler in transaction mode. The worker polls instead. Steps that wait for another ' +
+          'process start at the next poll (worker.pollInterval). Use a session-mode or direct connection to start them at once.',
       );
     this.isKnownDeaf = true;
     this.sayToItself();

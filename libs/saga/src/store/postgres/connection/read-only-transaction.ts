@@ -22,8 +22,8 @@ export async function readOnlyFailure(
   if (expected) return error;
   // Without the cause, which looks as if it went away by itself.
   return new SagaTransactionError(
-    'The result of the step is not stored: its method made its transaction read-only, and the checkpoint is written in ' +
-      'the same transaction. Leave out SET TRANSACTION READ ONLY (or transaction_read_only), or read in a step that is ' +
+    'The result of the step is not stored: its method made its transaction read-only, but the checkpoint is written in ' +
+      'the same transaction. Remove SET TRANSACTION READ ONLY (or transaction_read_only), or read in a step that is ' +
       'not transactional.',
   );
 }

@@ -10,5 +10,7 @@ export function schemaFlaw(schema: unknown): string | undefined {
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
     return `schema is ${shown(schema)}; give a lower-case name of letters, digits and _, 48 characters at most`;
   }
-  return RESERVED.test(schema) ? `schema '${schema}' is PostgreSQL's own; give another name` : undefined;
+  return RESERVED.test(schema)
+    ? `schema '${schema}' is reserved by PostgreSQL; give another name`
+    : undefined;
 }

@@ -7,7 +7,7 @@ type Status = 'I' | 'T' | 'E';
 
 const ABORTED = '25P02';
 const INSTEAD =
-  'Let the error through, or run the statement that may fail in a nested transaction (manager.transaction(…)), ' +
+  'Do not catch the error, or run the statement that may fail in a nested transaction (manager.transaction(…)), ' +
   'which is a savepoint.';
 
 /**
@@ -60,8 +60,8 @@ export class TransactionWatch {
     if (this.status === 'E') throw this.aborted(what);
     if (this.status === 'I')
       throw new SagaTransactionError(
-        `${what} is not stored: its transaction was ended before (${this.end ?? 'there is none'}). ` +
-          `Leave BEGIN, COMMIT and ROLLBACK to whoever began it.`,
+        `${what} is not stored: its transaction has already ended (${this.end ?? 'there is none'}). ` +
+          `Do not run BEGIN, COMMIT or ROLLBACK in it.`,
       );
   }
 
@@ -75,7 +75,7 @@ export class TransactionWatch {
     const why = cause ? `: ${cause.message}` : '';
     return new SagaTransactionError(
       `${what} is not stored: a statement of its transaction failed, and the error was caught${why}. ` +
-        `PostgreSQL rolls such a transaction back, also when it is told to commit. ${INSTEAD}`,
+        `PostgreSQL rolls back such a transaction even on COMMIT. ${INSTEAD}`,
       { cause },
     );
   }

@@ -100,7 +100,7 @@ export class PostgresOutbox {
     const [first] = messages;
     if (!first) return;
     const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
-    await sendWithin(manager, `What is published to '${first.topic}'`, () =>
+    await sendWithin(manager, `The message to '${first.topic}'`, () =>
       new ApplicationSql(manager).query(
         `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
         [

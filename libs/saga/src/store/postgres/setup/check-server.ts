@@ -94,7 +94,7 @@ function tooOld({ version, release, database, address }: ServerRow, { module }: 
   if (version >= OLDEST * 10_000) return undefined;
   return (
     `${module} needs PostgreSQL ${OLDEST} or later, but the server of database '${database}' at ${address} is ` +
-    `${release}. Upgrade it, or give the DataSource another server.`
+    `${release}. Upgrade the server, or connect the DataSource to another server.`
   );
 }
 
@@ -103,25 +103,25 @@ function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined 
   const { standby, read_only: readOnly, database, address, role } = server;
   if (standby) {
     return (
-      `${module} has to write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
-      `which only answers queries. Give the DataSource the primary server.`
+      `${module} must write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
+      `which is read-only. Connect the DataSource to the primary server.`
     );
   }
   if (!readOnly) return undefined;
   return (
-    `${module} has to write, but transactions of role '${role}' in database '${database}' at ${address} are read-only ` +
-    `by default (default_transaction_read_only). Set it off for the role, the database or the connection.`
+    `${module} must write, but transactions of role '${role}' in database '${database}' at ${address} are read-only ` +
+    `by default (default_transaction_read_only). Set it to off for the role, the database or the connection.`
   );
 }
 
 function changesValues({ settings }: ServerRow, { module }: Needs): string | undefined {
   const wrong = Object.entries(SETTINGS).flatMap(([name, { isRight, right }], n) =>
-    isRight(settings[n]!) ? [] : [`${name} is ${settings[n]} and has to be ${right}`],
+    isRight(settings[n]!) ? [] : [`${name} is ${settings[n]} and must be ${right}`],
   );
   if (wrong.length === 0) return undefined;
   return (
-    `${module} would store or read other values than it is given: ${wrong.join('; ')}. Set it for the role or the database ` +
-    `(ALTER ROLE … SET …), or take it out of the connection's options.`
+    `${module} cannot store and read values exactly with these settings: ${wrong.join('; ')}. Set them for the role or the database ` +
+    `(ALTER ROLE … SET …), or remove them from the options of the connection.`
   );
 }
 
@@ -134,7 +134,7 @@ function forbidden({ denied, role }: ServerRow, schema: string, { module }: Need
     `EXECUTE ON ALL FUNCTIONS IN SCHEMA "${schema}"`,
   ].map((grant) => `GRANT ${grant} TO "${role}";`);
   return (
-    `${module} may not use all of schema '${schema}': role '${role}' lacks ${denied.join('; ')}. As their owner: ` +
+    `${module} lacks privileges in schema '${schema}': role '${role}' lacks ${denied.join('; ')}. Run as the owner: ` +
     grants.join(' ')
   );
 }

@@ -40,8 +40,8 @@ export class FinishedIndex {
     } catch (error) {
       if ((error as { code?: unknown }).code !== '42501') throw error;
       throw new SagaConfigurationError(
-        `Deleting sagas needs an index that this role may not create (${(error as Error).message}). ` +
-          `Let the owner of schema '${this.schema}' run: ${finishedIndexSql(this.schema, 'CONCURRENTLY')}`,
+        `Deleting sagas requires an index that this role may not create (${(error as Error).message}). ` +
+          `Run as the owner of schema '${this.schema}': ${finishedIndexSql(this.schema, 'CONCURRENTLY')}`,
         { cause: error },
       );
     } finally {

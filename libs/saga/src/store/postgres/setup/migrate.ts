@@ -57,7 +57,7 @@ export async function checkMigrated(
   if (missing.length > 0) {
     throw new SagaConfigurationError(
       `Schema '${schema}' lacks ${missing.join(', ')}. Run ${needs.migrations}('${schema}'${needs.options ? `, ${needs.options}` : ''}) with your ` +
-        `own migrations before the application starts, or leave out migrate: false.`,
+        `own migrations before the application starts, or remove migrate: false.`,
     );
   }
 }
@@ -76,7 +76,7 @@ export async function missingParts(
   const missing = (await looked.catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
     throw new SagaConfigurationError(
-      `${needs.module} may not look into schema '${schema}': ${(error as Error).message}. ` +
+      `${needs.module} may not read schema '${schema}': ${(error as Error).message}. ` +
         `Grant the application's role USAGE on it and on its sequences, SELECT, INSERT, UPDATE and DELETE on its tables, and ` +
         `EXECUTE on its functions.`,
       { cause: error },

@@ -16,6 +16,6 @@ export function requireConnections(application: DataSource): void {
   throw new SagaConfigurationError(
     `A process that runs sagas needs a pool of at least ${LEAST} connections, but the pool of the ` +
       `application's DataSource has ${max}. Set poolSize of TypeOrmModule.forRoot() to ${LEAST} or more (pg's default ` +
-      `is 10), or leave sagas to other processes with SagaModule.forRoot({ worker: false }).`,
+      `is 10), or set SagaModule.forRoot({ worker: false }) to run no sagas in this process.`,
   );
 }

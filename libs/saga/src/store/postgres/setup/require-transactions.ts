@@ -14,7 +14,7 @@ export async function requireTransactions(dataSource: DataSource, module: string
   } catch (error) {
     if (!STATEMENT_MODE.test((error as Error).message)) throw error;
     throw new SagaConfigurationError(
-      `${module} needs transactions of several statements, and the pooler between this process and PostgreSQL is in ` +
+      `${module} requires transactions of several statements, but the pooler between this process and PostgreSQL is in ` +
         `statement mode. Set pool_mode to transaction or session for this database in pgbouncer.ini.`,
       { cause: error },
     );
