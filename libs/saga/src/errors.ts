@@ -1,9 +1,9 @@
 /**
- * Every error of this package. `code` is stable and meant for programs; the message says what is wrong,
- * where, and the mend, and is meant for people.
+ * The base class of all errors of this package. `code` is stable and meant for programs. The message says what is
+ * wrong, where, and how to fix it.
  */
 export abstract class SagaError extends Error {
-  /** Stable, and meant for programs: `SAGA_` and what it is. */
+  /** A stable code for programs, which begins with `SAGA_`. */
   abstract readonly code: string;
 
   constructor(message: string, options?: ErrorOptions) {
@@ -12,59 +12,61 @@ export abstract class SagaError extends Error {
   }
 }
 
-/** A saga is declared wrongly; thrown when the application starts. */
+/** A saga's definition is invalid. Thrown when the application starts. */
 export class SagaDefinitionError extends SagaError {
   readonly code = 'SAGA_DEFINITION';
 }
 
 /**
- * A saga's graph has changed without its version, while instances of it are running; thrown when the application
- * starts, unless `onDrift` is `'warn'`. The message names the differences, and how many instances they matter to.
+ * A saga's graph has changed without its version, while instances of it are running. Thrown when the application
+ * starts, unless `onDrift` is `'warn'`. The message names the differences and the number of affected instances.
  */
 export class SagaDriftError extends SagaError {
   readonly code = 'SAGA_DRIFT';
 }
 
-/** The module's options, or what it finds in the application, cannot work; thrown when the application starts. */
+/**
+ * The module's options, or the parts of the application that it uses, are invalid. Thrown when the application starts.
+ */
 export class SagaConfigurationError extends SagaError {
   readonly code = 'SAGA_CONFIGURATION';
 }
 
-/** No saga has this id, or this correlation id under this name. */
+/** No saga has this id, or this name and correlation id. */
 export class SagaNotFoundError extends SagaError {
   readonly code = 'SAGA_NOT_FOUND';
 }
 
-/** A saga with this id or correlation id exists, started with another input. */
+/** A saga with this id or correlation id already exists, but was started with another input. */
 export class SagaConflictError extends SagaError {
   readonly code = 'SAGA_CONFLICT';
 
   constructor(
     message: string,
-    /** The id of the saga that is there. */
+    /** The id of the existing saga. */
     readonly sagaId: string,
   ) {
     super(message);
   }
 }
 
-/** The call does not fit the state that the saga is in; the message names both. */
+/** The saga's state does not allow the call. The message names both. */
 export class SagaStateError extends SagaError {
   readonly code = 'SAGA_STATE';
 }
 
 /**
- * The call is kept, and not carried out yet: by the module's `approvals` others have to make the same, and the saga has
- * to stay as it is until they have.
+ * The call is recorded but not executed yet: by the module's `approvals`, other operators must make the same call
+ * before the saga changes.
  */
 export class SagaApprovalPendingError extends SagaError {
   readonly code = 'SAGA_APPROVAL_PENDING';
 
   constructor(
     message: string,
-    /** Who have made the call. */
+    /** The number of operators who have made the call. */
     readonly approvals: number,
-    /** Who have to. */
+    /** The number of operators who must make the call. */
     readonly needed: number,
   ) {
     super(message);
@@ -77,7 +79,7 @@ export class SagaPayloadError extends SagaError {
 
   constructor(
     message: string,
-    /** Where in the value, such as `input.lines[2].price`. */
+    /** The path in the value, such as `input.lines[2].price`. */
     readonly path: string,
   ) {
     super(message);
@@ -85,17 +87,17 @@ export class SagaPayloadError extends SagaError {
 }
 
 /**
- * The module's codec cannot decode something that a saga was given or gave, or cannot encode it: the message names the
- * saga and, where the codec tells it, the key. Nothing is lost: a process that has the key goes on with the saga.
+ * The module's codec cannot decode or encode a value. The message names the saga and, if the codec reports it, the key.
+ * No data is lost: a process that has the key continues the saga.
  */
 export class SagaCodecError extends SagaError {
   readonly code = 'SAGA_CODEC';
 
   constructor(
     message: string,
-    /** Undefined: of a message, or of a signal that no step has taken. */
+    /** The saga of the value. Undefined for a message, or for a signal that no step has received. */
     readonly sagaId?: string,
-    /** The `keyId` of what the codec threw. */
+    /** The `keyId` of the codec's error. */
     readonly keyId?: string,
     options?: ErrorOptions,
   ) {
@@ -103,62 +105,63 @@ export class SagaCodecError extends SagaError {
   }
 }
 
-/** The input, or an argument of a call, is not valid. */
+/** The input, or an argument of a call, is invalid. */
 export class SagaValidationError extends SagaError {
   readonly code = 'SAGA_VALIDATION';
 }
 
 /**
- * What a sub-saga fails with that would wait for its `lockKey` for ever: the holder of the lock waits, by sub-sagas of its
- * own, for a lock that an ancestor of this one holds. It has not begun, and is compensated at once; the step that started it
- * fails. In `failure.error` of the saga, and below it in those of its ancestors.
+ * The failure of a sub-saga that would wait for its `lockKey` for ever: the holder of the lock waits, through its own
+ * sub-sagas, for a lock that an ancestor of this saga holds. The sub-saga has run no step and is compensated at once,
+ * and the step that started it fails. The error is in `failure.error` of the saga, and as a cause in those of its
+ * ancestors.
  */
 export class SagaLockDeadlockError extends SagaError {
   readonly code = 'SAGA_LOCK_DEADLOCK';
 }
 
-/** The wait was over before the saga was; the saga goes on. */
+/** The wait ended before the saga did. The saga continues. */
 export class SagaTimeoutError extends SagaError {
   readonly code = 'SAGA_TIMEOUT';
 }
 
-/** The process is shutting down, or the database could not be reached for longer than the call may wait. */
+/** The process is shutting down, or the database could not be reached in time. */
 export class SagaUnavailableError extends SagaError {
   readonly code = 'SAGA_UNAVAILABLE';
 }
 
 /**
- * A transaction cannot commit what the call stored in it: a statement in it failed and its error was caught, so that
- * PostgreSQL answers COMMIT with ROLLBACK, or the transaction was ended before. Nothing of it is stored. `cause` is the
- * error of the failed statement, when it is known.
+ * A transaction cannot commit the writes of the call: one of its statements failed and the error was caught, so that
+ * PostgreSQL turns COMMIT into ROLLBACK, or the transaction had already ended. Nothing of it is stored. `cause` is the
+ * error of the failed statement, if it is known.
  */
 export class SagaTransactionError extends SagaError {
   readonly code = 'SAGA_TRANSACTION';
 }
 
 /**
- * Thrown by a step to say: refused, and trying again will not help. The saga turns back at once, and the
- * step itself is not undone, since it did not happen.
+ * Thrown by a step to reject its work permanently. The step is not retried and the saga compensates at once. The step
+ * itself is not compensated, because it had no effect.
  */
 export class StepRejectedError extends SagaError {
   readonly code: string = 'SAGA_STEP_REJECTED';
 }
 
 /**
- * Thrown by a step that cannot tell whether it took effect (a request whose answer was lost). Retried like
- * any error; if the saga turns back, the step is undone with `result: undefined`.
+ * Thrown by a step that cannot determine whether it took effect, for example after a lost response. The step is retried
+ * as after any error. If the saga compensates, the step is compensated with `result: undefined`.
  */
 export class UnknownOutcomeError extends SagaError {
   readonly code: string = 'SAGA_UNKNOWN_OUTCOME';
 }
 
-/** The reason of an aborted `ctx.signal`, and of an attempt that ran longer than the step's `timeout`. */
+/** The reason of an aborted `ctx.signal`, and the error of an attempt that exceeded the step's `timeout`. */
 export class StepAbortedError extends SagaError {
   readonly code = 'SAGA_STEP_ABORTED';
 
   constructor(
     message: string,
-    /** What aborted the attempt. */
+    /** The cause of the abort. */
     readonly trigger: 'timeout' | 'cancelled' | 'lease-lost' | 'shutdown',
   ) {
     super(message);
@@ -166,8 +169,8 @@ export class StepAbortedError extends SagaError {
 }
 
 /**
- * Thrown by a `MessageTransport` to say: the broker refused this message, and not because it is in trouble (nobody takes
- * such messages, it is too large, it was rejected). It counts against the message's attempts.
+ * Thrown by a `MessageTransport` if the broker rejects this message, and not because the broker is unavailable: it has
+ * no receiver, is too large, or was rejected. The attempt counts against the message's attempts.
  */
 export class MessageRefusedError extends SagaError {
   readonly code = 'SAGA_MESSAGE_REFUSED';

@@ -10,7 +10,7 @@ import {
 import { BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
 import { SagaError } from '../errors.js';
 
-/** Statuses by the errors' stable codes; what is not listed is the server's own failure. */
+/** HTTP statuses by the errors' stable codes. Any other code is a server error. */
 const STATUSES: Readonly<Record<string, HttpStatus>> = {
   SAGA_NOT_FOUND: HttpStatus.NOT_FOUND,
   SAGA_STATE: HttpStatus.CONFLICT,
@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<string, HttpStatus>> = {
   SAGA_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
 };
 
-/** The part of the response that Express and Fastify share. */
+/** The methods of the response that Express and Fastify share. */
 interface HttpResponse {
   readonly headersSent?: boolean;
   readonly sent?: boolean;
@@ -34,12 +34,12 @@ interface HttpResponse {
 }
 
 /**
- * Answers this package's errors over HTTP with `{ statusCode, code, message }`: 404 for an unknown saga, 409 for a conflict
- * or a state that the call does not fit, 400 for invalid input, 202 where a second person has to agree, 503 and 504 where
- * the database or the time is missing, and 500 without a message for any other.
+ * Returns this package's errors over HTTP as `{ statusCode, code, message }`: 404 for an unknown saga, 409 for a
+ * conflict or a state that does not allow the call, 400 for invalid input, 202 if another operator must approve, 503 if
+ * the database cannot be reached, 504 after a timeout, and 500 without a message for any other error.
  *
  * Register it for the whole application, `{ provide: APP_FILTER, useClass: SagaErrorFilter }`, or with `@UseFilters()`.
- * Works on Express and Fastify. Messages of microservices and GraphQL keep Nest's own handling.
+ * It works on Express and Fastify. Messages of microservices and GraphQL keep Nest's own handling.
  */
 @Catch(SagaError)
 export class SagaErrorFilter implements ExceptionFilter<SagaError> {

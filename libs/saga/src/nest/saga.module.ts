@@ -15,7 +15,7 @@ import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
 
 /**
- * Durable sagas for a Nest application. Import it once, in the root module, beside TypeOrmModule; SagaService
+ * Provides durable sagas to a Nest application. Import it once, in the root module, beside TypeOrmModule. SagaService
  * can then be injected everywhere.
  */
 @Module({
@@ -40,14 +40,14 @@ import { SagaService } from './saga.service.js';
 })
 export class SagaModule extends ConfigurableModuleClass {
   /**
-   * Works without options: see SagaModuleOptions for the defaults.
-   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   * Configures the module. All options are optional.
+   * @throws SagaConfigurationError at start-up; it names all invalid options
    */
   static override forRoot(options: SagaModuleOptions = {}): DynamicModule {
     return super.forRoot(options);
   }
 
-  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
+  /** Configures the module with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     checkAsyncOptions('SagaModule.forRootAsync', options);
     return super.forRootAsync(options);

@@ -14,80 +14,88 @@ import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { codecFlaw } from './codec-flaw.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
-/** What `SagaModule.forRoot()` takes. All of it is checked at start-up, and everything that is wrong is told at once. */
+/**
+ * Options of `SagaModule.forRoot()`. They are checked at start-up. A SagaConfigurationError names all invalid options
+ * at once.
+ */
 export interface SagaModuleOptions {
-  /** Name of a TypeORM DataSource; default: the default one. */
+  /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
-  /** The tables' schema, which is theirs alone; default `'saga'`. */
+  /** The schema of the sagas' tables, which contains nothing else. Default: `'saga'`. */
   schema?: string;
-  /** Apply pending migrations at start-up; default true. */
+  /** Whether to apply pending migrations at start-up. Default: true. */
   migrate?: boolean;
   /**
-   * What to do at start-up when a saga's graph has changed and its version has not, while instances of it are running.
-   * `'error'`: SagaDriftError, nothing starts. `'warn'`: they keep the graph that they have, and those that may need what
-   * the code has no longer get stuck instead of being run. Default `'error'`.
+   * What to do at start-up if a saga's graph has changed but its version has not, while instances of it are running.
+   * `'error'`: the application does not start (SagaDriftError). `'warn'`: running instances keep their graph, and an
+   * instance that needs a removed step or compensation becomes stuck. Default: `'error'`.
    */
   onDrift?: 'error' | 'warn';
-  /** `false`: this process starts and queries sagas but runs none. Default: it runs all that it has. */
+  /** `false`: this process starts and reads sagas but runs none. Default: it runs all of its sagas. */
   worker?: false | SagaWorkerOptions;
-  /** For steps of sagas that have no policy of their own. Default: 3 attempts, exponential, with jitter. */
+  /** The retry policy of steps without their own policy. Default: 3 attempts, exponential, with jitter. */
   retry?: RetryPolicy;
-  /** For compensations, likewise. Default: 10 attempts, exponential, with jitter. */
+  /** The retry policy of compensations without their own policy. Default: 10 attempts, exponential, with jitter. */
   compensationRetry?: RetryPolicy;
   /**
-   * People who have to make the same call before it is carried out: 2 or more. The first ones are kept in the history as
-   * proposals, and hold for as long as nothing else happens to the saga. Default: 1 for each.
+   * The number of operators who must make the same call before it is executed. The first calls are kept in the history
+   * as proposals, which are valid until the saga changes. Default: 1 for each call.
    */
   approvals?: ApprovalCounts;
-  /** Largest input or result as JSON, in bytes; default 1 MiB. A clear error above it. */
+  /**
+   * The maximum size of an input, result or signal as JSON, in bytes. A larger value throws SagaPayloadError. Default:
+   * 1 MiB.
+   */
   maxPayloadBytes?: number;
   /**
-   * Encodes, in the database, what sagas are given and give: inputs, results, errors, signals, approvals, reasons, and
-   * the payloads of messages. What was stored before stays readable. The same for all processes over the database. Default:
-   * none, it is stored as JSON.
+   * Encodes values in the database: inputs, results, errors, signals, approvals, reasons, and the payloads of messages.
+   * Values that were stored before stay readable. All processes over the database must use the same codec. Default:
+   * none, values are stored as JSON.
    */
   codec?: PayloadCodec;
   /**
-   * How long sagas are kept once they have ended, unless `@Saga({ retention })` says otherwise; then the workers delete
-   * them, in small batches. Default: for ever.
+   * How long ended sagas are kept, unless `@Saga({ retention })` is set. Workers delete older ones in small batches.
+   * Default: for ever.
    */
   retention?: Duration;
   /**
-   * Keeps sagas in partitions of their tables, by the time at which they were started: what is over its retention goes
-   * by dropping one, which costs nothing. For many millions of sagas that are kept for a while: see docs/retention.md
-   * for what it costs. The first start with it converts the tables, and everybody who uses them waits for that. Default:
-   * none.
+   * Partitions the sagas' tables by start time, so that old sagas are deleted by dropping a partition. It is meant for
+   * many millions of sagas; docs/retention.md lists the costs. The first start with this option converts the tables and
+   * locks them meanwhile. Default: none.
    */
   partitions?: Partitions;
 }
 
-/** People who have to make the same call of an operator before it is carried out. */
+/** The number of operators who must make the same call before it is executed. */
 export type ApprovalCounts = {
-  /** For `abort()`: a whole number from 1. Default 1. */
+  /** The number for `abort()`, a whole number from 1. Default: 1. */
   abort?: number;
-  /** For `undo()`: a whole number from 1. Default 1. */
+  /** The number for `undo()`, a whole number from 1. Default: 1. */
   undo?: number;
-  /** For `skip()`: a whole number from 1. Default 1. */
+  /** The number for `skip()`, a whole number from 1. Default: 1. */
   skip?: number;
 };
 
-/** How a process runs sagas. */
+/** Options of the worker that runs sagas in a process. */
 export interface SagaWorkerOptions {
-  /** Sagas advanced at once; default 100. */
+  /** The maximum number of sagas that the worker runs at once. Default: 100. */
   concurrency?: number;
-  /** The poll that is the guarantee; while LISTEN/NOTIFY works only every fifth one is made. Default `'1s'`. */
+  /** The interval of the fallback poll. While LISTEN/NOTIFY works, only every fifth poll is made. Default: `'1s'`. */
   pollInterval?: Duration;
-  /** How long a saga is a worker's before others may take it over; renewed while it is advanced. Default `'30s'`. */
+  /**
+   * The duration of a lease, after which another worker may take the saga over. The worker renews it while it runs the
+   * saga. Default: `'30s'`.
+   */
   lease?: Duration;
-  /** Only these sagas, and the step handlers of these providers; default: every one of the application. */
+  /** The only sagas, and providers with step handlers, that this worker runs. Default: all of the application. */
   sagas?: Type[];
-  /** How long steps under way may take to finish when the application stops; default `'10s'`. */
+  /** How long running steps may take to finish when the application stops. Default: `'10s'`. */
   shutdownTimeout?: Duration;
-  /** A saga that lost its worker more often than this, with nothing recorded in between, is stuck; default 5. */
+  /** How many times a saga may lose its worker without progress in between. One more, and it is stuck. Default: 5. */
   maxTakeovers?: number;
 }
 
-/** Options with their defaults in, durations in milliseconds. */
+/** The options with defaults, and durations in milliseconds. */
 export interface ResolvedSagaOptions {
   readonly dataSource?: string;
   readonly schema: string;
@@ -137,8 +145,8 @@ const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
 /**
- * The options with their defaults.
- * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
+ * Returns the options with defaults.
+ * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
 export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
   let problem: string;
@@ -152,7 +160,7 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
   throw new SagaConfigurationError(`SagaModule.forRoot: ${problem}`);
 }
 
-/** The options with their defaults, or all that is wrong with them. */
+/** Returns the options with defaults, or the texts of all problems. */
 function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
   const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));

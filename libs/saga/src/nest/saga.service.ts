@@ -50,50 +50,53 @@ import { readOptions } from './calls/call-options.js';
 import { type Decision, readDecision, readSignal, type SignalOptions } from './calls/signals.js';
 import { isUuid, type StartOptions, toStartFields } from './calls/start-options.js';
 
-/** A saga by its id, or by its name and correlation id. With its class, calls return what the class declares. */
+/**
+ * Identifies a saga by its id, or by its name and correlation id. With the class, calls return the types that it
+ * declares.
+ */
 export type SagaTarget<S = unknown> =
   string | { readonly saga: Type<S> | string; readonly correlationId: string };
 
-/** A saga that was started, now or before. */
+/** A handle of a started saga. */
 export interface SagaHandle<S = unknown> {
   /** The saga's id, a UUID. */
   readonly id: string;
-  /** False: a saga with this correlation id, or this id, was there already. */
+  /** `false` if a saga with this id or correlation id already existed. */
   readonly created: boolean;
   /**
-   * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
-   * @throws SagaTimeoutError past `timeout`; the saga goes on
-   * @throws SagaNotFoundError when the saga was deleted, or the transaction that started it was rolled back
-   * @throws SagaUnavailableError when this process shuts down before the saga is settled; the saga goes on elsewhere
+   * Waits until the saga ends or needs attention. Holds no connection while it waits.
+   * @throws SagaTimeoutError after `timeout`; the saga continues
+   * @throws SagaNotFoundError if the saga was deleted, or the transaction that started it was rolled back
+   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
    */
   outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
 }
 
-/** What `SagaHandle.outcome()` and `SagaService.wait()` take. */
+/** Options of `SagaHandle.outcome()` and `SagaService.wait()`. */
 export interface OutcomeOptions {
-  /** How long to wait, at most 24 days; past it SagaTimeoutError is thrown. Default: as long as it takes. */
+  /** The maximum time to wait, at most 24 days. After it, SagaTimeoutError is thrown. Default: no limit. */
   timeout?: Duration;
 }
 
-/** What `SagaService.retry()` takes beside who and why. */
+/** Options of `SagaService.retry()`, beside the operator and the reason. */
 export interface RetryOptions {
   /**
-   * Goes on with this input in place of the saga's, unchecked by its `@Saga({ input })`. The one that the saga was started
-   * with is kept (`startedInput` of `get()`), and a repeated `start()` is compared with that. `undefined` keeps the input
-   * that the saga has. Default: the one that it has.
+   * An input that replaces the saga's input. `@Saga({ input })` does not validate it. The original input is kept
+   * (`startedInput` of `get()`), and repeated `start()` calls are compared with the original. `undefined` keeps the
+   * current input. Default: the current input.
    */
   input?: unknown;
-  /** Only this one of several steps that gave up. Default: all of them. */
+  /** The only step to retry, if several failed. Default: all failed steps. */
   step?: string;
 }
 
-/** What `SagaService.skip()` takes beside who and why. */
+/** Options of `SagaService.skip()`, beside the operator and the reason. */
 export interface SkipOptions {
   /** The step's result, as if its method had returned it. Default: `undefined`. */
   result?: unknown;
 }
 
-/** Entries. */
+/** The maximum number of entries that `history()` returns. */
 const LONGEST_HISTORY = 1_000;
 
 type Change = (
@@ -103,22 +106,22 @@ type Change = (
   call: OperatorCall,
 ) => Edit | undefined;
 
-/** Starts sagas, looks at them, waits for them, and lets an operator act on them. */
+/** Starts sagas, reads them, waits for them, and runs operator actions on them. */
 @Injectable()
 export class SagaService {
   /** @hidden */
   constructor(private readonly runtime: SagaRuntime) {}
 
   /**
-   * Starts a saga: when this resolves it is stored, and will be run whatever happens to this process.
-   * Thousands of concurrent calls share their round trips.
+   * Starts a saga. When the promise resolves, the saga is stored and runs even if this process dies. Concurrent calls
+   * share round trips to the database.
    *
-   * @throws SagaPayloadError when JSON cannot carry the input, naming the path in it
-   * @throws SagaValidationError for wrong options, for an input that the saga's `input` refuses, naming each path in it, or
-   * when the saga's lockKey gives no key
-   * @throws SagaConflictError when the id or correlation id is that of a saga with another input
-   * @throws SagaCodecError when the codec cannot encode the input, or decode that of the saga that is there
-   * @throws SagaUnavailableError when the database could not be reached for 30 s
+   * @throws SagaPayloadError if JSON cannot represent the input; the message names the path
+   * @throws SagaValidationError for invalid options, for an input that is not valid by `@Saga({ input })` (the message
+   * names each path), or if lockKey does not return a key
+   * @throws SagaConflictError if the id or correlation id belongs to a saga with another input
+   * @throws SagaCodecError if the codec cannot encode the input, or cannot decode the input of the existing saga
+   * @throws SagaUnavailableError if the database could not be reached for 30 s
    */
   async start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>> {
     const running = await this.runtime.ready();
@@ -138,10 +141,10 @@ export class SagaService {
   }
 
   /**
-   * Looks at a saga. With the saga's class in the target, or as in `get<PlaceOrderSaga>(id)`, the input and the results have
-   * the types of that class.
-   * @throws SagaNotFoundError
-   * @throws SagaCodecError when this process cannot decode what is stored of it
+   * Returns a saga. With the saga's class in the target, or as in `get<PlaceOrderSaga>(id)`, the input and the results
+   * have the types of that class.
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaCodecError if this process cannot decode the stored values
    */
   async get<S = unknown>(target: SagaTarget<S>): Promise<SagaSnapshotOf<S>> {
     const running = await this.runtime.ready();
@@ -159,7 +162,10 @@ export class SagaService {
     return snapshot as SagaSnapshotOf<S>;
   }
 
-  /** Newest first, a page at a time. */
+  /**
+   * Lists sagas that match a filter, newest first, one page at a time.
+   * @throws SagaValidationError for an invalid filter
+   */
   async find(filter?: SagaFilter): Promise<Page<SagaSummary>> {
     const { engine, registry } = await this.runtime.ready();
     const query = toStoreFilter(filter, registry);
@@ -169,10 +175,10 @@ export class SagaService {
   }
 
   /**
-   * Resolves once the saga is terminal or needs a person; holds no connection meanwhile.
-   * @throws SagaNotFoundError when there is no such saga, or it was deleted meanwhile
-   * @throws SagaTimeoutError past `timeout`; the saga goes on
-   * @throws SagaUnavailableError when this process shuts down before the saga is settled; the saga goes on elsewhere
+   * Waits until the saga ends or needs attention. Holds no connection while it waits.
+   * @throws SagaNotFoundError if the saga does not exist or is deleted while the call waits
+   * @throws SagaTimeoutError after `timeout`; the saga continues
+   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
    */
   async wait<S = unknown>(target: SagaTarget<S>, options?: OutcomeOptions): Promise<SagaOutcome<S>> {
     const running = await this.runtime.ready();
@@ -182,10 +188,11 @@ export class SagaService {
   }
 
   /**
-   * Stops the saga and compensates what was done. A step in progress settles first: its signal aborts, and if it
-   * completes all the same, it is compensated like the rest.
-   * @throws SagaStateError when it is terminal, is stuck while rolling back, or has passed a pivot; and while the outcome of
-   * a pivot is not known (an attempt is in progress, or may have taken effect): the message names it, ask again then
+   * Stops the saga and compensates its completed steps. `ctx.signal` of a running step aborts. If the step still
+   * completes, it is compensated as well.
+   * @throws SagaStateError if the saga has ended, is stuck while it compensates, or has passed a pivot. Also while the
+   * outcome of a pivot is not known (an attempt is in progress, or may have taken effect): the message names the pivot;
+   * repeat the call later
    */
   cancel(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'cancel', options, (saga, graph, now, { reason }) =>
@@ -194,9 +201,9 @@ export class SagaService {
   }
 
   /**
-   * Stops the saga at once and undoes nothing; the sagas that its steps wait for are aborted, too.
-   * A saga that is aborted already stays as it is.
-   * @throws SagaStateError when it has ended otherwise
+   * Stops the saga at once and compensates nothing. Sub-sagas that its steps wait for are aborted as well. An aborted
+   * saga is unchanged.
+   * @throws SagaStateError if the saga has ended otherwise
    */
   async abort(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     let awaited: readonly { readonly id: string }[] = [];
@@ -208,7 +215,7 @@ export class SagaService {
     for (const { id } of awaited) await this.abortChild(id, options);
   }
 
-  /** One that has ended by itself meanwhile is left as it is. */
+  /** Aborts a sub-saga. A sub-saga that has ended is unchanged. */
   private async abortChild(id: string, { by, reason }: OperatorOptions = {}): Promise<void> {
     try {
       await this.abort(id, { by, reason });
@@ -218,9 +225,10 @@ export class SagaService {
   }
 
   /**
-   * Undoes a saga that completed: its compensations run in reverse, as if it had failed after its last step.
-   * Of a saga that is undone already, or is being undone, it does nothing.
-   * @throws SagaStateError when it is not completed (compensated or cancelled, too), or has passed its point of no return
+   * Compensates a completed saga: its compensations run in reverse, as if it had failed after its last step. A saga
+   * that is already compensated or compensating by `undo()` is unchanged.
+   * @throws SagaStateError if the saga is not completed (also if it was compensated or cancelled), or has passed its
+   * pivot
    */
   undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'undo', options, (saga, graph, now, { reason }) =>
@@ -229,42 +237,42 @@ export class SagaService {
   }
 
   /**
-   * Lets a saga stand still, until somebody resumes it. Steps under way come to their end first, and if that is the end
-   * of the saga, it is not paused. Its deadline, and what it waits for, go on meanwhile; the sagas that its steps have
-   * started do, too. A saga that is paused already stays as it is.
-   * @throws SagaStateError when it has ended, or needs an operator
+   * Pauses a saga until an operator resumes it. Running steps finish first. If the saga ends with them, it is not
+   * paused. Its deadline, its waits and its sub-sagas continue while it is paused. A paused saga is unchanged.
+   * @throws SagaStateError if the saga has ended, or needs attention
    */
   pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'pause', options, pauseEdit);
   }
 
   /**
-   * Lets a paused saga go on.
-   * @throws SagaStateError when it is not paused, or not yet: a step is under way
+   * Resumes a paused saga.
+   * @throws SagaStateError if the saga is not paused, or not yet paused because a step is running
    */
   resume(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     return this.operate(target, 'resume', options, resumeEdit);
   }
 
   /**
-   * The same for each saga that a filter finds, newest first. One that it does not fit, or that has changed since it was
-   * found, is left as it is and told of. `dryRun` only counts.
-   * @throws SagaValidationError for a wrong filter, or wrong options
+   * Runs an action on each saga that matches a filter, newest first. A saga whose state does not allow the action, or
+   * that has changed since it was found, is unchanged and reported in the result. `dryRun` only counts.
+   * @throws SagaValidationError for an invalid filter or invalid options
    */
   async bulk(action: BulkAction, filter: SagaFilter, options?: BulkOptions): Promise<BulkResult> {
     return bulkEdit(this, action, filter, options);
   }
 
   /**
-   * Tells a saga something that one of its `@WaitFor` steps waits for, or will. A saga that has not come so far yet
-   * keeps it; signals of one name are taken once each, in the order in which they were sent. Resolved, it is stored.
-   * A signal with a `messageId` that this saga was sent before is dropped, also when the saga has ended since.
+   * Sends a signal to a saga, for one of its `@WaitFor` steps. When the promise resolves, the signal is stored. A
+   * signal that arrives before the saga waits for it is kept. Signals of one name are consumed once each, in the order
+   * in which they were sent. A signal with a `messageId` that the saga already received is dropped, even after the saga
+   * has ended.
    *
-   * @param payload what the step's method is given, in its stored form
-   * @throws SagaNotFoundError when there is no such saga
-   * @throws SagaStateError when the saga has ended: nobody will take it any more
-   * @throws SagaPayloadError when JSON cannot carry the payload, naming the path in it
-   * @throws SagaValidationError for a name that no step of this saga waits for, or a wrong messageId
+   * @param payload the argument of the step's method, in its stored form
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaStateError if the saga has ended
+   * @throws SagaPayloadError if JSON cannot represent the payload; the message names the path
+   * @throws SagaValidationError for a name that no step of this saga waits for, or an invalid messageId
    */
   async signal(
     target: SagaTarget,
@@ -289,18 +297,18 @@ export class SagaService {
   }
 
   /**
-   * Approves what an `@Approval` step asks for, now or once the saga has come there.
-   * @throws SagaNotFoundError
-   * @throws SagaStateError when somebody has decided already, or the saga has ended
-   * @throws SagaValidationError when the step is no approval, or nobody is said to decide
+   * Approves an `@Approval` step. An approval that arrives before the saga waits for it is kept.
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaStateError if the step has already been decided, or the saga has ended
+   * @throws SagaValidationError if the step is not an approval, or `by` is missing
    */
   async approve(target: SagaTarget, step: string, decision: Decision): Promise<void> {
     await this.decideOn('approve', target, step, decision);
   }
 
   /**
-   * Rejects what an `@Approval` step asks for: its method is not called, and the saga turns back.
-   * @throws as approve()
+   * Rejects an `@Approval` step: its method is not called, and the saga compensates.
+   * @throws the same errors as approve()
    */
   async reject(target: SagaTarget, step: string, decision: Decision): Promise<void> {
     await this.decideOn('reject', target, step, decision);
@@ -328,9 +336,9 @@ export class SagaService {
   }
 
   /**
-   * Lets a stuck saga try again what gave up, with a full budget of attempts.
-   * @param options.step only this one of several; `options.input`: goes on with another input
-   * @throws SagaStateError when it is not stuck, or not at this step
+   * Retries what failed in a stuck or suspended saga, with all attempts again.
+   * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input
+   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
@@ -346,9 +354,9 @@ export class SagaService {
   }
 
   /**
-   * Takes the step that a stuck saga stands at as done by hand: with its result if the saga goes forward, as
-   * undone if it turns back.
-   * @throws SagaStateError when the saga is not stuck, or not at this step
+   * Marks the failed step or compensation of a stuck or suspended saga as completed manually. If the saga goes forward,
+   * the step completes with `result`. If it compensates, the step is marked as compensated.
+   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
    */
   async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
     const { options: resolved } = await this.runtime.ready();
@@ -360,8 +368,8 @@ export class SagaService {
   }
 
   /**
-   * What operators did to a saga, and the signals that it was sent: the latest 1,000, oldest first.
-   * @throws SagaNotFoundError
+   * Returns the operator actions on a saga and the signals that it received: the latest 1,000, oldest first.
+   * @throws SagaNotFoundError if the saga does not exist
    */
   async history(target: SagaTarget): Promise<HistoryEntry[]> {
     const { engine, registry } = await this.runtime.ready();
@@ -370,17 +378,20 @@ export class SagaService {
     return records.map(toHistoryEntry);
   }
 
-  /** What there is to do, over all applications of this database. Costs a look at each saga that is due or held. */
+  /**
+   * Returns counts of unfinished sagas and messages, over all applications of this database. It reads each saga that is
+   * due or leased.
+   */
   async stats(): Promise<SagaStats> {
     const { engine } = await this.runtime.ready();
     return toSagaStats(await engine.stats());
   }
 
   /**
-   * The compensations that turning back would run from here, in order, with what they would be given, those of sagas
-   * that its steps started included. Runs nothing.
-   * @throws SagaNotFoundError
-   * @throws SagaDefinitionError when this application does not have the saga in this version
+   * Returns the compensations that cancelling or undoing the saga would run in its current state, in order, with their
+   * arguments, including those of sub-sagas. Runs none of them.
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaDefinitionError if this application does not have this version of the saga
    */
   async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
     const running = await this.runtime.ready();
@@ -396,10 +407,10 @@ export class SagaService {
   }
 
   /**
-   * Deletes sagas that have ended, oldest first, with those that they started and all that belongs to them: what their
-   * `retention` lets go, or what ended before `olderThan`. One of which a sub-saga has not ended yet stays. Small
-   * transactions, which hold up nobody. The correlation ids of what is deleted may be used again.
-   * @throws SagaValidationError for wrong options, or when nothing says how old is old
+   * Deletes ended sagas, oldest first, with their sub-sagas and all of their data: those whose `retention` has passed,
+   * or that ended before `olderThan`. A saga with an unfinished sub-saga is kept. It uses short transactions that do
+   * not block others. Deleted correlation ids can be used again.
+   * @throws SagaValidationError for invalid options, or if neither `olderThan` nor a retention is set
    */
   async cleanup(options?: CleanupOptions): Promise<CleanupResult> {
     return (await this.runtime.ready()).cleanup.cleanup(options);

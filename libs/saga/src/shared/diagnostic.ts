@@ -1,29 +1,29 @@
-/** Something wrong with a saga's definition. An application does not start with such a saga. */
+/** A problem in a saga's definition. An application does not start with such a saga. */
 export interface SagaFinding {
-  /** The step that it is about, by name; `undefined`: the saga as a whole. */
+  /** The name of the step. `undefined` for the saga as a whole. */
   readonly step?: string;
-  /** What is wrong, with what was given. */
+  /** The problem, with the value that was given. */
   readonly problem: string;
-  /** What to do about it, or what is allowed. */
+  /** How to fix the problem, or which values are allowed. */
   readonly mend: string;
-  /** Such an application does not start. */
+  /** The severity: the application does not start. */
   readonly severity: 'error';
 }
 
 /**
- * A finding before it is known whose it is. Both texts begin in lower case, since they go on a sentence; a mend in upper
- * case is a sentence of its own.
+ * A finding without its step. Both texts begin in lower case and are joined to one sentence. A fix that begins with a
+ * capital is a separate sentence.
  */
 export type Flaw = Pick<SagaFinding, 'problem' | 'mend'>;
 
-/** Notes what is wrong. */
+/** Records a problem and its fix. */
 export type Report = (problem: string, mend: string) => void;
 
 export function textOfFlaw({ problem, mend }: Flaw): string {
   return `${problem}${/^[A-Z]/.test(mend) ? '.' : ';'} ${mend}`;
 }
 
-/** Several of them as sentences. */
+/** Returns several problems as sentences. */
 export function textOfProblems(problems: Iterable<string>): string {
   return [...problems].map((problem) => (/[.?!]$/.test(problem) ? problem : `${problem}.`)).join(' ');
 }

@@ -1,7 +1,6 @@
 /**
- * What a value is after it was stored as JSON and read again: a Date is its ISO string, whatever has
- * `toJSON()` is what that returns, methods are gone. Steps, compensations and callers always see this form,
- * live or after a crash, so a saga cannot work in tests and fail after a restart.
+ * The type of a value after it was stored as JSON and read again: a Date is its ISO string, an object with `toJSON()`
+ * is the result of `toJSON()`, and methods are removed. Steps, compensations and callers always see this form.
  */
 export type Serialized<T> = 0 extends 1 & T
   ? T

@@ -12,17 +12,17 @@ import { SagaMetadata } from '../decorators/saga-metadata.js';
 import { methodsOf } from '../decorators/saga-methods.js';
 import type { SagaOptions } from '../options/saga-options.js';
 
-/** Retry policies of the module, for sagas and steps that have none of their own. */
+/** The module's retry policies, for sagas and steps without their own. */
 export interface DefaultPolicies {
-  /** Of steps. Default: 3 attempts. */
+  /** The policy of steps. Default: 3 attempts. */
   readonly retry?: RetryPolicy;
-  /** Of compensations. Default: 10 attempts. */
+  /** The policy of compensations. Default: 10 attempts. */
   readonly compensationRetry?: RetryPolicy;
 }
 
 /**
- * The graph of a class decorated with `@Saga`.
- * @throws SagaDefinitionError naming the class and everything that is wrong with it, each with its mend
+ * Returns the graph of a class decorated with `@Saga`.
+ * @throws SagaDefinitionError that names the class and all problems, each with its fix
  */
 export function buildSagaGraph(saga: Type, defaults: DefaultPolicies = {}): SagaGraph {
   const { graph, findings } = readSagaGraph(saga, defaults);
@@ -33,16 +33,16 @@ export function buildSagaGraph(saga: Type, defaults: DefaultPolicies = {}): Saga
 }
 
 /**
- * Checks a saga's definition without starting an application: its options, its graph's edges, and what can
- * never work in it. For the tests of applications: `expect(analyzeSaga(PlaceOrderSaga)).toEqual([])`. The retry
- * policies of SagaModule's options are not looked at.
- * @returns everything that is wrong, each with its mend; a wrong saga is never thrown
+ * Checks a saga's definition without starting an application: its options, the edges of its graph, and steps that can
+ * never run. Use it in tests of applications: `expect(analyzeSaga(PlaceOrderSaga)).toEqual([])`. It does not check the
+ * retry policies of SagaModule's options.
+ * @returns all problems, each with its fix; it does not throw for an invalid saga
  */
 export function analyzeSaga(saga: Type): SagaFinding[] {
   return [...readSagaGraph(saga, {}).findings];
 }
 
-/** The graph, or all that is wrong with the class. */
+/** Returns the graph, or all problems of the class. */
 function readSagaGraph(
   saga: Type,
   defaults: DefaultPolicies,
@@ -82,7 +82,7 @@ function readSagaGraph(
   return { findings };
 }
 
-/** What a step without a policy of its own has. */
+/** Returns the policy of a step without its own policy. */
 export function inheritedPolicy(
   kind: keyof DefaultPolicies,
   saga: SagaOptions,

@@ -8,9 +8,10 @@ type ApprovalMethod = (ctx: StepContext<any, any>, decision: ApprovalDecision) =
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /**
- * Declares a method as a step that waits for a person: `sagas.approve(id, step, { by })` or `sagas.reject(…)`, holding
- * no worker, lease or connection meanwhile. Approved, the method is called with the decision, and what it returns is
- * the step's result. Rejected, it is not called, and the saga turns back.
+ * Declares a method as a step that waits for the approval of an operator: `sagas.approve(id, step, { by })` or
+ * `sagas.reject(…)`. It holds no worker, lease or connection while it waits. After approval, the method is called with
+ * the decision, and its return value is the step's result. After rejection, the method is not called, and the saga
+ * compensates.
  */
 export function Approval<const Compensation extends string = never, const After extends string = never>(
   options: ApprovalOptions<Compensation, After> = {},

@@ -3,11 +3,11 @@ import type { ObservedEvent, ObservedEventType } from '../types/observed-event.j
 import { SagaMetadata } from './saga-metadata.js';
 
 /**
- * Has a method of any provider or controller called when something has happened to a saga in this process: once it is
- * stored, with the event. For metrics, alerts and the like: the saga does not wait for the method, what it throws is a
- * line in the log, and a process that dies in between tells nobody. What must not be lost goes through `ctx.publish`.
- * @param types one of the events, or several
- * @param saga only sagas of this class; default: all of them
+ * Calls a method of any provider or controller with events of sagas in this process, after they are stored. Use it for
+ * metrics and alerts. The saga does not wait for the method, and an error of the method is only logged. If the process
+ * dies between the event and the call, the event is lost. Use `ctx.publish` for messages that must not be lost.
+ * @param types one event or several
+ * @param saga the only class of sagas to observe; default: all sagas
  */
 export function OnSagaEvent<const Observed extends ObservedEventType>(
   types: Observed | readonly Observed[],

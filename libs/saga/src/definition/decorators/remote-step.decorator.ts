@@ -11,11 +11,11 @@ type ResultOf<Handler extends string, R> =
   IsRemote<R> extends true ? RemoteResult<R> : ContractResult<Handler>;
 
 /**
- * Declares a method as a step whose work is done by a `@StepHandler` of this name, in whichever process over the same
- * database has it: what the method returns is what the handler is given, and the step's result is what the handler
- * returns. While no process has the handler, the saga waits. `StepRejectedError` of the handler, or a handler that
- * gives up, turns the saga back. Undoing the step runs the handler's compensation where the handler is; then
- * `compensate` is called, if it is given.
+ * Declares a method as a step whose work a `@StepHandler` of this name does, in any process over the same database. The
+ * method returns the handler's input, and the step's result is the handler's result. While no process has the handler,
+ * the saga waits. If the handler throws `StepRejectedError`, or its retries are exhausted, the saga compensates.
+ * Compensating the step runs the handler's compensation in a process that has the handler, and then calls `compensate`,
+ * if it is set.
  */
 export function RemoteStep<
   const Handler extends string,

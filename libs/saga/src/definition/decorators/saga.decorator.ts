@@ -3,8 +3,8 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { SagaOptions } from '../options/saga-options.js';
 
 /**
- * Declares a class as a saga: its `@Step` methods run in the order of their declaration, unless their `after` says
- * otherwise, and are undone in reverse when one of them fails. Implies `@Injectable`, so constructor injection works as in any provider.
+ * Declares a class as a saga. Its `@Step` methods run in the order of their declaration, unless they set `after`. If a
+ * step fails, the completed steps are compensated in reverse order. `@Saga` implies `@Injectable`.
  */
 export function Saga(options: SagaOptions = {}): ClassDecorator {
   return (target) => {

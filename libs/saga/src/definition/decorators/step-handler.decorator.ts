@@ -37,10 +37,10 @@ type HasProbe<Probe extends string, Method extends (...args: any) => any> = {
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /**
- * Declares a method of any provider as the handler of the remote steps of this name (`@RemoteStep`), whichever saga
- * and whichever process over the same database they are in. It runs as a step of a saga does: at least once under one
- * idempotency key, retried by `retry`, undone by `compensate` when the saga turns back. A process without the handler
- * never takes the step.
+ * Declares a method of any provider as the handler of the remote steps of this name (`@RemoteStep`), in any saga and
+ * any process over the same database. It runs as a step does: at least once with one idempotency key, retried by
+ * `retry`, and compensated by `compensate` when the saga compensates. A process without the handler never claims the
+ * step.
  */
 export function StepHandler<
   const Name extends string,

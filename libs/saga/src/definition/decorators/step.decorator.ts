@@ -70,9 +70,9 @@ type HasProbe<Probe extends string, Item, Method extends (...args: any) => any> 
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /**
- * Declares a method as a step of its saga. Steps run in the order of their declaration, unless `after` says
- * otherwise; what a step returns is durable before those that wait for it begin. Names of other methods
- * (`compensate`, `after`, `probe`) and the types that go with them are checked by the compiler.
+ * Declares a method as a step of its saga. Steps run in the order of their declaration, unless they set `after`. A
+ * step's result is stored before the steps that wait for it begin. The compiler checks the names of other methods
+ * (`compensate`, `after`, `probe`) and their types.
  */
 export function Step<
   const Compensation extends string = never,

@@ -10,12 +10,12 @@ type SubSagaMethod<Child> = (ctx: StepContext<any, any>) => InputOf<Child> | Pro
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /**
- * Declares a method as a step that runs another saga: what the method returns is that saga's input, and is started
- * together with the step's checkpoint. The step waits for it, holding no worker, and its result is the other's
- * results. If the other turns back, the step has failed. Undoing the step undoes the other through its own
- * compensations; then `compensate` is called, if it is given. Cancelling this saga cancels the other.
+ * Declares a method as a step that runs another saga. The method returns the input of the other saga, which is started
+ * together with the step's checkpoint. The step waits for it without a worker, and its result is the results of the
+ * other saga. If the other saga compensates, the step fails. Compensating the step compensates the other saga and then
+ * calls `compensate`, if it is set. Cancelling this saga cancels the other.
  *
- * @param saga the class; a function, since two files may need each other
+ * @param saga a function that returns the class, because two files may import each other
  */
 export function SubSaga<Child, const Compensation extends string = never, const After extends string = never>(
   saga: () => Type<Child>,

@@ -8,11 +8,11 @@ type WaitForMethod = (ctx: StepContext<any, any>, payload: any) => any;
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 /**
- * Declares a method as a step that waits for a signal, sent by `sagas.signal()`: holding no worker, lease or
- * connection. Then the method is called with the signal's payload, in its stored form, and what it returns is the
- * step's result; what it throws refuses the payload as any step's error does (`StepRejectedError`: the saga turns back
- * at once, anything else is tried again by the retry policy, with the same payload). A signal that comes before the saga
- * waits for it is kept; those of one name are consumed once, in the order in which they came.
+ * Declares a method as a step that waits for a signal, sent by `sagas.signal()`. It holds no worker, lease or
+ * connection while it waits. Then the method is called with the signal's payload in its stored form, and its return
+ * value is the step's result. If the method throws `StepRejectedError`, the saga compensates. After any other error, it
+ * is retried with the same payload. A signal that arrives before the saga waits for it is kept. Signals of one name are
+ * consumed once, in the order in which they were sent.
  */
 export function WaitFor<const Compensation extends string = never, const After extends string = never>(
   options: WaitForOptions<Compensation, After>,

@@ -4,21 +4,21 @@ import { type Flaw, textOfFlaw, textOfProblems } from '../../shared/diagnostic.j
 import { readObject } from '../../shared/read-object.js';
 import { shown } from '../../shared/shown-value.js';
 
-/** When, and how often, an attempt that failed is made again. */
+/** When and how often a failed attempt is retried. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included; at least 1. */
+  /** The number of attempts in all, the first included; at least 1. */
   attempts: number;
-  /** Wait before the second attempt. Default `'200ms'`. */
+  /** The delay before the second attempt. Default: `'200ms'`. */
   delay?: Duration;
-  /** Each further wait is this many times the one before; default 2. */
+  /** The factor by which each further delay grows. Default: 2. */
   factor?: number;
-  /** No wait is longer than this; default `'1m'`, or `delay` if that is longer. */
+  /** The maximum delay. Default: `'1m'`, or `delay` if that is longer. */
   maxDelay?: Duration;
-  /** 0 to 1: the part of the wait that is random, so that many failures do not come back at one moment; default 0.2. */
+  /** The random part of the delay, 0 to 1, which spreads the retries of simultaneous failures. Default: 0.2. */
   jitter?: number;
   /**
-   * Asked whether an error may go away: `false` turns the saga back at once. Has to answer at once. Default: `true` for
-   * every error but StepRejectedError.
+   * Returns whether to retry after an error, synchronously. `false` makes the saga compensate at once. Default: `true`
+   * for every error but StepRejectedError.
    */
   retryIf?: (error: unknown) => boolean;
 }

@@ -3,71 +3,80 @@ import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
-/** Whether what is stored of a saga survives a crash of the database server in any case, or but for the last moment. */
+/**
+ * Whether all stored progress of a saga survives a crash of the database server (`durable`), or all but the last moment
+ * (`relaxed`).
+ */
 export type Durability = 'durable' | 'relaxed';
 
-/** What `@Saga` takes. */
+/** Options of `@Saga`. */
 export interface SagaOptions {
   /**
-   * What the saga is called in the database, and by everybody who looks at it: 1 to 200 characters. Default: the class
-   * name in kebab-case, without a trailing `Saga` (PlaceOrderSaga is `place-order`).
+   * The name of the saga in the database and in all tools: 1 to 200 characters. Default: the class name in kebab-case,
+   * without a trailing `Saga` (PlaceOrderSaga is `place-order`).
    */
   name?: string;
   /**
-   * A whole number from 1; default 1. Several versions of one name may be registered side by side: running instances
-   * stay on theirs, new ones start on the highest.
+   * The version of the saga, a whole number from 1. Several versions of one name can be registered side by side:
+   * running instances stay on theirs, and new ones start on the highest. Default: 1.
    */
   version?: number;
   /**
-   * Running instances of these versions are moved to this one, each as soon as the graph allows it: all that has
-   * happened to it has to have its place there, under its name. The others stay on theirs. Default: none.
+   * The versions whose running instances are moved to this version, each as soon as the new graph contains all of its
+   * progress under the same step names. Other instances stay on their version. Default: none.
    */
   upgradeFrom?: number | readonly number[];
   /**
-   * What the input has to be, checked by `start()`, and where a `@SubSaga` step starts the saga, before anything is stored;
-   * a wrong one is a SagaValidationError, or fails the step. A class with class-validator's decorators: the input is stored
-   * as it was given. Or a Standard Schema (zod, valibot, arktype): what the schema makes of the input is stored, and given
-   * to steps; for one input it has to make the same each time, or a start that is repeated is a conflict. Default: none.
+   * Validates the input in `start()` and in `@SubSaga` steps, before anything is stored. An invalid input throws
+   * SagaValidationError, or fails the step. A class with class-validator's decorators: the input is stored as given. A
+   * Standard Schema (zod, valibot, arktype): the output of the schema is stored and passed to steps. A schema must
+   * return the same output for the same input, or a repeated start is a conflict. Default: none.
    */
   input?: Type | StandardSchema;
-  /** For this saga's steps; default: the module's. */
+  /** The retry policy of this saga's steps. Default: the module's. */
   retry?: RetryPolicy;
-  /** For this saga's compensations; default: the module's. */
+  /** The retry policy of this saga's compensations. Default: the module's. */
   compensationRetry?: RetryPolicy;
-  /** For going forward, from when the saga may begin; past it the saga turns back. Default: none. */
+  /**
+   * The deadline for going forward, from the time at which the saga may begin. After it, the saga compensates. Default:
+   * none.
+   */
   timeout?: Duration;
-  /** A saga that has not finished by then, counted from when it may begin, is overdue, which is told once. Default: none. */
+  /** The time from the start after which an unfinished saga is overdue, which is reported once. Default: none. */
   sla?: Duration;
-  /** `'suspend'`: a failure waits for an operator (retry, skip, cancel, abort) instead of turning back. Default `'compensate'`. */
+  /**
+   * `'suspend'`: a failed saga does not compensate but waits for an operator (retry, skip, cancel, abort). Default:
+   * `'compensate'`.
+   */
   onFailure?: 'compensate' | 'suspend';
   /**
-   * `'relaxed'`: starts and checkpoints do not wait for PostgreSQL's disk. A crash of the database server, not of a worker,
-   * may take back what was stored within the last 600 ms (three times its `wal_writer_delay`): the saga goes on from an
-   * earlier step, which is run again with the same idempotency key, or is forgotten if it had just been started. Default
-   * `'durable'`.
+   * `'relaxed'`: starts and checkpoints do not wait for PostgreSQL's disk. A crash of the database server, not of a
+   * worker, may lose the progress of the last 600 ms (three times its `wal_writer_delay`). The saga then continues from
+   * an earlier step, which runs again with the same idempotency key, or does not exist if it had just been started.
+   * Default: `'durable'`.
    */
   durability?: Durability;
   /**
-   * Semantic lock: of the sagas of this name with one key, one is active at a time; the others wait in the order
-   * in which they were started. A function of the input alone, which gives 1 to 500 characters. Default: none.
+   * Returns the key of a semantic lock. Only one saga of this name with the same key is active at a time. The others
+   * wait in the order in which they were started. It is a function of the input alone and returns 1 to 500 characters.
+   * Default: none.
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
   /**
-   * Sagas of this name, in all versions, that are advanced at once, in all processes together; the others wait
-   * without a worker until one ends, or waits for a retry or a delay. Sagas; default: as many as the workers have room
-   * for. Of several versions in a process, the highest one's counts.
+   * The maximum number of sagas of this name, in all versions, that run at once in all processes. The others wait
+   * without a worker until one ends, or waits for a retry or a delay. If a process has several versions, the highest
+   * one's value applies. Default: no limit beyond the workers' own.
    */
   concurrency?: number;
   /**
-   * How long a saga is kept once it has ended; then it is deleted, with those that it started. `false`: for ever.
-   * Default: the module's. Of several versions in a process, the highest one's counts, and for one that another saga
-   * started, that one's.
+   * How long an ended saga is kept. Then it is deleted with its sub-sagas. `false`: for ever. If a process has several
+   * versions, the highest one's value applies. A sub-saga is kept as long as its parent. Default: the module's.
    */
   retention?: Duration | false;
   /**
-   * Fields of the input and of each step's result that are never shown to operators: paths with dots, `*` for any key
-   * or index, as in `['card.number', 'lines.*.price']`. They are stored and given to steps as they are. Default: none.
+   * Fields of the input and of each step's result that operators never see: paths with dots, and `*` for any key or
+   * index, as in `['card.number', 'lines.*.price']`. They are stored and passed to steps unchanged. Default: none.
    */
   redact?: readonly string[];
 }

@@ -3,114 +3,120 @@ import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
-/** Has to depend on its context alone: after a crash it may be asked again. */
+/** Decides whether a step runs. It must depend on its context alone, because it may be called again after a crash. */
 export type Predicate = (ctx: StepContext<any, any>) => boolean;
-/** Is asked once; what it returned is stored before the first item begins. */
+/** Returns the items of a step. It is called once, and its result is stored before the first item begins. */
 export type ItemsOf<Item = any> = (ctx: StepContext<any, any>) => readonly Item[];
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
-/** What a step has in common with the other nodes of a saga's graph. */
+/** Options that all nodes of a saga's graph share. */
 export interface NodeOptions<Compensation extends string = string, After extends string = string> {
   /**
-   * The method of the same class that undoes this step. A name that does not exist, or a method whose
-   * `ctx.result` does not fit what the step returns, does not compile. Default: none, it is not undone.
+   * The method of the same class that compensates this step. The compiler rejects an unknown name, or a method whose
+   * `ctx.result` does not match the step's return type. Default: none, the step is not compensated.
    */
   compensate?: Compensation;
-  /** Steps to wait for; `[]`: none, begin at once. Default: the one declared just before. */
+  /** The steps to wait for. `[]`: begin at once. Default: the step declared just before. */
   after?: After | readonly After[];
   /**
-   * With several names in `after`. `'all'`: waits until each is done, skipped ones included. `'any'`: goes on as soon as
-   * one has completed, and what only the others needed is cancelled, and undone if it completed. Default `'all'`.
+   * How to wait for several steps in `after`. `'all'`: until each has completed or was skipped. `'any'`: until one has
+   * completed; the steps that only the others need are cancelled, and compensated if they completed. Default: `'all'`.
    */
   join?: 'all' | 'any';
   /**
-   * `false`: the step is skipped, and what waits for it goes on. It has to depend on the context alone. Default: never
-   * skipped.
+   * Returns `false` to skip the step; the steps that wait for it continue. It must depend on the context alone.
+   * Default: never skipped.
    */
   when?: Predicate;
-  /** Durable wait between being ready and beginning; holds no worker. Default: none. */
+  /** A durable delay before the step begins. It holds no worker. Default: none. */
   delay?: Duration;
   /**
-   * A later failure undoes what came after this step (not the step itself) and goes forward again, with `ctx.round`
-   * and the idempotency keys of the steps that happen again one higher. `true`: 2 attempts in all, the first included;
-   * then the saga turns back fully. Default false.
+   * Makes the step a savepoint. A later failure compensates the steps after it (not the step itself), and the saga goes
+   * forward again, with `ctx.round` and the idempotency keys of the repeated steps one higher. `true`: 2 attempts in
+   * all, the first included; then the saga compensates fully. Default: false.
    */
   savepoint?: boolean | SavepointOptions;
-  /** When, and how often, the step is tried again. Default: the saga's, then the module's, and 1 attempt at most once. */
+  /** The retry policy of the step. Default: the saga's, then the module's, and 1 attempt if `idempotent` is false. */
   retry?: RetryPolicy;
-  /** When, and how often, its compensation is tried again. Default: the saga's, then the module's. */
+  /** The retry policy of the compensation. Default: the saga's, then the module's. */
   compensationRetry?: RetryPolicy;
 }
 
-/** What `@SubSaga` takes. */
+/** Options of `@SubSaga`. */
 export interface SubSagaOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends NodeOptions<Compensation, After> {
-  /** Point of no return: once the sub-saga has completed, this saga only goes forward. Default false. */
+  /** Point of no return: once the sub-saga has completed, this saga only goes forward. Default: false. */
   pivot?: boolean;
 }
 
-/** What `@RemoteStep` takes. `retry` is about its method, which gives the handler's input: the handler has its own. */
+/**
+ * Options of `@RemoteStep`. `retry` applies to its method, which returns the handler's input. The handler has its own
+ * policy.
+ */
 export interface RemoteStepOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends SubSagaOptions<Compensation, After> {
-  /** The version of the handler that is asked for: a whole number from 1. Default 1. */
+  /** The version of the handler, a whole number from 1. Default: 1. */
   version?: number;
 }
 
-/** What `@WaitFor` and `@Approval` have in common. */
+/** Options that `@WaitFor` and `@Approval` share. */
 export interface WaitOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends NodeOptions<Compensation, After> {
-  /** From when the saga begins to wait; past it the step has failed, and the saga turns back. Default: none. */
+  /**
+   * The maximum time to wait, from the time at which the saga begins to wait. After it, the step fails and the saga
+   * compensates. Default: none.
+   */
   timeout?: Duration;
-  /** Point of no return: once this step has completed, the saga only goes forward. Default false. */
+  /** Point of no return: once this step has completed, the saga only goes forward. Default: false. */
   pivot?: boolean;
 }
 
-/** What `@WaitFor` takes. */
+/** Options of `@WaitFor`. */
 export interface WaitForOptions<
   Compensation extends string = string,
   After extends string = string,
 > extends WaitOptions<Compensation, After> {
-  /** The name of the signal: 1 to 200 characters. Those that begin with `approval:` are kept for `@Approval`. */
+  /** The name of the signal: 1 to 200 characters. Names that begin with `approval:` are reserved for `@Approval`. */
   signal: string;
 }
 
-/** What `@Approval` takes. */
+/** Options of `@Approval`. */
 export type ApprovalOptions<
   Compensation extends string = string,
   After extends string = string,
 > = WaitOptions<Compensation, After>;
 
-/** What a person has decided, as the method of an `@Approval` is given it: only what was approved comes so far. */
+/** The approval that the method of an `@Approval` step receives. After a rejection, the method is not called. */
 export interface ApprovalDecision {
-  /** Who approved. */
+  /** The operator who approved. */
   readonly by: string;
-  /** Why, if that was said. */
+  /** The comment, if the operator gave one. */
   readonly comment?: string;
-  /** When; ISO 8601. */
+  /** The time of the decision, ISO 8601. */
   readonly at: string;
 }
 
-/** How often a savepoint is tried from. */
+/** Options of a savepoint. */
 export interface SavepointOptions {
-  /** Rounds in all, the first included: a whole number from 2. */
+  /** The number of rounds in all, the first included: a whole number from 2. */
   attempts: number;
 }
 
-/** How often attempts of a step may begin, across all processes. */
+/** A limit on the attempts of a step, across all processes. */
 export interface RateLimit {
-  /** Attempts: a whole number from 1. */
+  /** The number of attempts, a whole number from 1. */
   count: number;
-  /** Within any window of this length. */
+  /** The length of the window, in which at most `count` attempts begin. */
   per: Duration;
 }
 
-/** What `@Step` takes. */
+/** Options of `@Step`. */
 export interface StepOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
@@ -119,44 +125,46 @@ export interface StepOptions<
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever the items are
   Item = any,
 > extends NodeOptions<Compensation, After> {
-  /** Per attempt; past it `ctx.signal` aborts and the attempt's outcome is unknown. Default: none. */
+  /**
+   * The maximum duration of an attempt. After it, `ctx.signal` aborts, and the attempt's outcome is unknown. Default:
+   * none.
+   */
   timeout?: Duration;
   /**
-   * `ctx.manager`: what the step writes through it and the step's checkpoint commit together. The compensation's too.
-   * Default false.
+   * Runs the step in a transaction: writes through `ctx.manager` commit together with the step's checkpoint. This also
+   * applies to its compensation. Default: false.
    */
   transactional?: Transactional;
   /**
-   * `false`: at most once. The start is recorded before the step runs, and an interrupted one is never run again.
-   * Default true.
+   * `false`: at most once. The start is recorded before the step runs, and an interrupted step never runs again.
+   * Default: true.
    */
   idempotent?: boolean;
-  /** Also undo this step when it is the one that definitely failed; default false. */
+  /** Whether to compensate this step also if it is the step that failed. Default: false. */
   compensateOnFailure?: boolean;
   /**
-   * One run of the step per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation.
-   * The step's result is the array of theirs. 10,000 items at most: more fail the step with SagaPayloadError. Default: one
-   * run, without an item.
+   * Runs the step once per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation. The
+   * step's result is the array of the items' results. More than 10,000 items fail the step with SagaPayloadError.
+   * Default: one run, without an item.
    */
   forEach?: ItemsOf<Item>;
-  /** With `forEach`: items at once, a whole number from 1. Default 10. */
+  /** The maximum number of items that run at once, with `forEach`: a whole number from 1. Default: 10. */
   concurrency?: number;
   /**
-   * A method of the class that is asked when an attempt's outcome is unknown (it timed out, threw
-   * UnknownOutcomeError, or an at-most-once step was interrupted): returns `{ done: result }`, `'not-done'` or `'unknown'`.
-   * Default: nobody is asked.
+   * A method of the class that determines an unknown outcome (after a timeout, UnknownOutcomeError, or an interrupted
+   * at-most-once step). It returns `{ done: result }`, `'not-done'` or `'unknown'`. Default: none.
    */
   probe?: Probe;
   /**
-   * Point of no return: once this step has completed, the saga only goes forward, and what gives up waits for a person.
-   * Default false.
+   * Point of no return: once this step has completed, the saga only goes forward. A later step that fails permanently
+   * makes the saga `stuck` until an operator acts. Default: false.
    */
   pivot?: boolean;
-  /** At most `count` attempts of this step begin within `per`, across all processes. Default: none. */
+  /** The maximum number of attempts (`count`) that begin within `per`, across all processes. Default: none. */
   rateLimit?: RateLimit;
 }
 
-/** What a probe found out. */
+/** The result of a probe. */
 export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';
 
 /** What any of the decorators may have been given; which one it was says which of these are allowed. */
@@ -164,7 +172,7 @@ export type AnyNodeOptions = StepOptions &
   Pick<Partial<WaitForOptions>, 'signal'> &
   Pick<RemoteStepOptions, 'version'>;
 
-/** What `@StepHandler` takes. Its policies are its own, whichever saga asks for it. */
+/** Options of `@StepHandler`. Its policies apply to calls from all sagas. */
 export interface StepHandlerOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
@@ -182,15 +190,14 @@ export interface StepHandlerOptions<
   | 'rateLimit'
 > {
   /**
-   * A whole number from 1; default 1. A handler that is given or returns something else is another version: have both for
-   * as long as sagas ask for the one before.
+   * The version of the handler, a whole number from 1. If the input or the result changes, declare a new version, and
+   * keep the old handler while sagas use it. Default: 1.
    */
   version?: number;
-  /** Calls of it that are under way at once, across all processes; default: as many as workers have room for. */
-  concurrency?: number;
   /**
-   * Fields of what it is given, and of its result, that are never shown to operators, as in `@Saga({ redact })`.
-   * Default: none.
+   * The maximum number of its calls that run at once, across all processes. Default: no limit beyond the workers' own.
    */
+  concurrency?: number;
+  /** Fields of the input and the result that operators never see, as in `@Saga({ redact })`. Default: none. */
   redact?: readonly string[];
 }

@@ -12,92 +12,94 @@ import type { Serialized } from '../../shared/serialized.js';
 declare const comparedByStructure: unique symbol;
 type Compared<T> = { [K in keyof T as never]: T[K] };
 
-/** What every method of a saga is given. */
+/** The context that every method of a saga receives. */
 interface RunContext<Input, S> {
   /** @hidden */
   readonly [declaredInput]?: { readonly input: Input };
   /** The saga's id, a UUID. */
   readonly sagaId: string;
-  /** The application's name for the saga; its id, unless it was started with one. */
+  /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
   /** The step's name, which is its method's. */
   readonly step: string;
-  /** A copy of the saga's input, in its stored form; changing it changes nothing for other steps. */
+  /** A copy of the saga's input in its stored form. Changing it does not affect other steps. */
   readonly input: Serialized<Input>;
-  /** 1, 2, …; an attempt that was lost with its worker counts. */
+  /** The number of the attempt, from 1. Attempts that were lost with their worker count. */
   readonly attempt: number;
-  /** The results of the steps that completed, by step name. */
+  /** The results of the completed steps, by step name. */
   readonly results: ResultsOf<S>;
   /**
-   * Sends a message to other services if, and only if, what this method comes to is stored; default key: the saga's id.
-   * @throws SagaPayloadError naming what is wrong with it
+   * Sends a message to other services if, and only if, the result of this method is stored. The default key is the
+   * saga's id.
+   * @throws SagaPayloadError that names the invalid part of the message
    */
   publish(message: OutboxMessage): void;
-  /** Aborts on timeout, cancellation, lost lease and shutdown; pass it on to `fetch` and its like. */
+  /** Aborts on timeout, cancellation, lost lease and shutdown. Pass it to `fetch` and similar calls. */
   readonly signal: AbortSignal;
-  /** Set in transactional steps: what is written through it commits together with the step's checkpoint. */
+  /** The transaction's manager in transactional steps. Its writes commit together with the step's checkpoint. */
   readonly manager?: EntityManager;
-  /** Of a step with `forEach`: the item that this run is for, in its stored form. */
+  /** The item of this run in its stored form, in a step with `forEach`. */
   readonly item?: unknown;
-  /** Of a step with `forEach`: the item's place in the list, from 0. */
+  /** The index of the item, from 0, in a step with `forEach`. */
   readonly index?: number;
 }
 
-/** What a step's method is given. */
+/** The context that a step's method receives. */
 export interface StepContext<Input = unknown, S = unknown> extends RunContext<Input, S> {
   /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, S]>;
   /**
-   * `<sagaId>:<step>`, the same on every attempt: whoever sees it twice should do the work once. Of an item
-   * `<sagaId>:<step>[3]`; after a rollback to a savepoint, where the work has to be done again, with `~2`, `~3`, …
+   * The idempotency key `<sagaId>:<step>`, the same on every attempt: a participant should do the work once per key.
+   * The key of an item is `<sagaId>:<step>[3]`. After a rollback to a savepoint, after which the work must happen
+   * again, it ends with `~2`, `~3`, …
    */
   readonly idempotencyKey: string;
-  /** 1; more after a rollback to a savepoint. */
+  /** 1, or more after a rollback to a savepoint. */
   readonly round: number;
 }
 
-/** What a `transactional: true` step's method may ask for: as StepContext, with the manager certainly there. */
+/** The context of a `transactional: true` step: a StepContext whose manager is set. */
 export type TransactionalStepContext<Input = unknown, S = unknown> = StepContext<Input, S> & {
-  /** Of the transaction in which the step's checkpoint is stored. */
+  /** The manager of the transaction in which the step's checkpoint is stored. */
   readonly manager: EntityManager;
 };
 
-/** What the method of a step with `forEach` may ask for: as StepContext, with the item certainly there. */
+/** The context of a step with `forEach`: a StepContext whose item is set. */
 export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends StepContext<Input, S> {
   /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Item, S]>;
-  /** The item that this run is for, in its stored form. */
+  /** The item of this run in its stored form. */
   readonly item: Serialized<Item>;
-  /** The item's place in the list, from 0. */
+  /** The index of the item, from 0. */
   readonly index: number;
 }
 
-/** What a compensation is given. */
+/** The context that a compensation receives. */
 export interface CompensationContext<Input = unknown, Result = unknown, S = unknown> extends RunContext<
   Input,
   S
 > {
   /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Result, S]>;
-  /** What the step returned; `undefined` when its outcome is unknown (it timed out, or was lost with its worker). */
+  /** The step's result. `undefined` if its outcome is unknown, because it timed out or was lost with its worker. */
   readonly result: Serialized<Result> | undefined;
-  /** What made the saga turn back. */
+  /** The failure that made the saga compensate. */
   readonly failure: SagaFailure;
   /** `<sagaId>:<step>:compensate`, the same on every attempt. */
   readonly idempotencyKey: string;
 }
 
-/** What the compensation of a `transactional: true` step may ask for: its undoing and its checkpoint are one commit. */
+/** The context of the compensation of a `transactional: true` step. Its writes and its checkpoint commit together. */
 export type TransactionalCompensationContext<
   Input = unknown,
   Result = unknown,
   S = unknown,
 > = CompensationContext<Input, Result, S> & {
-  /** Of the transaction in which the compensation's checkpoint is stored. */
+  /** The manager of the transaction in which the compensation's checkpoint is stored. */
   readonly manager: EntityManager;
 };
 
-/** What the compensation of a step with `forEach` may ask for: each item that completed is undone by itself. */
+/** The context of the compensation of a step with `forEach`. Each completed item is compensated separately. */
 export interface ItemCompensationContext<
   Input = unknown,
   Result = unknown,
@@ -106,9 +108,9 @@ export interface ItemCompensationContext<
 > extends CompensationContext<Input, Result, S> {
   /** @hidden */
   readonly [comparedByStructure]?: Compared<[Input, Result, Item, S]>;
-  /** The item that is undone, in its stored form. */
+  /** The item that is compensated, in its stored form. */
   readonly item: Serialized<Item>;
-  /** The item's place in the list, from 0. */
+  /** The index of the item, from 0. */
   readonly index: number;
 }
 

@@ -1,47 +1,47 @@
 import type { EntityManager } from 'typeorm';
 import type { CompensationContext, StepContext } from './contexts.js';
 
-/** What only the saga's own steps have. */
+/** The properties that only the saga's own steps have. */
 type SagasOwn =
   'results' | 'round' | 'item' | 'index' | 'sagaId' | 'correlationId' | 'step' | 'idempotencyKey';
 
-/** Whose work a handler does. */
+/** The saga and the step that call a handler. */
 interface AskedBy {
   /** The id of the saga whose remote step this is. */
   readonly sagaId: string;
-  /** That saga's. */
+  /** The correlation id of that saga. */
   readonly correlationId: string;
   /** The name of the step in that saga. */
   readonly step: string;
 }
 
-/** What the method of a step handler is given. */
+/** The context that the method of a step handler receives. */
 export interface HandlerContext<Input = unknown> extends Omit<StepContext<Input>, SagasOwn>, AskedBy {
   /**
-   * The same on every attempt, in whichever process: whoever sees it twice should do the work once. A saga that asks
-   * again, after a rollback to a savepoint or because an operator says so, asks under another one.
+   * The idempotency key, the same on every attempt and in every process: a participant should do the work once per key.
+   * A repeated call, after a rollback to a savepoint or an operator's retry, has another key.
    */
   readonly idempotencyKey: string;
 }
 
-/** What the method of a `transactional: true` handler may ask for: as HandlerContext, with the manager certainly there. */
+/** The context of a `transactional: true` handler: a HandlerContext whose manager is set. */
 export type TransactionalHandlerContext<Input = unknown> = HandlerContext<Input> & {
-  /** Of the transaction in which the call's checkpoint is stored. */
+  /** The manager of the transaction in which the call's checkpoint is stored. */
   readonly manager: EntityManager;
 };
 
-/** What the compensation of a step handler is given. */
+/** The context that the compensation of a step handler receives. */
 export interface HandlerCompensationContext<Input = unknown, Result = unknown>
   extends Omit<CompensationContext<Input, Result>, SagasOwn>, AskedBy {
   /** The handler's key with `:compensate` after it, the same on every attempt. */
   readonly idempotencyKey: string;
 }
 
-/** The same of a `transactional: true` handler. */
+/** The context of the compensation of a `transactional: true` handler. */
 export type TransactionalHandlerCompensationContext<
   Input = unknown,
   Result = unknown,
 > = HandlerCompensationContext<Input, Result> & {
-  /** Of the transaction in which the compensation's checkpoint is stored. */
+  /** The manager of the transaction in which the compensation's checkpoint is stored. */
   readonly manager: EntityManager;
 };

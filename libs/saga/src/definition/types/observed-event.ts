@@ -1,61 +1,61 @@
 import type { SagaStatus } from './saga-status.js';
 import type { SagaFailure, SerializedError } from './saga-failure.js';
 
-/** What every event says of its saga. */
+/** The properties of the saga in every event. */
 interface ObservedSaga {
-  /** The saga's name. Of one in which a step handler runs: `handler:<name>`. */
+  /** The saga's name. A saga in which a step handler runs has the name `handler:<name>`. */
   readonly saga: string;
   readonly version: number;
   readonly id: string;
-  /** The saga's id, unless it was started with one. */
+  /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** When it was stored, by the database's clock as well as this process knows it. */
+  /** The time at which the event was stored, by this process's estimate of the database's clock. */
   readonly at: Date;
-  /** The saga's, after this. */
+  /** The saga's status after the event. */
   readonly status: SagaStatus;
 }
 
 interface ObservedStep {
   readonly step: string;
-  /** Of a fan-out: which item. Undefined: the step itself. */
+  /** The index of the item in a step with `forEach`. Undefined for the step itself. */
   readonly index?: number;
-  /** 1, 2, …: of the step, or of its compensation. 0: no method was called. */
+  /** The number of the attempt of the step or of its compensation, from 1. 0 if no method was called. */
   readonly attempt: number;
 }
 
 interface ObservedFailure extends ObservedStep {
   readonly error: SerializedError;
-  /** When it is tried again. Undefined: it is given up. */
+  /** The time of the next attempt. Undefined if the retries are exhausted. */
   readonly retryAt?: Date;
 }
 
 interface NeedsPerson {
-  /** The steps that gave up, for an operator to retry or skip. */
+  /** The steps that failed, which an operator can retry or skip. */
   readonly steps: readonly string[];
-  /** What made the saga turn back, or stop. */
+  /** The failure that made the saga compensate or stop. */
   readonly failure?: SagaFailure;
-  /** The last of the errors of these steps. */
+  /** The last error of these steps. */
   readonly error?: SerializedError;
 }
 
-/** What each event says beside that. */
+/** The additional properties of each event. */
 interface ObservedDetails {
-  /** A worker begins with it. */
+  /** A worker began the saga. */
   started: object;
   'step-completed': ObservedStep;
-  /** Its `when` said no. */
+  /** The step's `when` returned false. */
   'step-skipped': ObservedStep;
-  /** One attempt of it has failed. */
+  /** An attempt of the step failed. */
   'step-failed': ObservedFailure;
-  /** It waits for a signal, or for a person (`signal` is undefined). */
+  /** The step waits for a signal, or for approval (`signal` is undefined). */
   'step-waiting': ObservedStep & { readonly signal?: string; readonly until?: Date };
   'step-compensated': ObservedStep;
-  /** One attempt of its compensation has failed. */
+  /** An attempt of the compensation failed. */
   'compensation-failed': ObservedFailure;
-  /** It turns back; `savepoint`: as far as this step, to go forward again. */
+  /** The saga compensates. `savepoint`: up to this step, and then it goes forward again. */
   compensating: { readonly failure: SagaFailure; readonly savepoint?: string };
-  /** What came after its savepoint is undone: it goes forward again. */
+  /** The steps after the savepoint are compensated, and the saga goes forward again. */
   'rolled-back': { readonly round: number };
   completed: object;
   compensated: { readonly failure?: SagaFailure };
@@ -63,18 +63,18 @@ interface ObservedDetails {
   stuck: NeedsPerson;
   suspended: NeedsPerson;
   paused: object;
-  /** It goes on after a pause, or after a step was done by hand. */
+  /** The saga continues after a pause, or after a step was skipped. */
   resumed: object;
-  /** What gave up is tried again, as an operator asked. */
+  /** An operator retried what failed. */
   retried: object;
-  /** It was not finished within its `sla`. */
+  /** The saga did not finish within its `sla`. */
   overdue: object;
 }
 
-/** What `@OnSagaEvent` can be told of. */
+/** The events that `@OnSagaEvent` can observe. */
 export type ObservedEventType = keyof ObservedDetails;
 
-/** Something that has happened to a saga, and is stored. */
+/** An event of a saga, which is stored. */
 export type ObservedEvent<Type extends ObservedEventType = ObservedEventType> = {
   [T in Type]: { readonly type: T } & ObservedSaga & ObservedDetails[T];
 }[Type];

@@ -1,35 +1,35 @@
-/** An error as it is kept: everything that helps to understand it later, and nothing that cannot be stored. */
+/** An error as it is stored. */
 export interface SerializedError {
-  /** The error's class; at most 200 characters. */
+  /** The error's class, at most 200 characters. */
   name: string;
-  /** At most 4,000 characters. */
+  /** The message, at most 4,000 characters. */
   message: string;
-  /** What programs know it by, if it has one; at most 200 characters. */
+  /** The error's code, if it has one, at most 200 characters. */
   code?: string;
-  /** At most 8,000 characters. */
+  /** The stack, at most 8,000 characters. */
   stack?: string;
-  /** What it was caused by, four levels deep. */
+  /** The cause, at most four levels deep. */
   cause?: SerializedError;
 }
 
 /** One failed attempt of a step or of its compensation. */
 export interface AttemptError extends SerializedError {
-  /** 1, 2, … */
+  /** The number of the attempt, from 1. */
   attempt: number;
-  /** ISO time, by the database's clock as well as this process knows it. */
+  /** The time of the failure, ISO 8601, by this process's estimate of the database's clock. */
   at: string;
-  /** Whether the step failed, or its compensation. */
+  /** Whether the step or its compensation failed. */
   during: 'step' | 'compensation';
 }
 
-/** What made a saga turn back, or stop. */
+/** The failure that made a saga compensate or stop. */
 export interface SagaFailure {
-  /** `undone`: it had completed, and was undone by an operator. */
+  /** The kind of failure. `undone`: an operator undid the completed saga. */
   kind: 'error' | 'rejected' | 'timeout' | 'cancelled' | 'undone';
-  /** The step that failed; absent: none did. */
+  /** The step that failed. Absent if no step failed. */
   step?: string;
-  /** What it failed with. */
+  /** The error of the step. */
   error?: SerializedError;
-  /** What the operator said, or why there was no error. */
+  /** The operator's reason, or the cause if there is no error. */
   reason?: string;
 }

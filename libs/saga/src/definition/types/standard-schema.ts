@@ -1,33 +1,33 @@
 /**
- * A schema of any library that keeps to Standard Schema (https://standardschema.dev), version 1: zod from 3.24 on, valibot
- * from 1.0, arktype from 2.0, and others. Only what is asked of it here.
+ * A schema of any library that implements Standard Schema (https://standardschema.dev), version 1: zod from 3.24,
+ * valibot from 1.0, arktype from 2.0, and others. It declares only the members that this package uses.
  */
 export interface StandardSchema {
-  /** What the standard asks of a schema. */
+  /** The members of the standard. */
   readonly '~standard': {
-    /** Of the standard. */
+    /** The version of the standard. */
     readonly version: 1;
     /** The library that made the schema, such as `zod`. */
     readonly vendor: string;
-    /** Checks a value, at once or later. It reports what is wrong, and does not throw. */
+    /** Validates a value, synchronously or not. It reports problems and does not throw. */
     readonly validate: (value: unknown) => StandardSchemaResult | Promise<StandardSchemaResult>;
   };
 }
 
-/** What a schema says of a value: `issues`, or if there are none, the `value` that it makes of it. */
+/** The result of a validation: `issues`, or the output `value` if there are none. */
 export type StandardSchemaResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };
 
-/** One thing that is wrong with a value. */
+/** A problem of a value. */
 export interface StandardSchemaIssue {
-  /** For people. */
+  /** The text of the problem. */
   readonly message: string;
-  /** Where in the value; absent: the value as a whole. */
+  /** The path in the value. Absent for the value as a whole. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[];
 }
 
-/** An object, or a function, as arktype's schemas are. */
+/** Returns whether a value is a schema. arktype's schemas are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   try {
     const standard = (value as Partial<StandardSchema> | null | undefined)?.['~standard'];

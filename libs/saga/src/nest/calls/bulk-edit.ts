@@ -10,28 +10,28 @@ import { type Page, readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
 
 const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
-/** What `SagaService.bulk()` can do to each saga. */
+/** An action that `SagaService.bulk()` can run on each saga. */
 export type BulkAction = (typeof ACTIONS)[number];
 
-/** What `SagaService.bulk()` takes beside its filter. */
+/** Options of `SagaService.bulk()`. */
 export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
-  /** Only count what the filter finds. Default false. */
+  /** Whether to only count the sagas that match. Default: false. */
   dryRun?: boolean;
-  /** Sagas at most, 1 to 100,000; default 1,000. */
+  /** The maximum number of sagas, 1 to 100,000. Default: 1,000. */
   limit?: number;
 }
 
-/** What `SagaService.bulk()` has done. */
+/** The result of `SagaService.bulk()`. */
 export interface BulkResult {
-  /** Sagas that the filter found. */
+  /** The number of sagas that match the filter. */
   readonly matched: number;
-  /** Sagas to which it was done. */
+  /** The number of sagas on which the action ran. */
   readonly done: number;
-  /** Those that wait for a second person now. */
+  /** The number of sagas whose action now waits for another operator. */
   readonly proposed: number;
-  /** Those that are left as they were, and why. */
+  /** The sagas that are unchanged, with the error of each. */
   readonly failed: readonly { readonly id: string; readonly code: string; readonly error: string }[];
-  /** The filter finds more than `limit`. */
+  /** Whether more sagas match than `limit`. */
   readonly more: boolean;
 }
 
@@ -43,13 +43,10 @@ export type BulkCalls = {
 const DEFAULT_LIMIT = 1_000;
 const MOST = 100_000;
 const PAGE = 500;
-/** Sagas at once: each is a transaction, and the application needs its connections, too. */
+/** The number of concurrent actions. Each uses a connection, and the application needs connections as well. */
 const AT_ONCE = 4;
 
-/**
- * Does the same to each saga that a filter finds. Each is expected to be as it was found, so that none is touched that
- * has changed since.
- */
+/** Runs an action on each saga that matches a filter. A saga that has changed since it was found is unchanged. */
 export async function bulkEdit(
   sagas: BulkCalls,
   action: BulkAction,

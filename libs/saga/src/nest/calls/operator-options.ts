@@ -6,34 +6,34 @@ import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import { readOptions } from './call-options.js';
 
-/** What every operator's call may say: who does it, why, and to a saga in which state. All of it is kept in the history. */
+/** Options of all operator actions. They are kept in the history. */
 export interface OperatorOptions {
-  /** Who does it: 1 to 255 characters. Default: nobody is named. */
+  /** The operator: 1 to 255 characters. Default: none. */
   by?: string;
-  /** Why: at most 4,000 characters. Default: none. */
+  /** The reason: at most 4,000 characters. Default: none. */
   reason?: string;
   /**
-   * How the saga was when the operator looked at it: its status, its `revision`, or both. If it is another by now, nothing
-   * happens: so two operators cannot cross. Default: whatever it is.
+   * The state that the operator saw: the status, the `revision`, or both. If the saga has another state, the call
+   * changes nothing and throws SagaStateError. Default: any state.
    */
   expects?: SagaStatus | ExpectedState;
 }
 
-/** How an operator saw a saga. */
+/** The state of a saga that an operator saw. */
 export interface ExpectedState {
-  /** The status that it had. Default: any. */
+  /** The status of the saga. Default: any. */
   status?: SagaStatus;
-  /** As `get()` and `find()` tell it. Default: any. */
+  /** The revision that `get()` or `find()` returned. Default: any. */
   revision?: number;
 }
 
-/** In characters. */
+/** The maximum number of characters of a reason. */
 const LONGEST_REASON = 4_000;
 
 const WHO_AND_WHY = ['by', 'reason'] as const;
 const OPERATOR = [...WHO_AND_WHY, 'expects'] as const;
 
-/** What an operator's call was given: who, why and in which state, and the options that are the call's own. */
+/** The validated options of an operator action, and the options of the call itself. */
 export type ReadOperatorOptions<Own extends object> = Pick<OperatorCall, 'by' | 'reason' | 'expects'> & {
   readonly own: Partial<Own>;
 };
@@ -52,7 +52,7 @@ export function readOperatorOptions<Own extends object>(
   return { ...checkedOperator(call, { by, reason, expects }), own: own };
 }
 
-/** The same for a call to many sagas, each of which is expected to be as it was found. */
+/** Validates the options of `bulk()`, which expects each saga to be unchanged since it was found. */
 export function readBulkOptions<Own extends object>(
   call: string,
   given: (Omit<OperatorOptions, 'expects'> & Own) | undefined,

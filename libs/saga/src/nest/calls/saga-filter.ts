@@ -10,31 +10,31 @@ import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { isUuid, KEY_RULE, TAGS_RULE, storableTimeOf } from './start-options.js';
 import { readTags } from './tags.js';
 
-/** Which sagas `SagaService.find()` and `bulk()` mean: all of what is given has to fit. */
+/** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
 export interface SagaFilter {
-  /** A class or a name. Default: all. */
+  /** The class or the name of the saga. Default: all. */
   saga?: Type | string;
-  /** One, or any of several. Default: all. */
+  /** One status or several. Default: all. */
   status?: SagaStatus | SagaStatus[];
-  /** Exactly this one. Default: all. */
+  /** The exact correlation id. Default: all. */
   correlationId?: string;
-  /** Has all of these tags. Default: whatever tags. */
+  /** Tags that the saga must have. Default: any. */
   tags?: Record<string, string>;
-  /** Created from this time on. Default: ever. */
+  /** The earliest creation time, inclusive. Default: any. */
   createdAfter?: Date;
-  /** Created before this time. Default: ever. */
+  /** The latest creation time, exclusive. Default: any. */
   createdBefore?: Date;
-  /** Sagas on a page, 1 to 1,000; default 50. */
+  /** The number of sagas on a page, 1 to 1,000. Default: 50. */
   limit?: number;
-  /** `next` of the page before. Default: the first page. */
+  /** The `next` of the previous page. Default: the first page. */
   cursor?: string;
 }
 
-/** A part of what there is, and how to ask for the next. */
+/** A page of a list. */
 export interface Page<T> {
-  /** In the order that the call promises. */
+  /** The items in the order of the call. */
   readonly items: readonly T[];
-  /** The cursor of the next page; undefined: this is the last one. */
+  /** The cursor of the next page. Undefined on the last page. */
   readonly next?: string;
 }
 
@@ -52,14 +52,14 @@ const FILTERS = [
   'cursor',
 ] as const satisfies (keyof SagaFilter)[];
 
-/** What a filter says. @throws SagaValidationError when it has a field that there is not */
+/** Validates a filter. @throws SagaValidationError for an unknown field */
 export function readFilter(call: string, filter: SagaFilter | undefined): Partial<SagaFilter> {
   return readOptions(`${call}(): filter`, filter, FILTERS);
 }
 
 /**
- * The filter as the store takes it.
- * @throws SagaValidationError naming every wrong field at once
+ * Returns the filter for the store.
+ * @throws SagaValidationError that names all invalid fields
  */
 export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
   const given = readFilter('find', filter);

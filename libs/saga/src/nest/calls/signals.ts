@@ -6,24 +6,24 @@ import { SagaValidationError } from '../../errors.js';
 import { readOptions } from './call-options.js';
 import { KEY_RULE } from './start-options.js';
 
-/** What `SagaService.signal()` takes beside the payload. */
+/** Options of `SagaService.signal()`. */
 export interface SignalOptions {
   /**
-   * 1 to 255 characters: a signal of this saga with the same one is dropped, whenever it comes. Default: one of its own
-   * for each call.
+   * The id of the signal, 1 to 255 characters. A later signal to this saga with the same id is dropped. Default: a new
+   * id for each call.
    */
   messageId?: string;
 }
 
-/** Who decides, and why. */
+/** The decision on an `@Approval` step. */
 export interface Decision {
-  /** Who decides: 1 to 255 characters, as the application names people. */
+  /** The operator who decides: 1 to 255 characters. */
   by: string;
-  /** Why: at most 4,000 characters. Default: none. */
+  /** A comment, at most 4,000 characters. Default: none. */
   comment?: string;
 }
 
-/** In characters. */
+/** The maximum number of characters of a comment. */
 const LONGEST_COMMENT = 4_000;
 
 /** @throws SagaValidationError naming what is wrong */

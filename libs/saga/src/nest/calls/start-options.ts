@@ -8,24 +8,30 @@ import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { readOptions } from './call-options.js';
 import { readTags } from './tags.js';
 
-/** What `SagaService.start()` takes beside the input. */
+/** Options of `SagaService.start()`. */
 export interface StartOptions {
-  /** A UUID; default: a new UUIDv7. The same again returns the same saga, started once. */
+  /** The id of the saga, a UUID. A second start with the same id returns the same saga. Default: a new UUIDv7. */
   id?: string;
-  /** Unique per saga name, 1 to 255 characters: the same again returns the same saga, started once. Default: the id. */
+  /**
+   * The correlation id, unique per saga name, 1 to 255 characters. A second start with the same correlation id returns
+   * the same saga. Default: the id.
+   */
   correlationId?: string;
   /**
-   * Starts inside the caller's transaction: no commit, no saga. Default: a transaction of its own. An aborted transaction
-   * is refused (`SAGA_TRANSACTION`). What happens to the transaction after this call, only its commit can tell you.
+   * Starts the saga inside the caller's transaction: it exists only if the transaction commits. An aborted transaction
+   * is rejected (`SAGA_TRANSACTION`). Default: a separate transaction.
    */
   manager?: EntityManager;
-  /** A whole number from 0 to 100; waiting raises it, a point for each 10 s, so that nothing starves. Default 0. */
+  /**
+   * A whole number from 0 to 100. Waiting raises the priority by one point every 10 s, so that no saga starves.
+   * Default: 0.
+   */
   priority?: number;
-  /** Begins this long after it is stored. Not with `startAt`. Default: at once. */
+  /** The delay before the saga begins. It excludes `startAt`. Default: none. */
   delay?: Duration;
-  /** Begins at this time, or at once if it is past. Not with `delay`. Default: at once. */
+  /** The time at which the saga begins. A time in the past means at once. It excludes `delay`. Default: at once. */
   startAt?: Date;
-  /** For finding it again, not for large data; keys and values have 1 to 255 characters. Default: none. */
+  /** Tags for finding the saga; keys and values have 1 to 255 characters. Default: none. */
   tags?: Record<string, string>;
 }
 
@@ -45,8 +51,8 @@ type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'start
   Pick<StartOptions, 'id' | 'manager'>;
 
 /**
- * The options as they are stored.
- * @throws SagaValidationError naming every wrong option at once
+ * Returns the options as they are stored.
+ * @throws SagaValidationError that names all invalid options
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
   const given = readOptions('start(): options', options, START_OPTIONS);

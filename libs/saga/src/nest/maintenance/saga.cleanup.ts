@@ -13,26 +13,26 @@ import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { Upkeep } from './maintenance.js';
 
-/** The name of the deletion of ended sagas among the application's scheduled intervals. */
+/** The name of the interval that deletes ended sagas, among the application's scheduled intervals. */
 export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
 
-/** What `SagaService.cleanup()` takes. */
+/** Options of `SagaService.cleanup()`. */
 export interface CleanupOptions {
-  /** Sagas that ended longer ago than this; default: what their `retention` says. */
+  /** The minimum time since the sagas ended. Default: their `retention`. */
   olderThan?: Duration;
-  /** A class or a name. Default: all that have a retention, or with `olderThan` all over this schema. */
+  /** The class or the name of the saga. Default: all sagas that have a retention, or all sagas if `olderThan` is set. */
   saga?: Type | string;
-  /** How many at most, not counting those that others started: 1 to 10,000,000. Default 10,000. */
+  /** The maximum number of sagas, not counting sub-sagas: 1 to 10,000,000. Default: 10,000. */
   limit?: number;
-  /** Counts, and deletes nothing. Default false. */
+  /** Whether to only count the sagas. Default: false. */
   dryRun?: boolean;
 }
 
-/** What `SagaService.cleanup()` has deleted. */
+/** The result of `SagaService.cleanup()`. */
 export interface CleanupResult {
-  /** How many are gone, those included that they started; with `dryRun`: would be. */
+  /** The number of deleted sagas including sub-sagas. With `dryRun`, the number that would be deleted. */
   readonly deleted: number;
-  /** There are more, beyond `limit`. */
+  /** Whether more sagas could be deleted, beyond `limit`. */
   readonly more: boolean;
 }
 

@@ -9,7 +9,7 @@ import type {
 import type { SagaPoller } from './saga.poller.js';
 import { Upkeep } from './maintenance.js';
 
-/** The name of the upkeep of partitions among the application's scheduled intervals. */
+/** The name of the interval that maintains partitions, among the application's scheduled intervals. */
 export const SAGA_PARTITIONS_INTERVAL = 'saga:partitions';
 
 /** Partitions that are there before their time. */

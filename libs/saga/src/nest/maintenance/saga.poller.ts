@@ -4,7 +4,7 @@ import { DiscoveryService } from '@nestjs/core';
 /** The name of the poll among the application's scheduled intervals. */
 export const SAGA_POLL_INTERVAL = 'saga:poll';
 
-/** What is used of the `SchedulerRegistry` of `@nestjs/schedule`. */
+/** The used methods of the `SchedulerRegistry` of `@nestjs/schedule`. */
 interface IntervalRegistry {
   addInterval(name: string, timer: NodeJS.Timeout): void;
   deleteInterval(name: string): void;
@@ -12,8 +12,8 @@ interface IntervalRegistry {
 }
 
 /**
- * Scheduled polls. If the application uses `@nestjs/schedule`, they are kept in its SchedulerRegistry, where they can be
- * seen and stopped like any `@Interval`. The package is not imported: an application without it need not install it.
+ * Runs scheduled polls. If the application uses `@nestjs/schedule`, they are registered in its SchedulerRegistry, which
+ * can list and stop them like any `@Interval`. The package is not imported, so that it stays optional.
  */
 @Injectable()
 export class SagaPoller {

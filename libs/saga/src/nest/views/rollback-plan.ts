@@ -4,37 +4,37 @@ import type { StoredSaga } from '../../engine/ports/saga-store.js';
 import { type PlannedCompensation, planRollback } from '../../machine/plan-rollback.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 
-/** A compensation that would run, with what it would be given. */
+/** A compensation that would run, with its arguments. */
 export interface RollbackPlanStep {
   /** The step's name. */
   readonly step: string;
-  /** The method that undoes it; absent: `subSaga` does. */
+  /** The compensation method. Absent if `subSaga` compensates the step. */
   readonly compensate?: string;
-  /** What the step returned; undefined also when its outcome is unknown. */
+  /** The result of the step. Undefined also if its outcome is unknown. */
   readonly result: unknown;
-  /** Nobody can say whether the step took effect. */
+  /** Whether the outcome of the step is unknown. */
   readonly unknown: boolean;
-  /** Of a fan-out: which item. */
+  /** The index of the item, in a step with `forEach`. */
   readonly index?: number;
-  /** That item, in its stored form. */
+  /** The item in its stored form. */
   readonly item?: unknown;
-  /** Of a sub-saga step: the saga that would be cancelled, or undone, and what that would do. */
+  /** The saga that would be cancelled or undone, with its own plan, in a sub-saga step. */
   readonly subSaga?: RollbackPlan & { readonly id: string };
 }
 
-/** What cancelling (or undoing) a saga would do, from where it stands now. */
+/** The compensations that cancelling or undoing a saga would run in its current state. */
 export interface RollbackPlan {
-  /** In order; what can be undone side by side begins in this order. */
+  /** The compensations in order. Compensations that can run concurrently begin in this order. */
   readonly compensations: readonly RollbackPlanStep[];
-  /** Steps that took effect, or may have, and have no compensation: their effect stays. */
+  /** The steps that took effect, or may have, and have no compensation. Their effects stay. */
   readonly withoutCompensation: readonly string[];
-  /** Steps that may be under way right now: those that complete all the same are undone, too. */
+  /** The steps that may be running now. A step that still completes is compensated as well. */
   readonly underWay: readonly string[];
-  /** The point of no return that lies behind: nothing would be undone. */
+  /** The pivot that the saga has passed. Nothing would be compensated. */
   readonly pivot?: string;
   /**
-   * The point of no return whose outcome is not known: an attempt of it may be in progress. If it completes, nothing is
-   * compensated; the plan is for the case that it fails.
+   * The pivot whose outcome is not known: an attempt of it may be in progress. If it completes, nothing is compensated.
+   * The plan applies if it fails.
    */
   readonly undecided?: string;
 }

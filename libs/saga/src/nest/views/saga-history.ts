@@ -3,29 +3,29 @@ import { decodePayload } from '../../engine/payload/payload.js';
 import type { HistoryRecord } from '../../engine/ports/saga-store.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 
-/** Something that was done to a saga from outside. */
+/** An operator action on a saga, or a signal. */
 export interface HistoryEntry {
-  /** When, by the database’s clock. */
+  /** The time of the action, by the database's clock. */
   readonly at: Date;
-  /** What was done. */
+  /** The action. */
   readonly action: OperatorAction | 'signal';
-  /** Who did it, if that was said. */
+  /** The operator, if the call named one. */
   readonly by?: string;
-  /** Why, if that was said. */
+  /** The reason, if the call gave one. */
   readonly reason?: string;
-  /** The step that it was about. */
+  /** The step of the action. */
   readonly step?: string;
-  /** The name of a signal. */
+  /** The name of the signal. */
   readonly signal?: string;
-  /** The saga's status before; undefined for signals. */
+  /** The saga's status before the action. Undefined for signals. */
   readonly from?: SagaStatus;
-  /** Nothing was done: others had to agree. */
+  /** Whether the action was only proposed, because other operators had to approve it. */
   readonly proposed: boolean;
-  /** Of a retry: the saga went on with another input. */
+  /** Whether a retry replaced the input. */
   readonly newInput: boolean;
-  /** Of a retry with another input: that one. Left out where it is larger than 64 kB, or cannot be decoded here. */
+  /** The new input of a retry. Omitted if it is larger than 64 kB or cannot be decoded here. */
   readonly input?: unknown;
-  /** Of a skip with a result: that one. Left out as `input` is. */
+  /** The result of a skip. Omitted under the same conditions as `input`. */
   readonly result?: unknown;
 }
 

@@ -27,118 +27,124 @@ import {
 import { type StepStatus } from '../../definition/types/saga-status.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 
-/** What a saga came to, or that it needs a person (`stuck`, `suspended`). */
+/** The outcome of a saga that has ended or needs attention (`stuck`, `suspended`). */
 export interface SagaOutcome<S = unknown> {
   /** The saga's id. */
   readonly id: string;
-  /** What it came to, or that it needs a person. */
+  /** The status in which the saga ended, or in which it needs attention. */
   readonly status: SagaStatus;
-  /** Of the steps that completed and were not undone, in their stored form. */
+  /** The results of the completed steps that were not compensated, in their stored form. */
   readonly results: Partial<ResultsOf<S>>;
-  /** What made it turn back, or stop; absent: it completed. */
+  /** The failure that made the saga compensate or stop. Absent if it completed. */
   readonly failure?: SagaFailure;
 }
 
-/** A step of a saga, or an item of one. */
+/** The state of a step, or of an item of a step with `forEach`. */
 export interface StepSnapshot {
   /** The step's name, which is its method's. */
   readonly name: string;
-  /** What has become of it. */
+  /** The status of the step. */
   readonly status: StepStatus;
-  /** Attempts begun, those lost with their worker included. */
+  /** The attempts that have begun, including attempts that were lost with their worker. */
   readonly attempts: number;
-  /** Attempts of its compensation begun. */
+  /** The attempts of the compensation that have begun. */
   readonly compensationAttempts: number;
-  /** Some attempt may have taken effect without anyone knowing. */
+  /** Whether the outcome of an attempt is unknown: it may have taken effect. */
   readonly unknown: boolean;
-  /** 1; more after a rollback to a savepoint before it. */
+  /** 1, or more after a rollback to an earlier savepoint. */
   readonly round: number;
-  /** What it returned, in its stored form; absent: nothing, or not yet. */
+  /** The result in its stored form. Absent if there is none, or not yet. */
   readonly result?: unknown;
-  /** Of a fan-out: its items, in order; `name` is the step's with the index. */
+  /** The items of a step with `forEach`, in order. `name` is the step's name with the index. */
   readonly items?: readonly StepSnapshot[];
   /** The last few failed attempts, oldest first. */
   readonly errors: readonly AttemptError[];
-  /** The last few attempts that were lost with their worker, oldest first; absent: none. */
+  /** The last few attempts that were lost with their worker, oldest first. Absent if there are none. */
   readonly lost?: readonly LostAttemptSnapshot[];
-  /** Of a step that runs, or is compensated, right now: when that attempt began, at the earliest. */
+  /** The earliest time at which the attempt in progress may have begun. Absent if none is in progress. */
   readonly runningSince?: Date;
-  /** Of a sub-saga step: the saga that it started. */
+  /** The id of the saga that this step started. */
   readonly child?: string;
-  /** When it is tried again, or its delay is over. */
+  /** The time of the next attempt, or the end of the step's delay. */
   readonly retryAt?: Date;
-  /** When something about it was first recorded. */
+  /** The time of the step's first record. */
   readonly startedAt?: Date;
-  /** When something about it was last recorded. */
+  /** The time of the step's last record. */
   readonly updatedAt?: Date;
 }
 
-/** An attempt without an outcome: its worker died, or lost the lease, or was shut down. It may have taken effect. */
+/** An attempt without an outcome, because its worker died, lost the lease or was shut down. It may have taken effect. */
 export interface LostAttemptSnapshot {
-  /** 1, 2, … */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Whether it was an attempt of the step, or of its compensation. */
+  /** Whether it was an attempt of the step or of its compensation. */
   readonly during: 'step' | 'compensation';
-  /** The worker that was lost; absent: it let go of the attempt when it was shut down. */
+  /** The worker that died or lost the lease. Absent if the worker was shut down. */
   readonly worker?: string;
-  /** When the attempt began, at the earliest. */
+  /** The earliest time at which the attempt may have begun. */
   readonly startedAt?: Date;
-  /** When the lease ran out, or the worker let go of the attempt. */
+  /** The time at which the lease expired, or the worker released the saga. */
   readonly lostAt: Date;
-  /** When another worker took the saga over. */
+  /** The time at which another worker took the saga over. */
   readonly takenOverAt?: Date;
 }
 
-/** The steps of a saga, each with its own name and the result that the saga's class declares; of an unknown class, any. */
+/**
+ * The steps of a saga, each with its name and the result type that the saga's class declares. Of an unknown class, any
+ * step.
+ */
 export type StepSnapshotOf<S> = unknown extends S
   ? StepSnapshot
   : {
       [K in keyof ResultsOf<S> & string]: StepSnapshot & {
-        /** The step's name, which is its method's. */
+        /** The step's name, which is the name of its method. */
         readonly name: K;
-        /** What it returned, in its stored form; absent: nothing, or not yet. */
+        /** The result in its stored form. Absent if there is none, or not yet. */
         readonly result?: ResultsOf<S>[K];
       };
     }[keyof ResultsOf<S> & string];
 
-/** Why a saga does not move right now. */
+/** What a saga waits for. */
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
-  /** It is due, and no worker has taken it yet: all are busy. */
+  /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
   | { readonly kind: 'worker'; readonly since: Date }
-  /** It is due, and this application does not have its saga in this version: no worker has it, unless another application does. */
+  /**
+   * The saga is due, but this application does not have this version of it. Only a process that has the version can run
+   * it.
+   */
   | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
-  /** Its semantic lock is another's: the one that holds it, or is next to. */
+  /** The semantic lock belongs to another saga: `holder` has it, or is next in line for it. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
-  /** The saga that this step started has to come to its end. */
+  /** The saga that this step started has not ended. */
   | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
-  /** The handler of this remote step works on it, or waits for something itself: `get(id)` says for what. */
+  /** The handler of this remote step runs, or waits for something itself: `get(id)` shows for what. */
   | ({ readonly kind: 'remote-step' } & AskedHandler)
   /**
-   * No worker has taken this remote step since. `deployed`: those that have the handler are stopped or busy; otherwise
-   * no process that has it was ever started over this database. The saga goes on once one has.
+   * No worker has claimed this remote step since this time. `deployed`: the processes with the handler are stopped or
+   * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
    */
   | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & AskedHandler)
-  /** A signal of this name has to come, at most until then. */
+  /** The step waits for a signal of this name, at most until this time. */
   | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
-  /** A person has to approve this step, or reject it, at most until then. */
+  /** An operator must approve or reject this step, at most until this time. */
   | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
-  /** Somebody has paused it, or has asked to: then it stands still once what is under way has come to its end. */
+  /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
-  /** It is due, and as many of its name as its `concurrency` allows are being advanced. */
+  /** The saga is due, but as many sagas of its name are running as its `concurrency` allows. */
   | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
-/** A handler that a remote step has asked for, and the saga in which it runs. */
+/** A handler that a remote step calls, and the saga in which the handler runs. */
 export interface AskedHandler {
-  /** The step that asks. */
+  /** The names of the steps that are running or next. Empty when the saga has nothing left to do. */
   readonly step: string;
   /** The handler's name. */
   readonly handler: string;
-  /** The version of the handler that is asked for. */
+  /** The version of the handler. */
   readonly version: number;
-  /** The saga in which the handler runs, or will. */
+  /** The id of the saga in which the handler runs. */
   readonly id: string;
 }
 
@@ -150,56 +156,56 @@ export interface SagaSummary {
   readonly saga: string;
   /** The version of its graph. */
   readonly version: number;
-  /** Where it is in its life. */
+  /** The status of the saga. */
   readonly status: SagaStatus;
   /**
-   * Of a saga that is `stuck`, `suspended` or `paused`: the direction in which it stopped, and goes on when an operator
-   * retries or resumes it. `compensating`: the compensation of `step` failed, not the step.
+   * The direction in which a `stuck`, `suspended` or `paused` saga stopped, and continues after a retry or resume.
+   * `compensating`: the compensation of `step` failed, not the step.
    */
   readonly stuckIn?: 'running' | 'compensating';
-  /** The application's name for it; its id, unless it was started with one. */
+  /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
-  /** Rises with every change; what an operator's `expects` names. */
+  /** A number that rises with every change. Pass it as `expects` of an operator action. */
   readonly revision: number;
-  /** Where it stands: the steps under way or next. */
+  /** The current step: the steps that are running or next. */
   readonly step: string;
-  /** The message of its last error. */
+  /** The message of the last error. */
   readonly error?: string;
-  /** As it was started with. */
+  /** The tags that the saga was started with. */
   readonly tags: Readonly<Record<string, string>>;
-  /** When it was stored. */
+  /** The time at which the saga was stored. */
   readonly createdAt: Date;
-  /** When it last changed. */
+  /** The time of the last change. */
   readonly updatedAt: Date;
-  /** When it ended; absent: it has not. */
+  /** The time at which the saga ended. Absent if it has not ended. */
   readonly finishedAt?: Date;
 }
 
 /** A rollback that waits for the outcome of a pivot. */
 export interface PendingRollback {
-  /** What calls for the rollback. */
+  /** The failure that requires the rollback. */
   readonly failure: SagaFailure;
-  /** The pivot whose outcome decides; empty: this application does not have the saga. */
+  /** The pivot whose outcome decides. Empty if this application does not have the saga. */
   readonly step: string;
 }
 
-/** A rollback that was called for and did not happen, since a pivot completed. */
+/** A rollback that was required and did not happen, because a pivot completed first. */
 export interface OvertakenRollback {
-  /** What called for the rollback: `cancelled`, or `timeout` for the deadline of the saga. */
+  /** The cause of the rollback: `cancelled`, or `timeout` for the deadline of the saga. */
   readonly kind: SagaFailure['kind'];
-  /** Why, if the call said so. */
+  /** The reason that the call gave. */
   readonly reason?: string;
   /** The pivot that completed. */
   readonly step: string;
 }
 
 /**
- * What `get()` returns of a saga that it is asked for by its class. An instance of another version may have another input
- * and other results.
+ * The snapshot that `get()` returns if the target names the saga's class. An instance of another version may have
+ * another input and other results.
  */
 export type SagaSnapshotOf<S> = SagaSnapshot<Serialized<InputOf<S>>, StepSnapshotOf<S>>;
 
-/** A saga in full, as it was stored at one moment. `SagaSnapshotOf` is that of a saga's class. */
+/** The complete state of a saga at one moment. `SagaSnapshotOf` has the types of a saga's class. */
 export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   /** Its id, a UUID. */
   readonly id: string;
@@ -207,55 +213,61 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   readonly saga: string;
   /** The version of its graph. */
   readonly version: number;
-  /** Where it is in its life. */
+  /** The status of the saga. */
   readonly status: SagaStatus;
   /**
-   * Of a saga that is `stuck`, `suspended` or `paused`: the direction in which it stopped, and goes on when an operator
-   * retries or resumes it. `compensating`: a compensation failed, not a step.
+   * The direction in which a `stuck`, `suspended` or `paused` saga stopped, and continues after a retry or resume.
+   * `compensating`: a compensation failed, not a step.
    */
   readonly stuckIn?: 'running' | 'compensating';
-  /** Rises with every change; what an operator's `expects` names. */
+  /** A number that rises with every change. Pass it as `expects` of an operator action. */
   readonly revision: number;
-  /** The application's name for it; its id, unless it was started with one. */
+  /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
-  /** In its stored form. */
+  /** The input in its stored form. */
   readonly input: Input;
   /**
-   * The input that it was started with, in its stored form, if `retry({ input })` has replaced it by another since. Repeated
-   * starts are compared with this one. Absent: it is `input`.
+   * The input that the saga was started with, in its stored form, if `retry({ input })` has replaced it. Repeated
+   * starts are compared with this input. Absent if the input was not replaced.
    */
   readonly startedInput?: Input;
-  /** 0 to 100, as it was started with. */
+  /** The priority that the saga was started with, from 0 to 100. */
   readonly priority: number;
-  /** As it was started with. */
+  /** The tags that the saga was started with. */
   readonly tags: Readonly<Record<string, string>>;
   /** Where it stands: the steps under way or next, by name; empty when nothing is left to do. */
   readonly step: string;
-  /** In the order of the graph; those that nothing has happened to are pending. */
+  /** The steps in the order of the graph. A step that has no record is `pending`. */
   readonly steps: readonly Step[];
-  /** 1; one more after each rollback to a savepoint. */
+  /** 1, and one more after each rollback to a savepoint. */
   readonly round: number;
-  /** What made it turn back, or stop; absent: nothing. */
+  /** The failure that made the saga compensate or stop. Absent if there is none. */
   readonly failure?: SagaFailure;
-  /** A rollback that waits for the outcome of a pivot: it begins if that fails, and is dropped if it completes. */
+  /**
+   * A rollback that waits for the outcome of a pivot. It begins if the pivot fails, and is dropped if the pivot
+   * completes.
+   */
   readonly pendingRollback?: PendingRollback;
-  /** A cancellation, or the saga's `timeout`, that came while this pivot was in progress, which then completed. */
+  /**
+   * A cancellation, or the saga's `timeout`, that arrived while a pivot was in progress. The pivot completed, so that
+   * the saga did not roll back.
+   */
   readonly overtaken?: OvertakenRollback;
-  /** The saga that waits for this one, and its step. */
+  /** The saga that started this one and waits for it, and its step. */
   readonly parent?: { readonly id: string; readonly step: string };
-  /** Why it does not move right now; absent: it does, or has ended. */
+  /** What the saga waits for. Absent if it is running or has ended. */
   readonly waitingFor?: WaitingFor;
-  /** When it is overdue, by the `sla` of its saga. */
+  /** The time at which the saga becomes overdue, by the `sla` of its class. */
   readonly slaAt?: Date;
-  /** It has not finished by then. */
+  /** Whether the saga had not finished at `slaAt`. */
   readonly overdue: boolean;
-  /** The worker that holds it. */
+  /** The worker that holds the lease. */
   readonly lockedBy?: string;
-  /** When it was stored. */
+  /** The time at which the saga was stored. */
   readonly createdAt: Date;
-  /** When it last changed. */
+  /** The time of the last change. */
   readonly updatedAt: Date;
-  /** When it ended; absent: it has not. */
+  /** The time at which the saga ended. Absent if it has not ended. */
   readonly finishedAt?: Date;
 }
 
@@ -286,14 +298,14 @@ export function toSummary(row: StoredSummary): SagaSummary {
   };
 }
 
-/** What a saga is shown with that is not its own. */
+/** The data that a snapshot shows beside the stored saga. */
 export interface Surroundings {
-  /** Undefined: this process does not know the saga's version, so only recorded steps are shown. */
+  /** Undefined if this process does not have the saga's version. Then only recorded steps are shown. */
   readonly graph: SagaGraph | undefined;
   readonly now: number;
-  /** The `concurrency` of its name. */
+  /** The `concurrency` of the saga's name. */
   readonly limit?: number;
-  /** Of the remote step that it waits for: the saga of the handler, and whether any process ever had that. */
+  /** The saga of the handler that a remote step waits for, and whether any process ever had this handler. */
   readonly remote?: { readonly saga: StoredSaga; readonly deployed: boolean };
 }
 

@@ -1,30 +1,30 @@
 import type { StoreStats } from '../../engine/ports/saga-store.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 
-/** What there is to do, over all applications of a database. */
+/** Counts of unfinished sagas and messages, over all applications of a database. */
 export interface SagaStats {
-  /** By the database’s clock. */
+  /** The time of the counts, by the database's clock. */
   readonly at: Date;
-  /** Sagas that have not ended, by name, version and status. */
+  /** Counts of unfinished sagas, by name, version and status. */
   readonly sagas: readonly {
     readonly saga: string;
     readonly version: number;
     readonly status: SagaStatus;
     readonly count: number;
   }[];
-  /** Sagas that could be advanced, and that no worker has. */
+  /** The number of due sagas that no worker has claimed. */
   readonly due: number;
-  /** Since when the first of them is. */
+  /** The time since which the oldest of them is due. */
   readonly oldestDue?: Date;
-  /** Sagas that have not finished by their sla. */
+  /** The number of unfinished sagas past their `sla`. */
   readonly overdue: number;
-  /** Messages that were published and have not been sent. */
+  /** Counts of messages that were published and not sent. */
   readonly outbox: {
-    /** Messages that are to be sent; 100,000 at most are counted. */
+    /** The number of messages that wait to be sent, at most 100,000. */
     readonly waiting: number;
-    /** Messages that were given up. */
+    /** The number of dead messages, whose retries are exhausted. */
     readonly dead: number;
-    /** When the oldest of those that wait was published. */
+    /** The time at which the oldest waiting message was published. */
     readonly oldest?: Date;
   };
 }
