@@ -158,7 +158,7 @@ flowchart TD
         );
         const nodes = lines
           .slice(0, unique.length)
-          .map((line) => /^ {2}(\w+)\["([^"<>]+)<br\/>undo: ([^"<>]+)"\]$/.exec(line));
+          .map((line) => /^ {2}(\w+)\["([^"<>]+)<br\/>compensation: ([^"<>]+)"\]$/.exec(line));
         const ids = nodes.map((node) => node?.[1]);
         expect(ids).not.toContain(undefined);
         expect(new Set(ids).size).toBe(unique.length);

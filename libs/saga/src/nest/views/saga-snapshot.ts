@@ -138,7 +138,7 @@ export type WaitingFor =
 
 /** A handler that a remote step calls, and the saga in which the handler runs. */
 export interface AskedHandler {
-  /** The names of the steps that are running or next. Empty when the saga has nothing left to do. */
+  /** The step that calls the handler. */
   readonly step: string;
   /** The handler's name. */
   readonly handler: string;
@@ -235,7 +235,7 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   readonly priority: number;
   /** The tags that the saga was started with. */
   readonly tags: Readonly<Record<string, string>>;
-  /** Where it stands: the steps under way or next, by name; empty when nothing is left to do. */
+  /** The names of the steps that are running or next. Empty when the saga has nothing left to do. */
   readonly step: string;
   /** The steps in the order of the graph. A step that has no record is `pending`. */
   readonly steps: readonly Step[];

@@ -135,7 +135,7 @@ describe.each([
     const claim = await claimed(mine, name);
     expect(claim).toMatchObject({ sagas: [{ id: readable.id }], nextDueAt: claim.now });
     expect(claim.failure).toEqual(failure(keyId));
-    expect((claim.failure as Error).message).toMatch(/of saga .*1 other.*given back/);
+    expect((claim.failure as Error).message).toMatch(/of saga .*1 other.*lease is released/);
     expect(await claimed(mine, name)).toMatchObject({ sagas: [], nextDueAt: now + LEASE_MS });
     now += LEASE_MS;
     const { sagas } = await claimed(theirs, name);

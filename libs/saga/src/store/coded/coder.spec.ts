@@ -108,7 +108,7 @@ describe('what cannot be decoded', () => {
   test('is what a codec without authentication makes something else of', () => {
     const decode = () => '{"half';
     expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow(
-      expect.objectContaining({ code: 'SAGA_CODEC', message: expect.stringContaining('no JSON') }),
+      expect.objectContaining({ code: 'SAGA_CODEC', message: expect.stringContaining('not JSON') }),
     );
   });
 
