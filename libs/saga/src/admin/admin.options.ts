@@ -5,58 +5,61 @@ import { shown } from '../shared/shown-value.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { SagaConfigurationError } from '../errors.js';
 
-/** What somebody wants to do in the admin. */
+/** An action that an operator requests in the admin. */
 export interface AdminAction {
   /**
-   * `look`: at lists, sagas, definitions and figures. `bulk`: one of the others for all that a filter finds; that one is
-   * asked about as well.
+   * The kind of the action. `look`: reading lists, sagas, definitions and figures. `bulk`: an action on all sagas that
+   * match a filter; `authorize` is called for that action as well.
    */
   readonly kind: AdminActionKind;
-  /** The saga's name; absent: at what is no saga's own. What is shown of several sagas is asked about saga by saga. */
+  /**
+   * The name of the saga. Absent if the action concerns no single saga. For data of several sagas, `authorize` is
+   * called once per saga.
+   */
   readonly saga?: string;
-  /** Of the one saga that it is about. */
+  /** The id of the saga, if the action concerns one saga. */
   readonly id?: string;
 }
 
-/** What an action comes to: looking, many at once, or a call to a saga. */
+/** The kinds of actions: reading, bulk actions, and the actions on a saga. */
 export type AdminActionKind = 'look' | 'bulk' | OperatorAction;
 
-/** What can be done to a saga. */
+/** The actions on a saga. */
 export type OperatorAction =
   'cancel' | 'abort' | 'undo' | 'retry' | 'skip' | 'pause' | 'resume' | 'signal' | 'approve' | 'reject';
 
-/** What `SagaAdminModule` takes, or what its factory returns. */
+/** Options of `SagaAdminModule`, or the result of its factory. */
 export interface SagaAdminModuleOptions {
   /**
-   * Whoever the guards let in: may they do this? `request` is that of the HTTP platform (express, fastify), with whatever
-   * the guards left on it. Default: they may do everything.
+   * Returns whether a request that the guards let in may do an action. `request` is that of the HTTP platform (express,
+   * fastify), with the properties that the guards added. Default: every action is allowed.
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each platform has its own, and guards add to it
   authorize?: (action: AdminAction, request: any) => boolean | Promise<boolean>;
   /**
-   * Who acts, as it is recorded in the saga's history; 1 to 200 characters. Default: who they say they are, which nobody
-   * has checked.
+   * Returns the operator, who is recorded in the saga's history; 1 to 200 characters. Default: the name that the
+   * request gives, unverified.
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   operator?: (request: any) => string | Promise<string>;
-  /** Origins whose pages may act, such as `https://ops.example.com`, beside the admin's own. Default: none. */
+  /** Origins whose pages may send actions, such as `https://ops.example.com`, beside the admin's own. Default: none. */
   origins?: readonly string[];
-  /** Shown in the dashboard's head, to tell one system from another, such as `production`. Default: none. */
+  /** The title in the dashboard's header, which identifies the system, such as `production`. Default: none. */
   title?: string;
 }
 
-/** What has to be known when routes are made, and so stands beside a factory. */
+/** Options that are required when routes are created, and therefore are not part of a factory's result. */
 export interface SagaAdminRoutes {
-  /** Of the dashboard, and of all routes; below a global prefix if there is one. Default `'sagas'`. */
+  /** The path of the dashboard and of all routes, below a global prefix if there is one. Default: `'sagas'`. */
   path?: string;
   /**
-   * Who may come in at all: guards, as `@UseGuards()` takes them. `[]`, in so many words, lets everybody in: for machines
-   * that nobody else can reach.
+   * The guards of all routes, as in `@UseGuards()`. `[]` allows every request: use it only if only operators can reach
+   * the server.
    */
   guards: readonly (CanActivate | Type<CanActivate>)[];
-  /** `false`: REST alone. Default true. */
+  /** `false`: only the REST routes. Default: true. */
   dashboard?: boolean;
-  /** Modules with what the guards inject. Default: none. */
+  /** Modules that provide the dependencies of the guards. Default: none. */
   imports?: ModuleMetadata['imports'];
 }
 
@@ -68,8 +71,8 @@ const OPTIONS = ['authorize', 'operator', 'origins', 'title'] satisfies (keyof S
 const PATH = /^[\w.~-]+(\/[\w.~-]+)*$/;
 
 /**
- * The options with their defaults.
- * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
+ * Returns the options with defaults.
+ * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
 export function withAdminDefaults(
   given: SagaAdminModuleOptions,
@@ -96,12 +99,12 @@ export function withAdminDefaults(
   return { ...options, origins };
 }
 
-/** The path without slashes around it; one that cannot be is reported by withAdminDefaults. */
+/** Returns the path without leading and trailing slashes. withAdminDefaults reports an invalid path. */
 export function pathOf({ path = DEFAULT_PATH }: Partial<SagaAdminRoutes>): string {
   return typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : DEFAULT_PATH;
 }
 
-/** What is no guard is reported by withAdminDefaults. */
+/** Returns the guards. withAdminDefaults reports invalid ones. */
 export function guardsOf({ guards }: Partial<SagaAdminRoutes>): NonNullable<typeof guards> {
   const given: unknown = guards;
   return Array.isArray(given) && given.every(isGuard) ? guards! : [];

@@ -13,7 +13,7 @@ export type Query = Readonly<Record<string, unknown>>;
 export const LONGEST_PAGE = 200;
 const DEFAULT_PAGE = 50;
 
-/** Those that only go on once a person acts. */
+/** Those that only go on once an operator acts. */
 export const NEED_A_PERSON = ['stuck', 'suspended', 'paused'] as const satisfies SagaStatus[];
 
 const FILTERS = ['saga', 'status', 'search', 'tag', 'createdAfter', 'createdBefore', 'limit', 'cursor'];

@@ -12,7 +12,7 @@ export interface Terminal {
   ask(question: string): Promise<string>;
   /** All that is piped in. */
   input(): Promise<string>;
-  /** A person sits in front of it: both ends are a terminal. */
+  /** An operator sits in front of it: both ends are a terminal. */
   readonly interactive: boolean;
   readonly colors: boolean;
   /** Characters in a line; undefined: no terminal, nothing is cut. */

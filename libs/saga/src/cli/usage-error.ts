@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Nobody can say, or nothing can be done: the database lacks something, say. */
+/** The result is unknown, or the command cannot run: for example, the database lacks tables. */
 export class CannotTell extends Error {
   constructor(
     message: string,

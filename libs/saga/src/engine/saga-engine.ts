@@ -173,7 +173,7 @@ export class SagaEngine {
       patience: options.worker ? WATCH_PATIENCE : 0,
       clock,
     });
-    // Who runs them tells of them.
+    // Who runs them reports them.
     const withSla = options.worker ? sagas.filter(({ graph }) => graph.sla !== undefined) : [];
     this.overdue = new OverdueWatch([...new Set(withSla.map(({ graph }) => graph.name))], {
       ...{ store, observers: this.observers, log },
@@ -257,7 +257,7 @@ export class SagaEngine {
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))
         this.worker.expect(saga.startAt ?? this.storeClock.now() + (saga.delay ?? 0));
-      // Also of one that is due later: who hears of it learns when.
+      // Also of one that is due later: who learns of it learns when.
       else this.announceDue();
     }
     return result;

@@ -13,7 +13,7 @@ import { hasBegun, standing } from './missing-code.js';
 /**
  * Why a saga cannot go on by another version's graph from where it stands: a sentence without its end. Undefined: it
  * can. It can if all that happened to it would have been possible there, in the same way, and can be undone there.
- * Pure; a saga with anything under way is not asked about.
+ * Pure; a saga with anything in progress is not asked about.
  * @param from the graph that it goes by
  * @param to the version that it would be moved to
  */
@@ -69,7 +69,7 @@ function changeOfKind(before: StepRecord, after: StepNode): string | undefined {
   return after.forEach ? 'runs once per item' : 'does not run once per item';
 }
 
-/** Its signal may be under way. */
+/** Its signal may be in progress. */
 function obstacleOfWaits(to: SagaGraph, state: SagaState, version: string): string | undefined {
   for (const [name, { wait }] of state.steps) {
     const signal = to.steps.get(name)?.wait?.signal;

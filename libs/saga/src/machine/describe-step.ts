@@ -3,14 +3,14 @@ import type { Decision } from './decide.js';
 import type { SagaState } from './saga-state.js';
 import { unsettledSteps } from './step-map.js';
 
-/** Where a saga stands, in the words of one column: the steps under way, next, waiting for a retry, or given up on. */
+/** Where a saga stands, in the words of one column: the steps in progress, next, waiting for a retry, or given up on. */
 export function describeStep(state: SagaState, next: Decision): string {
   const names: string[] = [];
   const add = (name: string) => {
     if (!names.includes(name)) names.push(name);
   };
   for (const { node } of next.actions) add(node.name);
-  // What made it turn back is not what a saga that is stuck in turning back stands at.
+  // What made it compensate is not what a saga that is stuck while compensating stands at.
   const doing = state.stuckIn ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
   for (const [name, step] of unsettledSteps(state.steps)) {

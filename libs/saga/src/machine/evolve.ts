@@ -240,7 +240,7 @@ function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
   return unstuck(next);
 }
 
-/** Only steps that have not begun, wait for another attempt, or were lost under way begin; none while turning back. */
+/** Only steps that have not begun, wait for another attempt, or were lost in progress begin; none while compensating. */
 function mayStart(state: SagaState, key: string): boolean {
   const step = stepState(state, key);
   return (
@@ -252,7 +252,7 @@ function mayStart(state: SagaState, key: string): boolean {
   );
 }
 
-/** While turning back, and what a lost race has left behind. */
+/** While compensating, and what a lost race has left behind. */
 function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
   const node = graph.steps.get(stepOfKey(key));
   const step = stepState(state, key);
@@ -264,12 +264,12 @@ function toBeUndone(node: StepNode, step: StepState): boolean {
   return step.status === 'compensating' || needsUndo(node, step);
 }
 
-/** A person is needed. */
+/** An operator is needed. */
 function isHeld({ status }: SagaState): boolean {
   return status === 'stuck' || status === 'suspended';
 }
 
-/** Gives back the budget of what gave up. Suspects of a crash loop are pending; they only get their budget back. */
+/** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
   // An item is cut with its step.
   const isCut = stepState(state, stepOfKey(key)).cut;
@@ -295,14 +295,14 @@ function whatCame({ wait }: StepState): StepState['wait'] {
   return wait?.heard === undefined ? undefined : wait;
 }
 
-/** While held: is this step, or its compensation, among what an operator may try again or do by hand? */
+/** While held: is this step, or its compensation, among what an operator may try again or do manually? */
 function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   const name = stepOfKey(key);
   // An operator's process may not have the graph; the steps that something happened to are known without it.
   if (!graph.steps.has(name) && !state.steps.has(key)) return false;
   const step = stepState(state, key);
   if (step.status === 'compensation_failed') return true;
-  // What its saga comes to is not for a person to say.
+  // What its saga comes to is not for an operator to say.
   if (awaitsChild(step)) return false;
   if (state.stuckIn === 'running') return !isDone(step) && !stepState(state, name).cut;
   const { rollbackTo } = state;
@@ -310,7 +310,7 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   return isConcerned && graph.steps.has(name) && !step.active && toBeUndone(nodeOf(graph, key), step);
 }
 
-/** An operator deals with one item of a fan-out that gave up: the others may go on. */
+/** An operator deals with one item of a fan-out that failed permanently: the others may go on. */
 function reopenFanOut(state: SagaState, key: string): SagaState {
   const name = stepOfKey(key);
   if (key === name || stepState(state, name).status !== 'failed') return state;

@@ -13,7 +13,7 @@ import { withError, withStep } from './step-changes.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
-/** Only the attempt under way can settle: what ends late finds its step settled, and changes nothing. */
+/** Only the attempt in progress can settle: what ends late finds its step settled, and changes nothing. */
 export function isUnderWay(state: SagaState, key: string, status: 'running' | 'compensating'): boolean {
   const step = stepState(state, key);
   return step.active && step.status === status;
@@ -64,9 +64,9 @@ export function compensationFailed(
 }
 
 /**
- * A step, or an item of it, has failed for good. What follows, in this order: nothing, if the saga turns back
+ * A step, or an item of it, has failed for good. What follows, in this order: nothing, if the saga compensates
  * already, or the step's branch has lost; the branch is cut, if others can stand in for it; back to a savepoint;
- * a halt, behind a pivot or for an operator; all the way back.
+ * a halt, behind a pivot or for an operator; all the rollback.
  */
 export function gaveUp(graph: SagaGraph, given: SagaState, key: string, failure: SagaFailure): SagaState {
   const name = stepOfKey(key);

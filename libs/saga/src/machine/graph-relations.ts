@@ -4,7 +4,7 @@ import { type SagaGraph, startsSaga } from '../definition/graph/saga-graph.js';
 interface Relations {
   readonly hasJoinAny: boolean;
   readonly hasSubSagas: boolean;
-  /** Some step waits for a signal, or for a person. */
+  /** Some step waits for a signal, or for an operator. */
   readonly hasWaits: boolean;
   readonly pivots: readonly string[];
   /** In topological order. */

@@ -23,7 +23,7 @@ export function unfit(
   for (const { step, problem } of needs)
     next = withStep(next, step, (s) => ({ ...s, errors: withError(s, errorOf(problem), now, during) }));
   const error = errorOf(needs.map(({ problem }) => problem).join('; '));
-  // What made it turn back is what its compensations are told.
+  // What made it compensate is what its compensations are told.
   return {
     ...next,
     status: 'stuck',

@@ -69,7 +69,7 @@ function needs(state: SagaState, dependent: StepNode, name: string): boolean {
   return !isCut && (!isRace(dependent) || wonBy === undefined || wonBy === name);
 }
 
-/** What has not begun never will; what is under way settles, and is undone like what has completed. */
+/** What has not begun never will; what is in progress settles, and is undone like what has completed. */
 function cut(state: SagaState, name: string): SagaState {
   const { items } = stepState(state, name);
   const keys = items?.map((_, index) => itemKey(name, index)) ?? [];

@@ -45,7 +45,7 @@ export function takenOver(
   };
 }
 
-/** The worker lets go of what is under way. */
+/** The worker lets go of what is in progress. */
 export function interrupted(graph: SagaGraph, state: SagaState, now: number): SagaState {
   return keysOf(graph, state).reduce(
     (next, key) =>
@@ -56,7 +56,7 @@ export function interrupted(graph: SagaGraph, state: SagaState, now: number): Sa
 
 /**
  * What a lost worker may have been at: what was recorded as running, and what was due. At-most-once steps come
- * last: they turn the saga back, which must find what the others may have done.
+ * last: they make the saga compensate, which must find what the others may have done.
  */
 function suspectsOf(graph: SagaGraph, state: SagaState, now: number): string[] {
   const recorded = keysOf(graph, state).filter((key) => {
@@ -78,7 +78,7 @@ function keysOf(graph: SagaGraph, { steps }: SagaState): string[] {
   });
 }
 
-/** An attempt that nobody will hear of again. Those recorded or under way were counted as they began. */
+/** An attempt that nobody will hear of again. Those recorded or in progress were counted as they began. */
 function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
   const node = nodeOf(graph, key);
   const step = stepState(state, key);
@@ -98,7 +98,7 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
   }
   return withStep(state, key, (s) => ({
     ...s,
-    // Turning back waits for nobody: a forward attempt that was lost then is over.
+    // Compensating waits for nobody: a forward attempt that was lost then is over.
     status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
     attempts: s.attempts + (s.status === 'running' ? 0 : 1),
     unknown: s.unknown || !leavesNothing(node),

@@ -50,7 +50,7 @@ export function hasBegun(step: StepState): boolean {
   return !untouched || step.attempts > 0 || step.unknown || step.items !== undefined;
 }
 
-/** All the way back: nothing begins any more. */
+/** All the rollback: nothing begins any more. */
 export function onlyTurnsBack({ status, stuckIn, rollbackTo }: SagaState): boolean {
   return (status === 'compensating' || stuckIn === 'compensating') && rollbackTo === undefined;
 }

@@ -11,26 +11,26 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 
-/** A compensation that turning back would run. */
+/** A compensation that compensating would run. */
 export interface PlannedCompensation {
   readonly node: StepNode;
   /** The step's name, or the item's key. */
   readonly key: string;
   readonly index?: number;
   /**
-   * Of a sub-saga step: the saga that is cancelled, or undone, or turns back already; the step's own compensation
+   * Of a sub-saga step: the saga that is cancelled, or undone, or compensates already; the step's own compensation
    * comes after it.
    */
   readonly child?: string;
 }
 
-/** What turning back would do, from where a saga stands. */
+/** What compensating would do, from where a saga stands. */
 export interface PlannedRollback {
   /** In the order in which they would begin, if each goes well at once. */
   readonly compensations: readonly PlannedCompensation[];
   /** Steps that took effect, or may have, and have no compensation. */
   readonly kept: readonly string[];
-  /** Steps that may be under way: if they complete, they are undone as well. */
+  /** Steps that may be in progress: if they complete, they are undone as well. */
   readonly underWay: readonly string[];
   /** The point of no return that lies behind: the saga only goes forward. */
   readonly pivot?: string;
@@ -38,7 +38,7 @@ export interface PlannedRollback {
   readonly undecided?: string;
 }
 
-/** Plays turning back through, as if everything were undone at the first attempt. Of a completed saga too. */
+/** Plays compensating through, as if everything were undone at the first attempt. Of a completed saga too. */
 export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollback {
   const standing: SagaState = given.status === 'completed' ? { ...given, status: 'running' } : given;
   if (isTerminal(standing.status)) return { compensations: [], kept: [], underWay: [] };
@@ -83,7 +83,7 @@ function withFailedPivots(graph: SagaGraph, state: SagaState): SagaState {
 function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
   const compensations: PlannedCompensation[] = [];
   let state = given;
-  // Those that were asked before are turning back already.
+  // Those that were asked before are compensating already.
   for (const [key, step] of given.steps) {
     if (!awaitsChild(step) || step.child!.phase === 'running') continue;
     compensations.push({ node: nodeOf(graph, key), key, child: step.child!.id });

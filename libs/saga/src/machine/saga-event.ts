@@ -33,7 +33,7 @@ export type SagaEvent =
       /** JSON text. */
       readonly payload?: string;
     }
-  /** The same, of a decision by which a person refused. */
+  /** The same, of a decision by which an operator refused. */
   | {
       readonly type: 'refused';
       readonly name: string;
@@ -56,7 +56,7 @@ export type SagaEvent =
   | ({ readonly type: 'compensation-failed' } & AttemptFailed)
   /** A sub-saga step's method gave the input, and the saga with this id is stored together with this event. */
   | { readonly type: 'child-started'; readonly step: string; readonly child: string }
-  /** The step's saga was asked to turn back. */
+  /** The step's saga was asked to compensate. */
   | { readonly type: 'child-cancelling'; readonly step: string; readonly child: string }
   /** The step's saga, which had completed, was asked to undo itself. */
   | { readonly type: 'child-undoing'; readonly step: string; readonly child: string }
@@ -75,7 +75,7 @@ export type SagaEvent =
       readonly error?: SerializedError;
       readonly now: number;
     }
-  /** The worker lets go of attempts that are under way (shutdown): what they did is unknown. */
+  /** The worker lets go of attempts that are in progress (shutdown): what they did is unknown. */
   | { readonly type: 'interrupted'; readonly now: number }
   /** Another worker held this saga and was lost, `count` times since anything was recorded. */
   | {
@@ -98,7 +98,7 @@ export type SagaEvent =
     }
   /** It does not get its semantic lock: to wait for it would be to wait for ever. Nothing of it has begun, or it is undone. */
   | { readonly type: 'deadlocked'; readonly error: SerializedError }
-  /** An operator wants it to stand still; nothing of it is under way. */
+  /** An operator wants it to stand still; nothing of it is in progress. */
   | { readonly type: 'paused' }
   /** It goes on where it was paused. */
   | { readonly type: 'unpaused' }
@@ -113,9 +113,9 @@ export type SagaEvent =
       readonly mend: string;
       readonly now: number;
     }
-  /** An operator tries again what gave up; `step`: only this one. */
+  /** An operator tries again what failed permanently; `step`: only this one. */
   | { readonly type: 'retried'; readonly step?: string }
-  /** An operator did it by hand: the step if the saga goes forward, its compensation if it turns back. */
+  /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
   | { readonly type: 'skipped'; readonly step: string; readonly result?: string }
   /** Nothing is left to do; what `decide` found. */
   | {

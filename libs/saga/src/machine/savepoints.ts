@@ -32,7 +32,7 @@ export function mayReturnTo(graph: SagaGraph, state: SagaState, savepoint: strin
 
 /**
  * No step begins any more; of those that are to be undone the ones that wait for another attempt have failed,
- * those under way will settle. While the outcome of a pivot among them is not known, the rollback waits for it.
+ * those in progress will settle. While the outcome of a pivot among them is not known, the rollback waits for it.
  * @param rollbackTo the savepoint to go forward again from; undefined: everything is undone
  */
 export function startTurningBack(

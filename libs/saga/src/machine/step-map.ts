@@ -6,13 +6,13 @@ const SMALL = 64;
 
 /** What of a fan-out's items is worth a look, by their indexes in order. */
 interface ItemsToLookAt {
-  /** Not done, or under way; of those before `begun`. */
+  /** Not done, or in progress; of those before `begun`. */
   readonly open: readonly number[];
   /** Something happened to them that was neither skipped nor compensated. */
   readonly standing: readonly number[];
   /** They wait for a time. */
   readonly timed: readonly number[];
-  /** Under way. */
+  /** In progress. */
   readonly active: readonly number[];
   /** Nothing has happened to items from this index on. */
   readonly begun: number;
@@ -183,7 +183,7 @@ function leftOf(steps: ReadonlyMap<string, StepState>) {
   return { unsettled, items };
 }
 
-/** Those that something is left to do of, that wait, or gave up, among others that may be settled. */
+/** Those that something is left to do of, that wait, or failed permanently, among others that may be settled. */
 export function unsettledSteps(
   steps: ReadonlyMap<string, StepState>,
 ): Iterable<readonly [string, StepState]> {

@@ -14,14 +14,14 @@ export function childStarted(
   { step: key, child }: EventOf<'child-started'>,
 ): SagaState {
   if (!isUnderWay(state, key, 'running')) return state;
-  // What would have to be turned back at once does not begin.
+  // What would have to be compensated at once does not begin.
   if (!goesOn(graph, state, key)) {
     return withStep(state, key, (step) => ({ ...step, status: 'failed', active: false }));
   }
   return withPhase(state, key, { id: child, phase: 'running' }, 'waiting');
 }
 
-/** The saga of a step was asked to turn back, or to undo itself; it takes its time. */
+/** The saga of a step was asked to compensate, or to undo itself; it takes its time. */
 export function childAsked(
   state: SagaState,
   { step: key, child }: EventOf<'child-cancelling' | 'child-undoing'>,
@@ -36,7 +36,7 @@ export function childAsked(
   return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
-/** What its saga came to is what the step comes to; heard while a person is needed, it is for whoever goes on. */
+/** What its saga came to is what the step comes to; received while an operator is needed, it is for whoever goes on. */
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);

@@ -43,7 +43,7 @@ export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'si
   }));
 }
 
-/** A person said no. */
+/** An operator said no. */
 export function refused(graph: SagaGraph, state: SagaState, event: EventOf<'refused'>): SagaState {
   const step = takerOf(graph, state, event);
   if (step === undefined) return state;

@@ -8,33 +8,32 @@ import { isKey, LONGEST_KEY } from '../engine/payload/storable-key.js';
 import { committed, TransactionWatch } from '../store/postgres/connection/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 
-/** What `Inbox.once()` takes beside the work. */
+/** Options of `Inbox.once()`. */
 export interface OnceOptions {
-  /** Who handles the message, where several do, each once: 1 to 255 characters. Default `'default'`. */
+  /** The consumer of the message, 1 to 255 characters. Each consumer handles a message once. Default: `'default'`. */
   consumer?: string;
 }
 
-/** What `Inbox.once()` came to: the work was done, with its result, or had been done before. */
+/** The result of `Inbox.once()`: the work's result, or `handled: false` if the message had already been handled. */
 export type Once<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
 
-/** The journal of the messages that were handled. */
+/** Records handled messages, so that each is handled once. */
 @Injectable()
 export class Inbox {
   /** @hidden */
   constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
 
   /**
-   * Handles a message once: calls `work` unless this message was handled before, and notes it in the same transaction as
-   * what `work` writes through the manager that it is given. When two deliveries of it arrive at once, the second waits
-   * for the first, and is handled only if that fails. What `work` throws undoes both, and is thrown on.
+   * Handles a message once. Calls `work` unless this message has been handled before, and records the message in the
+   * same transaction as the writes of `work` through its manager. If two deliveries arrive concurrently, the second
+   * waits for the first, and is handled only if the first fails. An error of `work` rolls back both and is thrown.
    *
    * @param messageId 1 to 255 characters
-   * @param manager in a transaction, this is part of it; otherwise it is given one of its own
-   * @returns `{ handled: false }`: it was handled before
+   * @param manager a manager in a transaction, which then includes the work; otherwise a transaction is opened
+   * @returns `{ handled: false }` if the message has been handled before
    * @throws SagaValidationError for an id or a consumer that cannot be stored
-   * @throws SagaTransactionError when `work` caught the error of a statement, or ended the transaction: nothing is stored.
-   * In a transaction of yours this holds for what happened before `once` returns; what aborts it later, only its commit
-   * can tell you
+   * @throws SagaTransactionError if `work` caught the error of a statement, or ended the transaction; then nothing is
+   * stored
    */
   async once<T>(
     messageId: string,
@@ -64,7 +63,10 @@ export class Inbox {
   }
 }
 
-/** Made again as long as its level keeps it from seeing that the message was noted since it began. */
+/**
+ * Runs a transaction, and repeats it while its isolation level hides a record of the message that was committed since
+ * it began.
+ */
 async function ownTransaction<T>(transaction: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

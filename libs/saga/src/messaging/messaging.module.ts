@@ -10,9 +10,9 @@ import { MessagingRuntime } from './messaging.runtime.js';
 import { Outbox } from './outbox.js';
 
 /**
- * The outbox with its relay, and the inbox. Import it once, in the root module, beside TypeOrmModule: with SagaModule,
- * whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of others. Outbox and Inbox can
- * then be injected everywhere.
+ * Provides the outbox with its relay, and the inbox. Import it once, in the root module, beside TypeOrmModule: with
+ * SagaModule, whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of other
+ * applications. Outbox and Inbox can then be injected everywhere.
  */
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],
@@ -21,14 +21,14 @@ import { Outbox } from './outbox.js';
 })
 export class SagaMessagingModule extends ConfigurableModuleClass {
   /**
-   * See SagaMessagingModuleOptions for the defaults.
-   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   * Configures the module. SagaMessagingModuleOptions lists the defaults.
+   * @throws SagaConfigurationError at start-up; it names all invalid options
    */
   static override forRoot(options: SagaMessagingModuleOptions): DynamicModule {
     return super.forRoot(options);
   }
 
-  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
+  /** Configures the module with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     checkAsyncOptions('SagaMessagingModule.forRootAsync', options);
     return super.forRootAsync(options);

@@ -13,74 +13,83 @@ import type { MessageTransport } from './relay/message-transport.js';
 import { ClientProxyTransport } from './transports/client-proxy.transport.js';
 import type { EventClient } from './transports/emitted.js';
 
-/** What `SagaMessagingModule.forRoot()` takes. */
+/** Options of `SagaMessagingModule.forRoot()`. */
 export interface SagaMessagingModuleOptions {
-  /** Name of a TypeORM DataSource; default: the default one. */
+  /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
-  /** The tables' schema, which is theirs alone; with SagaModule: the same. Default `'saga'`. */
+  /** The schema of the tables, which contains nothing else. With SagaModule, it must be the same. Default: `'saga'`. */
   schema?: string;
-  /** Apply pending migrations at start-up; default true. */
+  /** Whether to apply pending migrations at start-up. Default: true. */
   migrate?: boolean;
-  /** Where messages are sent; or give `client`. Closed with the application. Default: none, with `relay: false` alone. */
+  /**
+   * The transport that sends messages. Set either `transport` or `client`. It is closed with the application. Default:
+   * none, which requires `relay: false`.
+   */
   transport?: MessageTransport;
   /**
-   * A client of `@nestjs/microservices`, such as ClientProxyFactory makes: short for `new ClientProxyTransport(client)`.
-   * Default: none, as with `transport`.
+   * A client of `@nestjs/microservices`, such as ClientProxyFactory creates: short for `new
+   * ClientProxyTransport(client)`. Default: none, as with `transport`.
    */
   client?: EventClient;
-  /** `false`: this process publishes, and another one, or change data capture, sends. Default: it sends. */
+  /** `false`: this process publishes, and another process, or change data capture, sends. Default: it sends. */
   relay?: false | RelayOptions;
-  /** Of messages in the outbox. Default: see there. */
+  /** Options of the outbox. Default: those of OutboxOptions. */
   outbox?: OutboxOptions;
-  /** Of the journal of handled messages. Default: see there. */
+  /** Options of the inbox. Default: those of InboxOptions. */
   inbox?: InboxOptions;
-  /** Largest payload as JSON, in bytes; default 1 MiB. A clear error above it. */
+  /** The maximum size of a payload as JSON, in bytes. A larger payload throws SagaPayloadError. Default: 1 MiB. */
   maxPayloadBytes?: number;
   /**
-   * Encodes the payloads of messages while they are in the outbox; they are sent as they were published. Where there is
-   * a SagaModule, give it there. Default: SagaModule's.
+   * Encodes the payloads of messages while they are in the outbox. They are sent as they were published. With
+   * SagaModule, set the codec there. Default: SagaModule's.
    */
   codec?: PayloadCodec;
 }
 
-/** How a process sends what is in the outbox. */
+/** Options of the relay, which sends the messages of the outbox. */
 export interface RelayOptions {
-  /** Messages taken at once; default 1,000. */
+  /** The number of messages in a batch. Default: 1,000. */
   batch?: number;
-  /** Batches under way at once; default 8. */
+  /** The number of concurrent batches. Default: 8. */
   concurrency?: number;
-  /** How long messages are this relay's before others may send them; renewed meanwhile. Default `'30s'`. */
+  /**
+   * How long the relay's lease on messages lasts, after which another relay may send them. The relay renews it.
+   * Default: `'30s'`.
+   */
   lease?: Duration;
-  /** The poll that is the guarantee; while LISTEN/NOTIFY works only every fifth one is made. Default `'1s'`. */
+  /** The interval of the fallback poll. While LISTEN/NOTIFY works, only every fifth poll is made. Default: `'1s'`. */
   pollInterval?: Duration;
-  /** How long the broker may take to confirm a message before it is sent again; default `'30s'`. */
+  /** How long the broker may take to confirm a message before it is sent again. Default: `'30s'`. */
   sendTimeout?: Duration;
-  /** Of a message that the broker refuses; after its attempts it is dead. Default: 10 attempts, from 1 s to 5 minutes. */
+  /**
+   * The retry policy of a message that the broker rejects. After the last attempt, the message is dead. Default: 10
+   * attempts, from 1 s to 5 minutes.
+   */
   retry?: Omit<RetryPolicy, 'retryIf'>;
-  /** How long what is under way may take when the application stops; default `'10s'`. */
+  /** How long running batches may take to finish when the application stops. Default: `'10s'`. */
   shutdownTimeout?: Duration;
 }
 
-/** How long messages stay in the outbox. */
+/** Options of the outbox. */
 export interface OutboxOptions {
-  /** Only with `relay: false`, where change data capture sends: messages older than this are deleted. Default: never. */
+  /** With `relay: false`, if change data capture sends: messages older than this are deleted. Default: never. */
   retention?: Duration;
 }
 
-/** How long handled messages are known. */
+/** Options of the inbox. */
 export interface InboxOptions {
-  /** How long a message is remembered; a delivery that comes later is handled again. Default `'14d'`. */
+  /** How long the id of a handled message is kept. A later delivery is handled again. Default: `'14d'`. */
   retention?: Duration;
 }
 
-/** Options with their defaults in, durations in milliseconds. */
+/** The options with defaults, and durations in milliseconds. */
 export interface ResolvedMessagingOptions {
   readonly dataSource?: string;
   readonly schema: string;
   readonly migrate: boolean;
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
-  /** Undefined: this process sends nothing. */
+  /** Undefined if this process sends no messages. */
   readonly relay?: ResolvedRelayOptions;
   readonly outboxRetention?: number;
   readonly inboxRetention: number;
@@ -114,8 +123,8 @@ const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
 /**
- * The options with their defaults.
- * @throws SagaConfigurationError naming everything that is wrong at once, with the value given and the mend
+ * Returns the options with defaults.
+ * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
 export function withMessagingDefaults(options: SagaMessagingModuleOptions): ResolvedMessagingOptions {
   const problems: string[] = [];

@@ -29,7 +29,7 @@ import {
 import { Relay } from './relay/relay.js';
 import { Retention } from './retention.js';
 
-/** The name of the poll among the application's scheduled intervals. */
+/** The name of the relay's poll among the application's scheduled intervals. */
 export const RELAY_POLL_INTERVAL = 'saga:relay';
 
 /** While hints arrive, only every so many polls look. */

@@ -14,54 +14,56 @@ import { handledMessage } from './handling/handled-message.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 import { SAGA_ID } from '../engine/attempt/step-messages.js';
 
-/** A message that the broker refused as often as it is tried. Later messages of its topic and key wait behind it. */
+/**
+ * A message whose retries are exhausted because the broker rejected it. Later messages of its topic and key wait for
+ * it.
+ */
 export interface DeadMessage {
-  /** A UUID, as its receivers would see it. */
+  /** A UUID, which receivers see. */
   readonly id: string;
-  /** Where it was to be sent. */
+  /** The destination. */
   readonly topic: string;
-  /** Messages of this topic and key wait behind it. */
+  /** The key. Later messages of this topic and key wait for the dead message. */
   readonly key: string;
-  /** What kind of message it is. */
+  /** The type of the message. */
   readonly type: string;
-  /** As it was published. */
+  /** The payload as it was published. */
   readonly payload: unknown;
-  /** As it was published, with what was added. */
+  /** The headers as they were published, and the headers that the outbox added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** How often it was refused. */
+  /** The number of rejected attempts. */
   readonly attempts: number;
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   readonly error: string;
-  /** When it was published. */
+  /** The time at which it was published. */
   readonly createdAt: Date;
-  /** When it was given up. */
+  /** The time of the last attempt. */
   readonly deadAt: Date;
 }
 
-/** Which dead messages `Outbox.dead()` gives. */
+/** The page of dead messages that `Outbox.dead()` returns. */
 export interface DeadMessagesFilter {
-  /** Messages on a page at most, 1 to 1,000; default 50. */
+  /** The maximum number of messages on a page, 1 to 1,000. Default: 50. */
   limit?: number;
-  /** `next` of the page before. Default: the first page. */
+  /** The `next` of the previous page. Default: the first page. */
   cursor?: string;
 }
 
 const LONGEST_PAGE = 1_000;
 
-/** Messages that are sent if, and only if, a transaction commits. */
+/** Publishes messages that are sent if, and only if, a transaction commits. */
 @Injectable()
 export class Outbox {
   /** @hidden */
   constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
 
   /**
-   * Stores messages in the manager's transaction. They are sent after its commit, at least once, in this order per topic
-   * and key; without that commit, never. Without a key a message is in no order with others. While a message is being
-   * handled (`@DurableEvent`, `@SagaReply`), its trace goes on.
-   * @returns their ids, which their receivers see
-   * @throws SagaPayloadError naming the path of what cannot be sent; nothing is stored then
-   * @throws SagaTransactionError when the manager's transaction is aborted already; what happens to it after this call,
-   * only its commit can tell you
+   * Stores messages in the manager's transaction. If it commits, they are sent at least once, in this order per topic
+   * and key. If it does not commit, they are never sent. Messages without a key have no order. In a handler
+   * (`@DurableEvent`, `@SagaReply`), the messages continue the trace of the handled message.
+   * @returns their ids, which receivers see
+   * @throws SagaPayloadError that names the path of the invalid value; then nothing is stored
+   * @throws SagaTransactionError if the manager's transaction is already aborted
    */
   async publish(
     manager: EntityManager,
@@ -71,9 +73,9 @@ export class Outbox {
   }
 
   /**
-   * In a handler: as `publish`, to the saga that the handled message came from: with its `saga-id` and trace, and with
-   * the saga's id as the key. `@SagaReply` takes it there.
-   * @throws SagaStateError when no message of a saga is being handled
+   * Publishes messages, in a handler, to the saga that sent the handled message: with its `saga-id` and trace, and with
+   * the saga's id as the key. `@SagaReply` receives them there.
+   * @throws SagaStateError if no message of a saga is being handled
    */
   async reply(manager: EntityManager, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
     const saga = handledMessage()?.headers[SAGA_ID];
@@ -86,8 +88,8 @@ export class Outbox {
   }
 
   /**
-   * Messages that were given up, the oldest first. A page ends after 8 MiB of them, too, and has at least one: there are
-   * more as long as it has a `next`.
+   * Lists dead messages, oldest first. A page has at least one message and at most about 8 MiB. More messages exist as
+   * long as the page has a `next`.
    */
   async dead(filter?: DeadMessagesFilter): Promise<Page<DeadMessage>> {
     const { limit = 50, cursor } = readOptions('dead(): filter', filter, ['limit', 'cursor']);
@@ -104,7 +106,10 @@ export class Outbox {
     };
   }
 
-  /** Sends dead messages again, with all their attempts, and then what waits behind them. @returns how many were dead */
+  /**
+   * Sends dead messages again, with all of their attempts, and then the messages that wait for them. @returns the
+   * number of messages that were dead
+   */
   async requeue(ids: readonly string[]): Promise<number> {
     const { outbox, announce } = await this.runtime.ready();
     const requeued = await outbox.requeue(readIds(ids, 'requeue'));
@@ -112,7 +117,7 @@ export class Outbox {
     return requeued;
   }
 
-  /** Deletes dead messages, and sends what waits behind them. @returns how many were dead */
+  /** Deletes dead messages, and sends the messages that wait for them. @returns the number of messages that were dead */
   async discard(ids: readonly string[]): Promise<number> {
     const { outbox, announce } = await this.runtime.ready();
     const discarded = await outbox.discard(readIds(ids, 'discard'));

@@ -4,7 +4,7 @@ import type { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
 import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
 import type { ResolvedMessagingOptions } from './messaging.options.js';
 
-/** The name of the deletion among the application's scheduled intervals. */
+/** The name of the interval that deletes old messages, among the application's scheduled intervals. */
 export const RETENTION_INTERVAL = 'saga:retention';
 
 /** Milliseconds between two deletions, at most. */

@@ -1,7 +1,7 @@
 import { shown } from '../shared/shown-value.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 
-/** Why this is no codec, and the mend; undefined: it is one, or none is given. */
+/** Why this is no codec, and the fix; undefined: it is one, or none is given. */
 export function codecFlaw(codec: unknown): [problem: string, mend: string] | undefined {
   if (codec === undefined) return undefined;
   const { encode, decode } = (codec ?? {}) as Partial<PayloadCodec>;

@@ -17,7 +17,7 @@ const STATUSES: Readonly<Record<string, HttpStatus>> = {
   SAGA_CONFLICT: HttpStatus.CONFLICT,
   SAGA_VALIDATION: HttpStatus.BAD_REQUEST,
   SAGA_PAYLOAD: HttpStatus.BAD_REQUEST,
-  // The call is recorded, and another person has to make it as well.
+  // The call is recorded, and another operator has to make it as well.
   SAGA_APPROVAL_PENDING: HttpStatus.ACCEPTED,
   // This process does not have the saga in this version, or cannot decode what it carries: another one may.
   SAGA_DEFINITION: HttpStatus.CONFLICT,

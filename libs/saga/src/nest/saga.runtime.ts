@@ -61,7 +61,7 @@ export interface Running {
   readonly upgrades: SagaUpgrades;
   readonly cleanup: SagaCleanup;
   readonly partitions: SagaPartitions;
-  /** What came of sagas, over time. */
+  /** The outcome of sagas, over time. */
   readonly rates: PostgresRates;
 }
 

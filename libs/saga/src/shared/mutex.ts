@@ -18,7 +18,7 @@ export class Mutex {
     return this.once();
   }
 
-  /** The same, for so many milliseconds; undefined: it was not free in time, and the place in the line is given up. */
+  /** The same, for so many milliseconds; undefined: it was not free in time, and the place in the line fails permanently. */
   async acquireWithin(bound: number, clock: Clock): Promise<Release | undefined> {
     const turn = this.acquire();
     if (!(turn instanceof Promise)) return turn;

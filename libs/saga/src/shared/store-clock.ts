@@ -12,7 +12,7 @@ export class StoreClock {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Learns from an answer of the database that gave its time. It is behind by as long as the answer was under way, or
+   * Learns from an answer of the database that gave its time. It is behind by as long as the answer was in progress, or
    * this process was stopped: the one that was the quickest counts, until clocks may have drifted further than that.
    */
   observe(storeNow: number): void {

@@ -12,7 +12,7 @@ import { TelemetryInstrument } from './telemetry-instrument.js';
 import { MODULE_OPTIONS_TOKEN } from './telemetry.module-definition.js';
 import { type SagaTelemetryModuleOptions, withTelemetryDefaults } from './telemetry.options.js';
 
-/** The name of the tracer and the meter, by which SDKs can be told to leave them out. */
+/** The name of the tracer and the meter, by which SDKs can exclude them. */
 const SCOPE = 'nestjs-durable-saga';
 
 /** Ties the engine of the application to OpenTelemetry's API: with no SDK set up, all of it does nothing. */

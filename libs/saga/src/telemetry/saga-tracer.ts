@@ -18,7 +18,7 @@ import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-at
 import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
 
 const OPERATION = { run: 'step', compensate: 'compensate', probe: 'probe' } as const;
-/** A saga that turned back for these has done what it was told to. */
+/** A saga that compensated for these has done what it was told to. */
 const INTENDED: readonly SagaFailure['kind'][] = ['cancelled', 'undone'];
 
 /**
@@ -27,7 +27,7 @@ const INTENDED: readonly SagaFailure['kind'][] = ['cancelled', 'undone'];
  * A span is one process's: it is known to nobody before it has ended, and no other process can end it. A saga may take
  * months and many processes. So what ties its spans together is the span of its start, short and in the trace of whoever
  * started it; its context is stored with the saga, as the tag `traceparent`, and every attempt, in whichever process, is
- * its child. A crash loses the spans under way, and no parent of others. The saga's own span, from its start to its end,
+ * its child. A crash loses the spans in progress, and no parent of others. The saga's own span, from its start to its end,
  * is made once it has ended, by whoever brought it there: so its duration and its outcome are true, and no process has
  * to live as long.
  *

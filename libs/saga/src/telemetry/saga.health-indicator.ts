@@ -8,41 +8,42 @@ import type { SagaStats } from '../nest/views/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
 import { secondsSince } from './state-gauges.js';
 
-/** From when on `SagaHealthIndicator.isHealthy()` says down. */
+/** Limits beyond which `SagaHealthIndicator.isHealthy()` reports down. */
 export interface SagaHealthOptions {
-  /** Down when a saga that is due has waited longer for a worker. Default: however long. */
+  /** The maximum time for which a due saga may wait for a worker. Default: no limit. */
   maxOldestDue?: Duration;
-  /** Sagas: down when more than this need a person. Default: however many. */
+  /** The maximum number of sagas that need attention. Default: no limit. */
   maxStuck?: number;
-  /** Down when the database has not answered by then; default `'3s'`. */
+  /** The maximum time for the database to answer. Default: `'3s'`. */
   timeout?: Duration;
 }
 
-/** What `@nestjs/terminus` takes as the result of an indicator. */
+/** The result of an indicator of `@nestjs/terminus`. */
 export type SagaHealth<Key extends string> = Record<
   Key,
   {
     readonly status: 'up' | 'down';
-    /** Why it is down. */
+    /** The reason for which it is down. */
     readonly message?: string;
-    /** Sagas that wait for a worker, and how long the first of them has, in seconds. */
+    /** The number of sagas that wait for a worker, and the age of the oldest in seconds. */
     readonly due?: number;
     readonly oldestDue?: number;
-    /** Sagas that need a person. */
+    /** The number of sagas that need attention. */
     readonly stuck?: number;
   }
 >;
 
-/** Whether sagas go on, for health checks of `@nestjs/terminus`. */
+/** Reports whether sagas make progress, for health checks of `@nestjs/terminus`. */
 @Injectable()
 export class SagaHealthIndicator {
   /** Without SagaModule SagaTelemetry says what is missing. */
   constructor(@Optional() @Inject(SagaService) private readonly sagas: SagaService) {}
 
   /**
-   * `health.check([() => indicator.isHealthy('sagas', { maxOldestDue: '1m', maxStuck: 0 })])`
-   * @param key under which the result is shown
-   * @throws SagaValidationError for wrong options
+   * Returns the health of sagas: `health.check([() => indicator.isHealthy('sagas', { maxOldestDue: '1m', maxStuck: 0
+   * })])`.
+   * @param key the key of the result
+   * @throws SagaValidationError for invalid options
    */
   async isHealthy<const Key extends string>(key: Key, options?: SagaHealthOptions): Promise<SagaHealth<Key>> {
     const limits = readLimits(options);

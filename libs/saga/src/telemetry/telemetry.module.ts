@@ -6,20 +6,20 @@ import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './telemetry.mo
 import type { SagaTelemetryModuleOptions } from './telemetry.options.js';
 
 /**
- * Spans and metrics of sagas, through OpenTelemetry's API, to whatever SDK the process has set up; and an indicator for
- * health checks. Import it once, in the root module, beside SagaModule. SagaHealthIndicator can then be injected everywhere.
+ * Provides OpenTelemetry spans and metrics of sagas, for the SDK that the process has set up, and a health indicator.
+ * Import it once, in the root module, beside SagaModule. SagaHealthIndicator can then be injected everywhere.
  */
 @Module({ providers: [SagaTelemetry, SagaHealthIndicator], exports: [SagaHealthIndicator] })
 export class SagaTelemetryModule extends ConfigurableModuleClass {
   /**
-   * See SagaTelemetryModuleOptions for the defaults.
-   * @throws SagaConfigurationError, when the application starts, naming everything that is wrong
+   * Configures the module. SagaTelemetryModuleOptions lists the defaults.
+   * @throws SagaConfigurationError at start-up; it names all invalid options
    */
   static override forRoot(options: SagaTelemetryModuleOptions = {}): DynamicModule {
     return super.forRoot(options);
   }
 
-  /** The same, with options from a factory: `{ imports, inject, useFactory }`. */
+  /** Configures the module with options from a factory: `{ imports, inject, useFactory }`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     checkAsyncOptions('SagaTelemetryModule.forRootAsync', options);
     return super.forRootAsync(options);

@@ -3,18 +3,18 @@ import { SagaConfigurationError } from '../errors.js';
 import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 
-/** What `SagaTelemetryModule.forRoot()` takes. */
+/** Options of `SagaTelemetryModule.forRoot()`. */
 export interface SagaTelemetryModuleOptions {
-  /** Spans, and the starter's trace stored with each saga; default true. */
+  /** Whether to create spans, and to store the starter's trace with each saga. Default: true. */
   traces?: boolean;
-  /** What this process does; default true. */
+  /** Whether to record metrics of this process. Default: true. */
   metrics?: boolean;
   /**
-   * How things stand in the database, read once for each collection of metrics; default true. Every process reports the
-   * same, so one of many is enough: `false` in the others.
+   * Whether to report gauges of the database, which is read once per collection of metrics. All processes report the
+   * same values, so set `false` in all but one. Default: true.
    */
   gauges?: boolean;
-  /** Lines in the log of sagas that turn back or need a person, and of attempts that failed; default true. */
+  /** Whether to log sagas that compensate or need attention, and failed attempts. Default: true. */
   logs?: boolean;
 }
 
@@ -25,7 +25,7 @@ const OPTIONS = [
   'logs',
 ] as const satisfies (keyof SagaTelemetryModuleOptions)[];
 
-/** @throws SagaConfigurationError naming everything that is wrong at once */
+/** Returns the options with defaults. @throws SagaConfigurationError that names all invalid options */
 export function withTelemetryDefaults(
   options: SagaTelemetryModuleOptions,
 ): Required<SagaTelemetryModuleOptions> {

@@ -5,46 +5,46 @@ import type { SagaTestRun } from './saga-test-run.js';
 import type { Fault } from './scripted-calls.js';
 import type { CrashPoint } from './test-process.js';
 
-/** A way in which a saga can fail. */
+/** A failure case of a saga. */
 export interface FailurePoint {
-  /** In words: `chargeCard is rejected`. */
+  /** The description: `chargeCard is rejected`. */
   readonly name: string;
-  /** In which way. */
+  /** The kind of failure. */
   readonly kind: 'none' | 'rejected' | 'timed-out' | 'cancelled' | 'compensation-failed' | 'crash';
-  /** The step, or the compensation. */
+  /** The step or the compensation. */
   readonly method?: string;
 }
 
-/** What may be asserted of every run; what it throws, or rejects with, is reported by its failure point. */
+/** Asserts a run. An error or rejection is reported with its failure point. */
 export type FailureCheck<S> = (run: SagaTestRun<S>, point: FailurePoint) => unknown;
 
-/** What `SagaTest.everyFailure()` takes beside the check. */
+/** Options of `SagaTest.everyFailure()`, beside the check. */
 export interface EveryFailureOptions {
-  /** Called before each run: lets fakes forget what the run before has done. Default: nothing. */
+  /** Called before each run, for example to reset fakes. Default: nothing. */
   readonly beforeEach?: (point: FailurePoint) => unknown;
 }
 
-/** Which paths were walked, and what was wrong on which. `String(report)` is for people. */
+/** The failure cases that were run, and the problems of each. `String(report)` is a readable text. */
 export interface FailureReport {
-  /** The ways that were walked, each with what the saga came to and the methods that were called. */
+  /** The failure cases with the outcome of the saga and the called methods. */
   readonly points: readonly (FailurePoint & {
     readonly status: string;
     readonly trace: readonly string[];
-    /** Why cancel() was refused; absent: it was not, or was not called. */
+    /** The reason for which cancel() was rejected. Absent if it was not. */
     readonly refusal?: string;
-    /** What the check threw. */
+    /** The error of the check. */
     readonly problem?: string;
   })[];
-  /** For people: a line for each point. */
+  /** Returns a readable text with a line for each point. */
   toString(): string;
 }
 
-/** A business assertion did not hold on some of the ways in which the saga can fail. */
+/** The check failed in some failure cases of the saga. */
 export class SagaFailureMatrixError extends SagaError {
   readonly code = 'SAGA_FAILURE_MATRIX';
 
   constructor(
-    /** All that was walked, the ways that are right included. */
+    /** All failure cases, including those that pass. */
     readonly report: FailureReport,
   ) {
     super(String(report));
@@ -158,7 +158,7 @@ export class FailureMatrix<S> {
     });
   }
 
-  /** The longest way back that a single failure leads to. */
+  /** Returns the longest rollback that a single failure leads to. */
   private turningBack(calm: SagaTestRun<S>): Planned | undefined {
     const { steps } = this.graph;
     const called = this.stepsOf(calm);

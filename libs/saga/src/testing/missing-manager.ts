@@ -3,7 +3,7 @@ import { currentCall } from './current-call.js';
 
 /**
  * What transactional methods are given as `ctx.manager` in a test without one: whatever they use of it is an error.
- * @param onUse is told of the error, too, since a step may swallow it
+ * @param onUse is notified of the error, too, since a step may swallow it
  */
 export function missingManager(onUse: (error: SagaConfigurationError) => void): object {
   return new Proxy(

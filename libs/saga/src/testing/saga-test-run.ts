@@ -17,7 +17,7 @@ import { type OpenQuestion, openQuestions } from './open-questions.js';
 import type { TestCall } from './test-call.js';
 import type { TestWorld } from './test-world.js';
 
-/** What somebody does whenever the saga waits for it. */
+/** The response of the test's script whenever the saga waits. */
 export type SignalAnswer =
   | { readonly kind: 'signal'; readonly name: string; readonly payload: unknown }
   | { readonly kind: 'approve' | 'reject'; readonly name: string; readonly by: string };
@@ -28,11 +28,11 @@ interface Beginning<S> {
   readonly answers: readonly SignalAnswer[];
 }
 
-/** One saga in a test's own world: what it came to, and how. */
+/** One run of a saga in its own in-memory store: its outcome and its calls. */
 export class SagaTestRun<S> {
-  /** As it was when the run last came to rest. */
+  /** The outcome when the run last became idle. */
   outcome!: SagaOutcome<S>;
-  /** As `SagaService.get` tells it, when the run last came to rest. */
+  /** The snapshot of `SagaService.get` when the run last became idle. */
   snapshot!: SagaSnapshotOf<S>;
 
   private constructor(
@@ -53,17 +53,17 @@ export class SagaTestRun<S> {
     return new SagaTestRun<S>(id, world, answers);
   }
 
-  /** Every operator's and user's call, on this run's world. Let time pass afterwards with `proceed()`, `advance()` or `finish()`. */
+  /** A SagaService on this run's store. Afterwards let time pass with `proceed()`, `advance()` or `finish()`. */
   get sagas(): SagaService {
     return this.world.sagas;
   }
 
-  /** Every call of a method of the saga, its attempts one by one, in order. */
+  /** All calls of the saga's methods, one per attempt, in order. */
   get calls(): readonly TestCall[] {
     return this.world.calls.calls;
   }
 
-  /** The methods that were called, in order: attempts that follow each other are one. */
+  /** The called methods, in order. Consecutive attempts are one entry. */
   get trace(): readonly string[] {
     const keyOf = ({ id, method, index }: TestCall) => `${id} ${method} ${index}`;
     return this.calls
@@ -71,7 +71,7 @@ export class SagaTestRun<S> {
       .map(({ method, index }) => (index === undefined ? method : `${method}[${index}]`));
   }
 
-  /** What was published, in order. */
+  /** The published messages, in order. */
   get published(): readonly OutboxMessage[] {
     return this.world.store.outbox.map(({ topic, key, type, payload, headers }) => ({
       ...{ topic, key, type, headers },
@@ -79,74 +79,74 @@ export class SagaTestRun<S> {
     }));
   }
 
-  /** Milliseconds of virtual time since the beginning. */
+  /** The milliseconds of virtual time since the start. */
   get took(): number {
     return this.world.time.now - this.snapshot.createdAt.getTime();
   }
 
-  /** Checkpoints that were stored, or would have been but for a crash. */
+  /** The number of stored checkpoints, including those that a crash prevented. */
   get checkpoints(): number {
     return this.world.count.checkpoints;
   }
 
-  /** Why cancellations by `SagaTest.cancelling()` were refused, in order; empty: none was. */
+  /** The reasons for which cancellations by `SagaTest.cancelling()` were rejected, in order. Empty if none was. */
   get refusedCancellations(): readonly string[] {
     return this.world.calls.refusedCancellations;
   }
 
-  /** Crashes of the script that never came: the saga has fewer checkpoints. */
+  /** The number of scripted crashes that did not happen, because the saga has fewer checkpoints. */
   get missedCrashes(): number {
     return this.world.missedCrashes.length;
   }
 
-  /** What it waits for, and nobody in the script gives it. */
+  /** The wait of the saga that the script does not answer. */
   get waitingFor(): WaitingFor | undefined {
     return this.snapshot.waitingFor;
   }
 
-  /** Lets time pass until the saga has ended, needs an operator, or waits for a signal or an approval. */
+  /** Lets time pass until the saga has ended, needs attention, or waits for a signal or an approval. */
   async proceed(): Promise<void> {
     await this.world.proceedUntil(() => this.isAtRest(true));
     await this.look();
   }
 
-  /** Lets time pass until the saga has ended, needs an operator, or nothing happens to it any more. */
+  /** Lets time pass until the saga has ended, needs attention, or is idle for ever. */
   async finish(): Promise<void> {
     await this.world.proceedUntil(() => this.isAtRest(false));
     await this.look();
   }
 
-  /** Lets so much time pass. */
+  /** Lets a duration of virtual time pass. */
   async advance(duration: Duration): Promise<void> {
     await this.world.proceedTo(this.world.time.now + toMilliseconds(duration, 'duration'));
     await this.look();
   }
 
-  /** Sends a signal, and goes on to where the saga rests next. */
+  /** Sends a signal, and proceeds until the saga is idle. */
   async signal(name: string, payload?: unknown, options?: { messageId?: string }): Promise<void> {
     await this.world.sagas.signal(this.id, name, payload, options);
     await this.proceed();
   }
 
-  /** Approves a step, and goes on to where the saga rests next. */
+  /** Approves a step, and proceeds until the saga is idle. */
   async approve(step: string, by = 'the test'): Promise<void> {
     await this.world.sagas.approve(this.id, step, { by });
     await this.proceed();
   }
 
-  /** Rejects a step, and goes on to where the saga rests next. */
+  /** Rejects a step, and proceeds until the saga is idle. */
   async reject(step: string, by = 'the test'): Promise<void> {
     await this.world.sagas.reject(this.id, step, { by });
     await this.proceed();
   }
 
-  /** Cancels the saga, and goes on to its end. */
+  /** Cancels the saga, and proceeds until it has ended. */
   async cancel(reason?: string): Promise<void> {
     await this.world.sagas.cancel(this.id, { reason });
     await this.finish();
   }
 
-  /** Undoes it, if it has completed and can be. */
+  /** Undoes the completed saga, and proceeds until it has ended. */
   async undo(): Promise<void> {
     await this.world.sagas.undo(this.id);
     await this.finish();

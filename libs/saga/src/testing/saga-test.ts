@@ -86,11 +86,11 @@ class TestSetting {
 }
 
 /**
- * Tests of one saga without a database, in virtual time: retries, delays and timeouts take none of yours. The engine is the
- * one that runs in production; its store is in memory. Each `run` begins with an empty one. What is provided lives as
- * long as the test: give fakes that you look at, and reset them between runs if they remember.
+ * Tests one saga without a database and in virtual time: retries, delays and timeouts take no real time. The engine is
+ * the production engine; its store is in memory. Each `run` begins with an empty store. Provided fakes live as long as
+ * the test: reset them between runs.
  *
- * Every method gives a new test and leaves the one that it was called on as it was.
+ * Every method returns a new test and leaves the original unchanged.
  */
 export class SagaTest<S> {
   private constructor(
@@ -100,40 +100,41 @@ export class SagaTest<S> {
   ) {}
 
   /**
-   * A test of this saga.
-   * @param others sagas, and providers with step handlers, that it needs; those of its `@SubSaga` steps come by themselves
+   * Creates a test of a saga.
+   * @param others further sagas, and providers with step handlers. The sagas of `@SubSaga` steps are added
+   * automatically
    */
   static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
     return new SagaTest(saga, new TestSetting([saga, ...others]), { faults: [], crashes: [], answers: [] });
   }
 
   /**
-   * What the saga is given for a class or token that it injects. SagaService needs no fake: what is injected acts on the
+   * Sets the value for a class or token that the saga injects. SagaService needs no fake: the injected service uses the
    * run's own sagas.
    */
   provide(token: InjectionToken, value: unknown): SagaTest<S> {
     return this.with({ providers: [...this.setting.providers, { provide: token, useValue: value }] });
   }
 
-  /** Providers as in a module, made by Nest: the application's own, for whatever is not replaced. */
+  /** Adds providers as in a module, which Nest creates. */
   providers(...providers: Provider[]): SagaTest<S> {
     return this.with({ providers: [...this.setting.providers, ...providers] });
   }
 
-  /** Modules with what the saga injects. */
+  /** Adds modules that provide the saga's dependencies. */
   imports(...imports: NonNullable<ModuleMetadata['imports']>): SagaTest<S> {
     return this.with({ imports: [...this.setting.imports, ...imports] });
   }
 
   /**
-   * What transactional steps and compensations are given as `ctx.manager`: a fake, since there is no database. What it does
-   * is not rolled back. Without it a run rejects with SagaConfigurationError as soon as one of them uses `ctx.manager`.
+   * Sets the fake that transactional steps and compensations receive as `ctx.manager`. Its writes are not rolled back.
+   * Without it, a run rejects with SagaConfigurationError as soon as `ctx.manager` is used.
    */
   manager(manager: object): SagaTest<S> {
     return this.with({ manager });
   }
 
-  /** As SagaModule.forRoot is given: `retry`, `compensationRetry`, `maxPayloadBytes`. */
+  /** Sets options of SagaModule.forRoot: `retry`, `compensationRetry`, `maxPayloadBytes`. */
   options(options: Pick<SagaModuleOptions, 'retry' | 'compensationRetry' | 'maxPayloadBytes'>): SagaTest<S> {
     const given = readOptions('options(): options', options, [
       'retry',
@@ -144,52 +145,55 @@ export class SagaTest<S> {
   }
 
   /**
-   * The method, a step's or a compensation, is not called, and fails.
-   * @param options.times in its first so many calls only; default: in all
+   * Makes a step's method or a compensation fail without calling it.
+   * @param options `times`: only the first calls fail; default: all
    */
   failing(method: MethodOf<S>, error?: unknown, options?: { times?: number }): SagaTest<S> {
     return this.faulty({ method, kind: 'failing', error: error ?? new Error(`${method} failed`) }, options);
   }
 
-  /** The method is called, and its answer never comes: what it did is done, and nobody knows. */
+  /** Makes a method time out after its side effect: the method is called, but its result never arrives. */
   timingOut(method: MethodOf<S>, options?: { times?: number }): SagaTest<S> {
     return this.faulty({ method, kind: 'timing-out' }, options);
   }
 
   /**
-   * The saga is cancelled while this step's method runs for the first time. `run.refusedCancellations` says why, if the
-   * cancellation was refused: the step is a pivot, or comes after one.
+   * Cancels the saga while this step's method runs for the first time. `run.refusedCancellations` has the reason if the
+   * cancellation was rejected, because the step is a pivot or comes after one.
    */
   cancelling(step: MethodOf<S>): SagaTest<S> {
     return this.faulty({ method: step, kind: 'cancelling' }, { times: 1 });
   }
 
   /**
-   * The process dies when the checkpoint that records this step (or its undoing) is about to be stored, or just was;
-   * another takes over. A number: at the n-th checkpoint of all.
+   * Makes the process die when the checkpoint that records this step (or its compensation) is about to be stored, or
+   * was just stored. Another process takes over. A number: at the n-th checkpoint of all.
    */
   crashing(at: MethodOf<S> | number, when: CrashPoint['when'] = 'before'): SagaTest<S> {
     return this.scripted({ crashes: [...this.script.crashes, { checkpoint: at, when }] });
   }
 
-  /** Whenever the saga waits for this signal, it is sent: the same payload, or what a function makes of the saga's input. */
+  /**
+   * Sends this signal whenever the saga waits for it, with a fixed payload or the result of a function of the saga's
+   * input.
+   */
   signal(name: string, payload?: unknown): SagaTest<S> {
     return this.scripted({ answers: [...this.script.answers, { kind: 'signal', name, payload }] });
   }
 
-  /** Whenever the saga waits for this approval, it is given. */
+  /** Approves this step whenever the saga waits for it. */
   approving(step: MethodOf<S>, by = 'the test'): SagaTest<S> {
     return this.scripted({ answers: [...this.script.answers, { kind: 'approve', name: step, by }] });
   }
 
-  /** Whenever the saga waits for this approval, it is refused. */
+  /** Rejects this step whenever the saga waits for it. */
   rejecting(step: MethodOf<S>, by = 'the test'): SagaTest<S> {
     return this.scripted({ answers: [...this.script.answers, { kind: 'reject', name: step, by }] });
   }
 
   /**
-   * Runs a saga through all of its delays, retries and timeouts, until it has ended, is paused, or needs an operator, or
-   * until it only waits for signals and approvals that have no timeout.
+   * Runs a saga through all of its delays, retries and timeouts, until it has ended, is paused or needs attention, or
+   * waits only for signals and approvals without a timeout.
    */
   async run(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
     const run = await this.begin(input, options);
@@ -197,7 +201,10 @@ export class SagaTest<S> {
     return run;
   }
 
-  /** Runs a saga to where it first waits for a signal or an approval that the test does not give. The test goes on from there. */
+  /**
+   * Runs a saga until it first waits for a signal or an approval that the script does not answer. The test continues
+   * from there.
+   */
   async start(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
     const run = await this.begin(input, options);
     await run.proceed();
@@ -205,10 +212,10 @@ export class SagaTest<S> {
   }
 
   /**
-   * Runs the saga once for each way in which it can fail, as far as its graph and a run without failures tell: each step
-   * rejected; each one timing out after its side effect; the saga cancelled while each one runs; each compensation failing
-   * once; a crash before and after each checkpoint, forward and back. The check is called after each run.
-   * @throws SagaFailureMatrixError when a check has thrown, or a crash point was not reached, naming each of them
+   * Runs the saga once for each failure case of its graph: each step rejected; each step timing out after its side
+   * effect; the saga cancelled while each step runs; each compensation failing once; a crash before and after each
+   * checkpoint, going forward and compensating. The check is called after each run.
+   * @throws SagaFailureMatrixError if a check failed, or a crash point was not reached; it names each of them
    */
   async everyFailure(
     input: InputOf<S>,
@@ -251,7 +258,7 @@ export class SagaTest<S> {
     });
   }
 
-  /** @throws SagaConfigurationError naming the method that is none of the saga's */
+  /** Checks the script. @throws SagaConfigurationError that names a method that the saga does not have */
   private checkScript(registry: SagaRegistry): void {
     const { graph, methods } = registry.ofType(this.saga);
     const known = new Set([...graph.steps.keys(), ...(methods ?? [])]);

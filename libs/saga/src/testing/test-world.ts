@@ -16,7 +16,7 @@ import { type Fault, ScriptedCalls } from './scripted-calls.js';
 import { type CrashPoint, TestProcess } from './test-process.js';
 import { VirtualTime } from './virtual-time.js';
 
-/** Leases never run out by themselves: virtual years may pass, and a process that crashes gives up its leases at once. */
+/** Leases never run out by themselves: virtual years may pass, and a process that crashes releases its lease at once. */
 const LEASE = 100 * 365 * 86_400_000;
 /** How long (ms of real time) a method may do something real before virtual time goes on without it. */
 const REAL_PATIENCE = 500;

@@ -1,4 +1,4 @@
-/** Elements made by hand: what comes from sagas is only ever text, never markup. */
+/** Elements made manually: what comes from sagas is only ever text, never markup. */
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** @param props attributes; `onclick` and the like are listeners; what is undefined, null or false is left out */

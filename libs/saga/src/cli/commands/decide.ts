@@ -14,7 +14,7 @@ const CALLS = [
   },
 ] as const;
 
-/** What a person decides, now or before the saga has come there. */
+/** What an operator decides, now or before the saga has come there. */
 export const decisions: readonly Command[] = CALLS.map(({ call, summary, done }) =>
   command({
     words: call,

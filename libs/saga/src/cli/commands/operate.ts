@@ -207,7 +207,7 @@ async function aboutOne(
   return turnsBack ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))] : head;
 }
 
-/** Of a call that is kept until another person makes it, too, an error tells. */
+/** Of a call that is kept until another operator makes it, too, an error tells. */
 export function tellDone(done: string, json: boolean | undefined, terminal: Terminal): number {
   terminal.out(json ? JSON.stringify({ done: true }) : done);
   return EXIT.done;

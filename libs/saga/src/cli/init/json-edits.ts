@@ -30,7 +30,7 @@ const TRANSFORM = {
   '^.+\\.js$': ['ts-jest', { isolatedModules: true, tsconfig: TSCONFIG }],
 };
 
-/** For who has to add it by hand. */
+/** For who has to add it manually. */
 export const JEST_LINES: readonly string[] = [
   `"transform": ${JSON.stringify(TRANSFORM)},`,
   `"transformIgnorePatterns": ${JSON.stringify([OURS])},`,

@@ -1,6 +1,6 @@
 import type { RollbackPlan, RollbackPlanStep } from '../../nest/views/rollback-plan.js';
 
-/** What turning back would do. */
+/** Returns the lines of a rollback plan. */
 export function rollbackLines(plan: RollbackPlan): string[] {
   const { compensations, withoutCompensation, underWay, pivot, undecided } = plan;
   const others = underWay.filter((name) => name !== undecided);

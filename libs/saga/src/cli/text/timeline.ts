@@ -7,7 +7,7 @@ import { oneLine } from './words.js';
 export interface Happening {
   readonly at: Date;
   readonly text: string;
-  /** Went wrong, or was done by a person. */
+  /** Went wrong, or was done by an operator. */
   readonly kind?: 'trouble' | 'person';
 }
 

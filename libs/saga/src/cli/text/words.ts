@@ -73,7 +73,7 @@ export function waitingText(waiting: WaitingFor, now: number): string {
   }
 }
 
-/** What made it turn back, or stop. */
+/** Returns the failure that made the saga compensate or stop. */
 export function failureText({ kind, step, error, reason }: SagaFailure): string {
   const where = step === undefined ? '' : ` in step '${step}'`;
   const why = error?.message ?? reason;

@@ -36,7 +36,7 @@ const OPTIONS = [...STEP_OPTIONS, 'version', 'concurrency', 'redact'] satisfies 
 
 /**
  * The graphs of a class's step handlers.
- * @throws SagaDefinitionError naming the class and everything that is wrong with them, each with its mend
+ * @throws SagaDefinitionError naming the class and everything that is wrong with them, each with its fix
  */
 export function buildHandlerGraphs(type: Type, defaults: DefaultPolicies = {}): HandlerGraph[] {
   const problems: string[] = [];

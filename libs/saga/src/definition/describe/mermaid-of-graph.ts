@@ -21,7 +21,7 @@ const KEYWORDS =
 
 /**
  * A saga as a Mermaid flowchart. A cylinder is a savepoint, a trapezoid runs once per item, double bars are a
- * sub-saga, a flag is a remote step, a hexagon waits for a signal or a person; a dashed border may be skipped, a thick
+ * sub-saga, a flag is a remote step, a hexagon waits for a signal or an operator; a dashed border may be skipped, a thick
  * one is the pivot; dotted arrows lead to a step that waits for any one of them. Compensations stand in the label of their step.
  */
 export function mermaidOf(saga: SagaDescription, options: MermaidOptions = {}): string {

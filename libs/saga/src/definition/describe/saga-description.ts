@@ -54,7 +54,7 @@ export interface StepDescription {
   readonly delay?: number;
   /** The method that undoes it; absent: nothing does. */
   readonly compensation?: string;
-  /** It is undone also when it is the one that definitely failed. */
+  /** It is undone also when it is the one that failed permanently. */
   readonly compensateOnFailure: boolean;
   /** The method that is asked when an outcome is unknown. */
   readonly probe?: string;

@@ -86,7 +86,9 @@ describe('an entry of a join any that waits for another entry', () => {
       step('c', { any: ['a', 'b2'] }),
     );
     expect(found.step).toBe('c');
-    expect(found.problem).toMatch(/'b2'.* never win .* 'a' comes before .* so that 'b1', 'b2' can never run/);
+    expect(found.problem).toMatch(
+      /'b2'.* never complete first .* 'a' always completes before, so that 'b1', 'b2' can never run/,
+    );
     expect(found.mend).toMatch(/take 'b2' out of the after, or give 'a' a when/);
   });
 
@@ -97,7 +99,7 @@ describe('an entry of a join any that waits for another entry', () => {
       step('c', { any: ['a', 'b'] }),
       step('d', after('b')),
     );
-    expect(found.problem).toMatch(/'b'.* never win/);
+    expect(found.problem).toMatch(/'b'.* never complete first/);
     expect(found.problem).not.toContain('can never run');
   });
 

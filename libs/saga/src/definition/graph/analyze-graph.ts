@@ -98,7 +98,7 @@ function stepThatNeverRuns(node: StepNode, relations: Relations): SagaFinding[] 
 
 /**
  * A pivot without a compensation says that it cannot be undone, but in a branch that loses it would have to be.
- * Found only with a witness: an entry that may win by itself while the pivot is under way.
+ * Found only with an example: an entry that may win by itself while the pivot is in progress.
  */
 function pivotThatMayLose(pivot: StepNode, relations: Relations): SagaFinding[] {
   if (!pivot.pivot || canBeUndone(pivot) || !relations.losable.has(pivot.name)) return [];
@@ -117,7 +117,7 @@ function pivotThatMayLose(pivot: StepNode, relations: Relations): SagaFinding[] 
   return [];
 }
 
-/** Both can be under way at once: no join that either needs a win for comes in between, nor may predicates exclude it. */
+/** Both can be in progress at once: no join that either needs a win for comes in between, nor may predicates exclude it. */
 function mayRace(pivot: StepNode, entry: string, { nodes, ancestors, of }: Relations): boolean {
   const [toPivot, toEntry] = [ancestors.get(pivot.name)!, ancestors.get(entry)!];
   const before = new Set([...toPivot, ...toEntry]);

@@ -5,7 +5,7 @@ import type { StepNode } from './saga-graph.js';
 /** A step before its edges are known from both ends. */
 export type UnlinkedStep = Omit<StepNode, 'dependents'>;
 
-/** What is wrong with the edges of a graph: whose edge, what, and the mend. */
+/** What is wrong with the edges of a graph: whose edge, what, and the fix. */
 export type LinkProblem = SagaFinding & { readonly step: string };
 
 /**

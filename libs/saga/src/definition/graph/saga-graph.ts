@@ -12,7 +12,7 @@ export interface StepNode {
   /**
    * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `remote`: the
    * same of a handler's saga, which is known by its name alone, and may be in another process only. `signal` and
-   * `approval`: its method is called once the signal, or a person's approval, has come.
+   * `approval`: its method is called once the signal, or an operator's approval, has come.
    */
   readonly kind: 'step' | 'sub-saga' | 'remote' | 'signal' | 'approval';
   /** The steps that this one waits for. */
@@ -46,7 +46,7 @@ export interface StepNode {
   readonly pivot: boolean;
   /** At most `count` attempts begin within `per` milliseconds, across all processes. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
-  /** Of one that waits for a signal, or for a person: its name, and for how many milliseconds. */
+  /** Of one that waits for a signal, or for an operator: its name, and for how many milliseconds. */
   readonly wait?: { readonly signal: string; readonly timeout?: number };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
@@ -64,11 +64,11 @@ export interface SagaGraph {
   readonly upgradeFrom?: readonly number[];
   /** What the input has to be; undefined: nobody checks it. */
   readonly input?: Type | StandardSchema;
-  /** Milliseconds for going forward, from when the saga may begin; past it the saga turns back. */
+  /** Milliseconds for going forward, from when the saga may begin; past it the saga compensates. */
   readonly timeout?: number;
   /** Milliseconds from when the saga may begin, past which it is overdue. */
   readonly sla?: number;
-  /** `suspend`: a failure waits for an operator instead of turning the saga back. */
+  /** `suspend`: a failure waits for an operator instead of making the saga compensate. */
   readonly onFailure: 'compensate' | 'suspend';
   /** Undefined: durable. No part of what an instance goes by: it counts as the class says now. */
   readonly durability?: Durability;

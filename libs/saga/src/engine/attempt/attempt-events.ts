@@ -25,7 +25,7 @@ export const ENDED: ReadonlySet<SagaEvent['type']> = new Set([
   'child-started',
 ]);
 
-/** A cancellation that was accepted, and that the holder of the lease has now been told of. */
+/** A cancellation that was accepted, and that the holder of the lease has now been notified of. */
 export function cancellation(reason: string | undefined, now: number): SagaEvent {
   return { type: 'cancelled', reason, accepted: true, now };
 }

@@ -168,7 +168,7 @@ export class AttemptRunner {
       random: this.options.random(),
     };
     if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
-    // Who gave up because the signal aborted, and who was not waited for any longer, may have sent the request already.
+    // Who failed permanently because the signal aborted, and who was not waited for any longer, may have sent the request already.
     const unknown = isCoded(thrown, 'SAGA_UNKNOWN_OUTCOME') || (attempt.abortedBy !== undefined && !rejected);
     return {
       type: 'step-failed',

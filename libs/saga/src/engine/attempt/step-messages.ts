@@ -18,7 +18,7 @@ export interface PublishPorts {
 export class StepMessages {
   private messages: StoredMessage[] = NOTHING;
   private isOpen = false;
-  /** Of the attempt under way. Undefined: it has no span of its own. */
+  /** Of the attempt in progress. Undefined: it has no span of its own. */
   private traceparent: string | undefined;
 
   constructor(

@@ -21,7 +21,7 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
-  /** It is to stand still once what is under way has come to its end. */
+  /** It is to stand still once what is in progress has come to its end. */
   readonly isPausing: boolean;
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
@@ -87,7 +87,7 @@ export async function attemptInTransaction(
       });
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
-      // Nothing of it is there. It was under way when the pause was asked for, and so comes to its end.
+      // Nothing of it is there. It was in progress when the pause was asked for, and so comes to its end.
       if (host.isPausing && !attempt.abortedBy) continue;
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
@@ -116,7 +116,7 @@ export async function attemptInTransaction(
 
 /**
  * The connection was lost while the transaction was being committed: did it commit? Asked under the row's lock,
- * so that a commit still under way is waited for.
+ * so that a commit still in progress is waited for.
  */
 async function wasCommitted(
   { step, action }: StepAttempt,

@@ -73,7 +73,7 @@ type ChangedStep = readonly [key: string, step: StepState];
 function goingOn(before: SagaState, after: SagaState, changed: readonly ChangedStep[]) {
   const stood = before.status === 'stuck' || before.status === 'suspended' || before.status === 'paused';
   if (!stood || after.status !== (before.stuckIn ?? 'running')) return undefined;
-  // What was done by hand is not tried again.
+  // What was done manually is not tried again.
   const byHand = changed.some(([, { status }]) => status === 'completed' || status === 'compensated');
   return before.status === 'paused' || byHand ? 'resumed' : 'retried';
 }
@@ -129,7 +129,7 @@ function waitOf({ wait, attempts: attempt }: StepState) {
   };
 }
 
-/** What a person needs to know first. */
+/** What an operator needs to know first. */
 function needOf(state: SagaState): Details<'stuck'> {
   const keys = gaveUp({ state }, undefined);
   const errors = keys.flatMap((key) => state.steps.get(key)?.errors.at(-1) ?? []);

@@ -3,7 +3,7 @@ import type { SagaObservers } from './saga-observers.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import { serializeError } from '../payload/serialize-error.js';
 
-/** Sagas that are told of with one statement. */
+/** Sagas that are notified of with one statement. */
 const BATCH = 100;
 
 export interface OverdueWatchPorts {
@@ -14,7 +14,7 @@ export interface OverdueWatchPorts {
   readonly now: () => number;
 }
 
-/** Looks for sagas of this process that have not finished by their sla, and tells of each, once. */
+/** Looks for sagas of this process that have not finished by their sla, and reports each, once. */
 export class OverdueWatch {
   private looking: Promise<void> | undefined;
 

@@ -11,7 +11,7 @@ export interface StoredDecision extends ApprovalDecision {
   readonly approved: boolean;
 }
 
-/** Why a step that waits for a person has failed; undefined: it was approved, or this is no decision. */
+/** Why a step that waits for an operator has failed; undefined: it was approved, or this is no decision. */
 export function refusalIn(signal: string, payload: string | undefined): SerializedError | undefined {
   if (!signal.startsWith(APPROVAL_PREFIX) || payload === undefined) return undefined;
   const { approved, by, comment } = JSON.parse(payload) as StoredDecision;
@@ -24,7 +24,7 @@ export function refusalIn(signal: string, payload: string | undefined): Serializ
 }
 
 /**
- * Stores a person's decision, unless there is one already that the saga has not taken.
+ * Stores an operator's decision, unless there is one already that the saga has not taken.
  * @throws SagaValidationError when the step is no approval
  * @throws SagaStateError when nothing is left to decide
  */

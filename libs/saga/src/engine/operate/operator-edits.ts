@@ -79,7 +79,7 @@ function mayHaveActed({ state }: StoredSaga): boolean {
 
 /**
  * The pivot whose outcome is not known: an attempt may be in progress, or have taken effect. Not one that waits for its
- * sub-saga, which is asked to roll back; nor one of a saga that is at rest, whose operator decides.
+ * sub-saga, which is asked to roll back; nor one of a saga that is idle, whose operator decides.
  */
 function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): string | undefined {
   const { pivots } = relationsOf(graph);
@@ -105,7 +105,7 @@ export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, {
   return edited(saga, graph, now, { type: 'aborted', reason });
 };
 
-/** Lets it stand still where it is. While a worker holds it, it is asked to: what is under way settles first. */
+/** Lets it stand still where it is. While a worker holds it, it is asked to: what is in progress settles first. */
 export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   const { status } = saga.state;
   if (status === 'paused' || saga.pauseRequested) return undefined; // it is, or will be
@@ -148,7 +148,7 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
   return edited(saga, graph, now, { type: 'undone', reason });
 };
 
-/** Tries again what gave up, with a full budget of attempts. */
+/** Tries again what failed permanently, with a full budget of attempts. */
 export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | undefined } }> = (
   saga,
   graph,
@@ -163,7 +163,7 @@ export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | u
   return input && 'state' in edit ? { ...edit, input: input.text } : edit;
 };
 
-/** Takes a step that gave up (or its compensation, if the saga turns back) as done by hand. */
+/** Takes a step that failed permanently (or its compensation, if the saga compensates) as done manually. */
 export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   saga,
   graph,
@@ -176,7 +176,7 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   return edited(saga, graph, now, { type: 'skipped', step, result });
 };
 
-/** The steps, or items, that a saga which needs a person stands at: what an operator may retry or skip. */
+/** The steps, or items, that a saga which needs attention stands at: what an operator may retry or skip. */
 export function gaveUp({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
   const resumed = state.stuckIn ?? 'running';
   const failed = [...state.steps]

@@ -20,7 +20,7 @@ interface Walk {
    * arrays that hold each other twice, or a getter that makes ever more, would take for ever.
    */
   room: number;
-  /** What came of it, if a part was refused: told by this, since a getter may throw a proxy that itself throws. */
+  /** The outcome of it, if a part was refused: told by this, since a getter may throw a proxy that itself throws. */
   refusal?: SagaPayloadError;
 }
 

@@ -3,7 +3,7 @@ import type { SagaStatus } from '../../definition/types/saga-status.js';
 export type OperatorAction =
   'cancel' | 'abort' | 'undo' | 'pause' | 'resume' | 'retry' | 'skip' | 'approve' | 'reject';
 
-/** What a person did to a saga, or asks another one to do as well: stored with what it changed. */
+/** What an operator did to a saga, or asks another one to do as well: stored with what it changed. */
 export interface Operation {
   /** A UUID, one a call: a call whose answer was lost is known by it. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface Operation {
   readonly from: SagaStatus;
   /** The saga's `checkpoints` before: a proposal holds for as long as it is there. */
   readonly revision: number;
-  /** Nothing was done: it waits for a second person. */
+  /** Nothing was done: it waits for a second operator. */
   readonly proposed: boolean;
   /** Of a retry: it goes on with another input. */
   readonly newInput?: boolean;

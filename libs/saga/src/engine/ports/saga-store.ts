@@ -97,7 +97,7 @@ export interface StoredSaga {
   readonly leasedAt?: number;
   /** The last leases that were lost since anything was recorded, oldest first: those that `takeovers` counts. */
   readonly lostLeases?: readonly LostLease[];
-  /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: at rest. */
+  /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: idle. */
   readonly dueAt?: number;
   /** How often it was taken over from a lost worker since anything was recorded. */
   readonly takeovers: number;
@@ -173,7 +173,7 @@ export interface StoreStats {
   readonly oldestMessage?: number;
 }
 
-/** `signal`: something that the saga was sent, a person's decisions apart. */
+/** `signal`: something that the saga was sent, an operator's decisions apart. */
 export type HistoryRecord =
   StoredOperation | { readonly action: 'signal'; readonly signal: string; readonly at: number };
 
@@ -228,7 +228,7 @@ export interface Checkpoint {
   readonly fresh?: boolean;
   /** Milliseconds that each changed step's attempt took, by name, where known. */
   readonly elapsed?: ReadonlyMap<string, number>;
-  /** Where it stands, for people who look at the row: the steps under way or next. */
+  /** Where it stands, for people who look at the row: the steps in progress or next. */
   readonly step: string;
   /** Something of it has come to an end: its losses count anew. */
   readonly advances: boolean;

@@ -41,7 +41,7 @@ export interface Awaited {
 
 type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
 
-/** The sagas that steps of others wait for: how they are made, heard of, cancelled and undone. */
+/** The sagas that steps of others wait for: how they are made, known, cancelled and undone. */
 export class ChildSagas {
   constructor(private readonly ports: ChildSagasPorts) {}
 
@@ -80,7 +80,7 @@ export class ChildSagas {
     });
   }
 
-  /** Asks the step's saga to turn back; one that only goes forward is left to its end. */
+  /** Asks the step's saga to compensate; one that only goes forward is left to its end. */
   async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     const asked: SagaEvent = { type: 'child-cancelling', step, child: id };
     try {
@@ -133,7 +133,7 @@ export class ChildSagas {
   }
 }
 
-/** What its parent's step is told of a saga that turned back, or was aborted. */
+/** What its parent's step is notified of a saga that compensated, or was aborted. */
 function errorOf(child: StoredSaga): SerializedError {
   const { status, failure } = child.state;
   const why = failure?.error?.message ?? failure?.reason ?? failure?.kind;

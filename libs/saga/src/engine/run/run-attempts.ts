@@ -6,7 +6,7 @@ import type { SagaState } from '../../machine/saga-state.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
 
-/** What is under way of one run, and how it is told to break off. An array, since it is one attempt at most, mostly. */
+/** What is in progress of one run, and how it is told to break off. An array, since it is one attempt at most, mostly. */
 export class RunAttempts {
   private attempts: StepAttempt[] = NOTHING;
 
@@ -18,7 +18,7 @@ export class RunAttempts {
     return this.attempts.includes(attempt);
   }
 
-  /** Is an attempt of this step, or item, under way? */
+  /** Is an attempt of this step, or item, in progress? */
   includes(key: string): boolean {
     return this.attempts.some(({ step }) => step === key);
   }
@@ -52,7 +52,7 @@ export class RunAttempts {
   }
 
   /**
-   * What is under way going forward and not wanted any more: the saga turns back, or another branch was faster.
+   * What is in progress going forward and not wanted any more: the saga compensates, or another branch was faster.
    * Not probes: what they find out is what has to be undone.
    */
   abortObsolete(graph: SagaGraph, state: SagaState): void {

@@ -49,7 +49,7 @@ export class RunChildren {
 
   /** What became of the sagas that are waited for, as far as they have ended. */
   async heard(state: SagaState): Promise<SagaEvent[]> {
-    // It stands still: what has come is heard once it goes on.
+    // It stands still: what has come is received once it goes on.
     if (state.status === 'paused') return [];
     const awaited = awaitedBy(state);
     return awaited.length > 0 ? this.ports.children.ended(awaited) : [];

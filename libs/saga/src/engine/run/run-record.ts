@@ -25,7 +25,7 @@ export class RunRecord {
   hasNews = false;
   /** What happened since the last checkpoint. */
   private unsaved: SagaEvent[] = NOTHING;
-  /** Events since the state of the transaction under way was staged. */
+  /** Events since the state of the transaction in progress was staged. */
   private sinceStaged: SagaEvent[] | undefined;
   /** What follows from a state stays so until something happens, or the time comes that it names. */
   private decided: { readonly for: SagaState; readonly decision: Followed['decision'] } | undefined;
@@ -45,7 +45,7 @@ export class RunRecord {
 
   /** What happened so far was before this run: who takes over derives it anew, but for a turn that the saga took. */
   begin(): void {
-    // What is undone must be known to be turning back, and what happens again to do so.
+    // What is undone must be known to be compensating, and what happens again to do so.
     const { status, round, rollbackTo, pendingRollback, overtaken } = this.saved;
     this.hasNews =
       status !== this.state.status ||

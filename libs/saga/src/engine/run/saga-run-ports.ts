@@ -52,7 +52,7 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly log: EngineLog;
 }
 
-/** How a run ended: at rest, given back until `dueAt`, or taken away. */
+/** How a run ended: idle, given back until `dueAt`, or taken away. */
 export type RunEnd =
   | { readonly type: 'settled' }
   | { readonly type: 'released'; readonly dueAt: number | undefined }

@@ -45,7 +45,7 @@ const SETTLED: RunEnd = { type: 'settled' };
 type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /**
- * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is at rest, has to
+ * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is idle, has to
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
 export class SagaRun implements TransactionHost {
@@ -125,7 +125,7 @@ export class SagaRun implements TransactionHost {
     this.attempts.abortCancelled(evolve(this.graph, this.state, event));
   }
 
-  /** The lease is another's: whatever is under way here does not count any more. */
+  /** The lease is another's: whatever is in progress here does not count any more. */
   fence(): void {
     if (this.isFenced) return;
     this.isFenced = true;
@@ -144,13 +144,13 @@ export class SagaRun implements TransactionHost {
     this.attempts.abort('lease-lost', 'The lease of this saga could not be renewed in time');
   }
 
-  /** Begins nothing more; once what is under way has settled, the lease is given back. */
+  /** Begins nothing more; once what is in progress has settled, the lease is given back. */
   drain(): void {
     this.draining = true;
     this.inbox.put({ wake: true });
   }
 
-  /** The same, and once what is under way has settled, it comes to rest until somebody resumes it. */
+  /** The same, and once what is in progress has settled, it comes to rest until somebody resumes it. */
   pause(): void {
     this.isPausing = true;
     this.inbox.put({ wake: true });
@@ -230,11 +230,11 @@ export class SagaRun implements TransactionHost {
     return this.draining || this.isPausing;
   }
 
-  /** Nothing is under way, and nothing will be begun here. */
+  /** Nothing is in progress, and nothing will be begun here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
     if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
-    // An attempt that ended while a checkpoint was being written is told of by the inbox.
+    // An attempt that ended while a checkpoint was being written is notified of by the inbox.
     if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
     return (
       this.halts || (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
@@ -344,7 +344,7 @@ export class SagaRun implements TransactionHost {
     return kind === 'cancel-child' && this.attempts.includes(key);
   }
 
-  /** What came of it; undefined: that is stored already. */
+  /** The outcome of it; undefined: that is stored already. */
   private attemptOf(attempt: StepAttempt): Promise<SagaEvent | SagaEvent[] | undefined> {
     const { kind, node } = attempt.action;
     if (startsSaga(node) && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
@@ -418,7 +418,7 @@ export class SagaRun implements TransactionHost {
     this.attempts.abortObsolete(this.graph, this.state);
   }
 
-  /** Whatever is under way is recorded as unknown, and the lease given back. */
+  /** Whatever is in progress is recorded as unknown, and the lease given back. */
   private takeInterruption(): void {
     this.apply({ type: 'interrupted', now: this.ports.now() });
     this.attempts.clear();
@@ -473,7 +473,7 @@ export class SagaRun implements TransactionHost {
   /**
    * The database refuses what is to be stored. The results that are new since the last checkpoint are the only
    * user data in it, so their steps have failed; if even that cannot be stored, the lease runs out and the
-   * bound on takeovers puts the saga before a person.
+   * bound on takeovers puts the saga before an operator.
    */
   private unstorable({ state, changed }: MadeCheckpoint, error: unknown): CheckpointResult {
     logErrorOf(this.saga, error, this.ports.log, 'a checkpoint was refused: ');

@@ -13,7 +13,7 @@ export interface Revised extends SagaVersion {
   readonly graphRevision?: number;
 }
 
-/** What a person can do about an instance that may need what the deployed class does not have. */
+/** What an operator can do about an instance that may need what the deployed class does not have. */
 export const DRIFT_MEND = 'Deploy the missing steps and compensations and retry the saga, or abort it';
 
 const NO_GAPS: ReadonlyMap<string, Gap> = new Map();
@@ -75,7 +75,7 @@ export class SagaBindings {
     return { ...bindGraph(stored.graph, deployedOf(runnable)), invoke: runnable.invoke };
   }
 
-  /** Its row was deleted by hand: nothing can be said of such an instance, so none of it is run. */
+  /** Its row was deleted manually: nothing can be said of such an instance, so none of it is run. */
   private lost(saga: Revised): BoundSaga {
     const own = this.own.get(sagaLabel(saga))!;
     const unknown = `its graph (revision ${saga.graphRevision} of ${sagaLabel(saga)}) is not stored any more`;

@@ -59,7 +59,7 @@ export class SagaUpgrades {
     this.targets = graphs.filter(({ upgradeFrom = [] }) => upgradeFrom.length > 0);
   }
 
-  /** At start-up, and at each poll: instances that were under way, or come from an old process, may be free by now. */
+  /** At start-up, and at each poll: instances that were in progress, or come from an old process, may be free by now. */
   async tick(): Promise<void> {
     if (this.passing || this.stopped) return;
     const due = this.targets.filter((to) => (this.dueAt.get(to) ?? 0) <= this.clock.monotonic());

@@ -176,7 +176,7 @@ export class Worker {
       for (const tell of this.unreserved.splice(0)) tell();
   }
 
-  /** Claims what is due, now or as soon as the claim under way has ended. */
+  /** Claims what is due, now or as soon as the claim in progress has ended. */
   claimSoon(): void {
     if (this.state !== 'running' || this.sagas.size === 0) return;
     if (this.claiming || this.free <= 0) {
@@ -245,7 +245,7 @@ export class Worker {
   }
 
   private async claim(): Promise<void> {
-    // While it is under way, new sagas find room as well: turned away, they would have to be claimed in their turn.
+    // While it is in progress, new sagas find room as well: turned away, they would have to be claimed in their turn.
     const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
     const askedAt = this.ports.clock.monotonic();
     const { largeEnded } = this;
@@ -279,7 +279,7 @@ export class Worker {
   }
 
   private async claimUpTo(limit: number): Promise<Claim> {
-    // The room is taken while the claim is under way.
+    // The room is taken while the claim is in progress.
     this.reserved += limit;
     const held = this.heldBytes;
     try {

@@ -4,22 +4,22 @@ import { isEnvelope } from '../transports/envelope.js';
 
 const WITH_HEADERS = [RmqContext, KafkaContext, JetStreamContext, NatsContext] as const;
 
-/** A message as its receiver sees it, whichever broker brought it. */
+/** A message as its receiver sees it, for every broker. */
 export interface IncomingMessage<P = unknown> {
-  /** The same each time that the message is delivered: what `Inbox.once` goes by. Empty for one that has none. */
+  /** The id, the same on every delivery: the `messageId` of `Inbox.once`. Empty if the message has none. */
   readonly id: string;
-  /** What kind of message it is. */
+  /** The type of the message. */
   readonly type: string;
-  /** The order holds for one topic and key. */
+  /** The key. Messages of one topic and key are in order. */
   readonly key: string;
-  /** As they were published, `saga-id` and `traceparent` included; `id`, `type` and `key` are properties. */
+  /** The headers as they were published, including `saga-id` and `traceparent`. `id`, `type` and `key` are properties. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it was published. */
+  /** The payload as it was published. */
   readonly payload: P;
 }
 
 /**
- * The message in what a handler of a microservice is given.
+ * Returns the message from the arguments of a microservice handler.
  * @param data the handler's payload
  * @param context the context of its transport
  */

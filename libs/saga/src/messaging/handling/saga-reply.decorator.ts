@@ -5,17 +5,19 @@ import { readOptions } from '../../nest/calls/call-options.js';
 import { durable, type DurableEventOptions } from './durable-event.decorator.js';
 import { redelivery } from './durable-settings.js';
 
-/** What `@SagaReply` takes beside the topic. */
+/** Options of `@SagaReply`, beside the topic. */
 export interface SagaReplyOptions extends DurableEventOptions {
-  /** The signal that the reply is, as `@WaitFor({ signal })` names it. */
+  /** The signal of the reply, as in `@WaitFor({ signal })`. */
   readonly signal: string;
 }
 
 /**
- * Takes replies to sagas: as `@DurableEvent`, and what the method returns becomes the payload of a signal to the saga
- * that the message's `saga-id` header names, once, however often the message is delivered. A reply to a saga that does
- * not exist or has ended is logged and dropped. Needs `SagaModule` in the application.
- * @throws SagaValidationError for an unknown option, no name of a signal, or when redeliverAfter is no duration
+ * Handles replies to sagas. It works as `@DurableEvent`, and the method's result becomes the payload of a signal to the
+ * saga that the message's `saga-id` header names. The signal is sent once, even if the message is delivered more than
+ * once. A reply to a saga that does not exist or has ended is logged and dropped. It requires `SagaModule` in the
+ * application.
+ * @throws SagaValidationError for an unknown option, an invalid name of a signal, or if redeliverAfter is not a
+ * duration
  */
 export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
   const owner = `@SagaReply('${topic}')`;

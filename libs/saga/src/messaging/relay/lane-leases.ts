@@ -20,7 +20,7 @@ interface Held {
   lost: boolean;
 }
 
-/** Renews the leases of the lanes whose messages are under way, all in one statement. */
+/** Renews the leases of the lanes whose messages are in progress, all in one statement. */
 export class LaneLeases {
   private readonly held = new Set<Held>();
   private timer: Timer | undefined;

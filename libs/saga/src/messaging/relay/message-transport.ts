@@ -1,28 +1,31 @@
-/** A message on its way to the broker. */
+/** A message that a transport sends to the broker. */
 export interface RelayedMessage {
-  /** A UUID; the same each time that it is sent again. */
+  /** A UUID, the same each time the message is sent. */
   readonly id: string;
-  /** Where to. */
+  /** The destination. */
   readonly topic: string;
   /** Messages of one topic and key are sent in order. */
   readonly key: string;
-  /** What kind of message it is. */
+  /** The type of the message. */
   readonly type: string;
-  /** JSON text. */
+  /** The payload as JSON text. */
   readonly payload: string;
-  /** What goes with it; `id`, `type` and `key` included. */
+  /** The headers, including `id`, `type` and `key`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Sends messages to a broker. Implement it for one that `ClientProxyTransport` and `JetStreamTransport` do not know. */
+/**
+ * Sends messages to a broker. Implement it for a broker that `ClientProxyTransport` and `JetStreamTransport` do not
+ * support.
+ */
 export interface MessageTransport {
   /**
-   * Resolves once the broker has the message for good, and no sooner: after that it is deleted here. Is called for many
-   * messages side by side, but never for two of one topic and key.
-   * @throws MessageRefusedError when the broker refused this message; it counts against its attempts. Any other error
-   * only counts if the broker takes others right after it; what fails together is an outage.
+   * Sends a message, and resolves when the broker has stored it; then the message is deleted from the outbox. It is
+   * called for many messages concurrently, but never for two messages of one topic and key.
+   * @throws MessageRefusedError if the broker rejects this message; the attempt counts. Any other error counts only if
+   * the broker accepts other messages right after it; otherwise it is an outage.
    */
   send(message: RelayedMessage): Promise<void>;
-  /** When the application stops. */
+  /** Closes the transport when the application stops. */
   close?(): Promise<void>;
 }

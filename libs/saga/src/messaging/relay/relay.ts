@@ -23,7 +23,7 @@ export interface RelaySettings {
   readonly name: string;
   /** Messages taken at once. */
   readonly batch: number;
-  /** Batches under way at once. */
+  /** Batches in progress at once. */
   readonly concurrency: number;
   /** Milliseconds. */
   readonly lease: number;
@@ -31,7 +31,7 @@ export interface RelaySettings {
   readonly sendTimeout: number;
   /** Of messages that the broker refuses. */
   readonly retry: ResolvedRetryPolicy;
-  /** Milliseconds that what is under way may take when the application stops. */
+  /** Milliseconds that what is in progress may take when the application stops. */
   readonly shutdownTimeout: number;
 }
 
@@ -127,7 +127,7 @@ export class Relay {
     this.begin();
   }
 
-  /** Lets what is under way end, in time; what is not sent by then is left to others. */
+  /** Lets what is in progress end, in time; what is not sent by then is left to others. */
   async stop(): Promise<void> {
     this.running = false;
     const { clock } = this.time;

@@ -39,7 +39,7 @@ class SendTimeoutError extends Error {}
 
 /**
  * Sends messages, each after the one before it with its topic and key was taken, and all keys side by side. Only one of
- * a key is under way at a time: with several, a later one could be taken where an earlier one is refused.
+ * a key is in progress at a time: with several, a later one could be taken where an earlier one is refused.
  */
 export async function sendInOrder<M extends RelayedMessage>(
   messages: readonly M[],

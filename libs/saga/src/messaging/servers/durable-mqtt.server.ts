@@ -13,18 +13,18 @@ const AGAIN_FIRST = 200;
 const AGAIN_LONGEST = 30_000;
 
 /**
- * An MQTT server that acknowledges a message (QoS 1) only after its handlers have resolved. Give it a `clientId` of its
- * own and `clean: false`, and the broker keeps what comes while it is away:
- * `{ strategy: new DurableMqttServer({ url, clientId: 'payments', clean: false, protocolVersion: 5 }) }`.
+ * An MQTT server that acknowledges a message (QoS 1) after its handlers have resolved. With a unique `clientId` and
+ * `clean: false`, the broker keeps messages while the process is down: `{ strategy: new DurableMqttServer({ url,
+ * clientId: 'payments', clean: false, protocolVersion: 5 }) }`.
  *
- * MQTT cannot give a message back, so a handler that throws is called again until it succeeds, and messages are handled
- * one after another: several at once are handled by several processes, with shared subscriptions (`$share/…`).
+ * MQTT has no redelivery on request, so a failed handler is called again until it succeeds, and messages are handled
+ * one after another. To handle several at once, run several processes with shared subscriptions (`$share/…`).
  */
 export class DurableMqttServer extends ServerMqtt {
   override readonly propagatesEventHandlerErrors = true;
-  /** Those whose handlers have not resolved yet. */
+  /** Messages whose handlers have not resolved yet. */
   private readonly underWay = new WeakMap<object, Promise<void>>();
-  /** Connections that were lost. */
+  /** The number of lost connections. */
   private losses = 0;
   private closed = false;
 

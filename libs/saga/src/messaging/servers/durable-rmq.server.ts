@@ -8,9 +8,9 @@ interface ConnectionManager {
 }
 
 /**
- * RabbitMQ as `@DurableEvent` needs it: messages are acknowledged by the handlers' outcome (`noAck: false`), and a
- * connection that is lost while its channel is set up is tried again. Nest's own server would end the process there, since
- * nobody listens to the channel's errors: `{ strategy: new DurableRmqServer({ urls, queue, … }) }`.
+ * A RabbitMQ server for `@DurableEvent`. It acknowledges messages by the handlers' outcome (`noAck: false`), and
+ * reconnects if the connection is lost while its channel is set up. Nest's own server would end the process, because it
+ * does not handle the channel's errors: `{ strategy: new DurableRmqServer({ urls, queue, … }) }`.
  */
 export class DurableRmqServer extends ServerRMQ {
   constructor(options: Omit<NonNullable<RmqOptions['options']>, 'noAck'>) {

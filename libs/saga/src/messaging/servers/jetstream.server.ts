@@ -16,21 +16,30 @@ import {
 import { JetStreamContext } from './jetstream.context.js';
 import { runHandler } from './run-handler.js';
 
-/** How `JetStreamServer` takes messages. */
+/** Options of `JetStreamServer`. */
 export interface JetStreamServerOptions {
-  /** As `connect` of `@nats-io/transport-node` takes them. Default: `localhost:4222`. */
+  /** The connection, as in `connect` of `@nats-io/transport-node`. Default: `localhost:4222`. */
   readonly connection?: NatsConnectionOptions;
-  /** The stream, made if it is not there. */
+  /** The stream, which is created if it does not exist. */
   readonly stream: JetStreamStream;
-  /** The durable consumer's name: processes that share it share the messages, each of which goes to one of them. */
+  /**
+   * The name of the durable consumer. Processes that share the name share the messages: each message goes to one of
+   * them.
+   */
   readonly consumer: string;
-  /** Messages handled at once by this process, a whole number from 1; default 100. 1 keeps the order of the stream, with one process. */
+  /**
+   * The number of messages that this process handles at once, a whole number from 1. With 1 and a single process,
+   * messages are handled in the order of the stream. Default: 100.
+   */
   readonly concurrency?: number;
-  /** A message is delivered again when nothing was heard of it for so long; renewed while it is handled. Default `'30s'`. */
+  /**
+   * The time without acknowledgement after which a message is redelivered. The server renews it while the message is
+   * handled. Default: `'30s'`.
+   */
   readonly ackWait?: Duration;
-  /** After a handler threw, the message comes back after this time; default `'1s'`. */
+  /** The delay before a message whose handler failed is redelivered. Default: `'1s'`. */
   readonly redeliverAfter?: Duration;
-  /** Further settings of the consumer, as `consumers.add` of `@nats-io/jetstream` takes them. Default: the server's. */
+  /** Further settings of the consumer, as in `consumers.add` of `@nats-io/jetstream`. Default: the server's. */
   readonly consumerConfig?: object;
 }
 
@@ -42,13 +51,14 @@ const RETRY = 1_000;
 const NANOSECONDS = 1_000_000;
 
 /**
- * A transport strategy over NATS JetStream: `app.connectMicroservice({ strategy: new JetStreamServer({ … }) })`. A durable
- * pull consumer of the stream gets what the application's event handlers listen to. A message is acknowledged after its
- * handlers have resolved, and comes back when one threw. Needs `@nats-io/transport-node` and `@nats-io/jetstream`.
+ * A transport strategy for NATS JetStream: `app.connectMicroservice({ strategy: new JetStreamServer({ … }) })`. A
+ * durable pull consumer of the stream receives the messages for the application's event handlers. A message is
+ * acknowledged after its handlers have resolved, and redelivered after a handler has failed. Requires
+ * `@nats-io/transport-node` and `@nats-io/jetstream`.
  */
 export class JetStreamServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol.for('nestjs-durable-saga:jetstream');
-  /** Nest would tell of a failure that is handled here. */
+  /** Prevents Nest from logging a failure that this server handles. */
   override readonly propagatesEventHandlerErrors = true;
   private readonly settings: JetStreamServerOptions;
   private readonly ackWait: number;
@@ -57,11 +67,11 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private connection: NatsConnection | undefined;
   private messages: ConsumerMessages | undefined;
   private readonly underWay = new Set<Promise<void>>();
-  /** Does the server leave out what nobody listens to? */
+  /** Whether the server filters out messages without a handler. */
   private filters = true;
   private closed = false;
 
-  /** @throws SagaConfigurationError, SagaValidationError when an option cannot work */
+  /** @throws SagaConfigurationError, SagaValidationError for invalid options */
   constructor(options: JetStreamServerOptions) {
     super();
     const given = readOptions('JetStreamServer', options, OPTIONS) as JetStreamServerOptions;
@@ -94,7 +104,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** Lets what is being handled end. */
+  /** Waits for running handlers, and closes the connection. */
   async close(): Promise<void> {
     this.closed = true;
     await this.messages?.close();

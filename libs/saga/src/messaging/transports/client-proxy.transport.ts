@@ -10,16 +10,17 @@ import { emitted, type EventClient } from './emitted.js';
 import { envelopeOf } from './envelope.js';
 
 /**
- * Sends through a client of `@nestjs/microservices`, as far as the broker goes:
+ * Sends messages through a client of `@nestjs/microservices`:
  *
- * - `ClientRMQ`: persistent, with publisher confirms; a message that no queue takes is refused. Headers are native.
- * - `ClientKafka`: the message's key is the record's; acknowledged by the brokers (`acks`). Headers are native.
- * - `ClientMqtt`: with QoS 1, acknowledged. MQTT 5: headers are user properties; MQTT 3.1.1: an envelope.
- * - `ClientNats`: core NATS stores nothing: whoever is not there misses it. Use `JetStreamTransport`. Headers are native.
+ * - `ClientRMQ`: persistent, with publisher confirms. A message that no queue receives is rejected. Headers are native.
+ * - `ClientKafka`: the message's key is the record's key. Acknowledged by the brokers (`acks`). Headers are native.
+ * - `ClientMqtt`: with QoS 1, acknowledged. MQTT 5: headers are user properties. MQTT 3.1.1: an envelope.
+ * - `ClientNats`: core NATS stores nothing, and offline receivers miss messages. Use `JetStreamTransport`. Native
+ * headers.
  * - `ClientRedis`: publish/subscribe stores nothing either. An envelope.
  * - any other: an envelope `{ id, type, key, headers, payload }`, emitted.
  *
- * Handlers in Nest applications take them with `@DurableEvent(topic)`.
+ * Handlers in Nest applications receive the messages with `@DurableEvent(topic)`.
  */
 export class ClientProxyTransport implements MessageTransport {
   private readonly sender: ClientSender;

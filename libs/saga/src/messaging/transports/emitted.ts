@@ -1,10 +1,10 @@
 import { lastValueFrom, type Observable } from 'rxjs';
 
-/** What is needed of a client of `@nestjs/microservices`: any `ClientProxy` has it. */
+/** The used methods of a client of `@nestjs/microservices`. Any `ClientProxy` has them. */
 export interface EventClient {
-  /** The observable completes once the event was handed over. */
+  /** Emits an event. The observable completes when the event was handed to the broker. */
   emit(pattern: string, data: unknown): Observable<unknown>;
-  /** When the application stops. */
+  /** Closes the client when the application stops. */
   close(): unknown;
 }
 

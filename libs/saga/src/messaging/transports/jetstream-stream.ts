@@ -5,18 +5,18 @@ import type { JetStreamManager } from './nats-packages.js';
 
 /** A stream of NATS JetStream. */
 export interface JetStreamStream {
-  /** As the server knows it. */
+  /** The name of the stream. */
   readonly name: string;
-  /** The subjects that it takes, such as `['orders.>']`. */
+  /** The subjects of the stream, such as `['orders.>']`. */
   readonly subjects: readonly string[];
   /**
-   * Further settings of the stream, as `streams.add` of `@nats-io/jetstream` takes them: storage, num_replicas, max_age, …
+   * Further settings of the stream, as in `streams.add` of `@nats-io/jetstream`: storage, num_replicas, max_age, …
    * Default: the server's.
    */
   readonly config?: object;
 }
 
-/** @throws SagaValidationError when it has no name or subjects, or an unknown option */
+/** Validates a stream. @throws SagaValidationError if it has no name or subjects, or an unknown option */
 export function readStream(owner: string, given: JetStreamStream): JetStreamStream {
   const stream = readOptions(`${owner}: stream`, given, ['name', 'subjects', 'config']);
   const { name, subjects } = stream;
@@ -27,7 +27,10 @@ export function readStream(owner: string, given: JetStreamStream): JetStreamStre
   return stream as JetStreamStream;
 }
 
-/** Makes the stream, or adds the subjects that it lacks; nothing else of one that is there is changed. */
+/**
+ * Creates the stream, or adds missing subjects to an existing stream. Other settings of an existing stream stay
+ * unchanged.
+ */
 export async function ensureStream(
   manager: JetStreamManager,
   { name, subjects, config }: JetStreamStream,

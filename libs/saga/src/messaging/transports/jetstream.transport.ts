@@ -10,11 +10,11 @@ import {
   type NatsConnectionOptions,
 } from './nats-packages.js';
 
-/** How `JetStreamTransport` reaches the broker. */
+/** Options of `JetStreamTransport`. */
 export interface JetStreamTransportOptions {
-  /** As `connect` of `@nats-io/transport-node` takes them. Default: `localhost:4222`. */
+  /** The connection, as in `connect` of `@nats-io/transport-node`. Default: `localhost:4222`. */
   readonly connection?: NatsConnectionOptions;
-  /** The stream that takes the messages, made if it is not there. Default: one has to be there. */
+  /** The stream that stores the messages, which is created if it does not exist. Default: none, a stream must exist. */
   readonly stream?: JetStreamStream;
 }
 
@@ -22,9 +22,9 @@ export interface JetStreamTransportOptions {
 const REFUSALS = [10054, 10097];
 
 /**
- * Sends to NATS JetStream: the topic is the subject, the payload is the message's data (JSON), headers are native, and
- * the message's id is `Nats-Msg-Id`, so that a message sent twice within the stream's duplicate window is stored once.
- * Needs `@nats-io/transport-node` and `@nats-io/jetstream`.
+ * Sends messages to NATS JetStream. The topic is the subject, the payload is the message's data (JSON), headers are
+ * native, and the message's id is `Nats-Msg-Id`, so that a message that is sent twice within the stream's duplicate
+ * window is stored once. Requires `@nats-io/transport-node` and `@nats-io/jetstream`.
  */
 export class JetStreamTransport implements MessageTransport {
   private connected: Promise<{ connection: NatsConnection; client: JetStreamClient }> | undefined;

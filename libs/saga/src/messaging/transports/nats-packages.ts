@@ -1,12 +1,12 @@
 import { SagaConfigurationError } from '../../errors.js';
 
-/** The part of NATS's packages that is used; by structure, so that who does not use NATS need not have its types. */
+/** The used methods of NATS headers. They are declared by structure, so that the types of NATS are not required. */
 export interface NatsHeaders {
   /** Sets a header. */
   set(name: string, value: string): void;
-  /** A header; empty: there is none. */
+  /** Returns a header, or an empty string if there is none. */
   get(name: string): string;
-  /** The names of all headers. */
+  /** Returns the names of all headers. */
   keys(): string[];
 }
 
@@ -17,15 +17,15 @@ export interface NatsConnection {
   flush(): Promise<void>;
 }
 
-/** As `connect` of `@nats-io/transport-node` takes them. */
+/** Options of a connection, as in `connect` of `@nats-io/transport-node`. */
 export interface NatsConnectionOptions {
-  /** `host:port`, or several; default `localhost:4222`. */
+  /** `host:port`, or several. Default: `localhost:4222`. */
   readonly servers?: string | string[];
-  /** Who connects. Default: nobody is named. */
+  /** The user. Default: none. */
   readonly user?: string;
   /** The password of `user`. Default: none. */
   readonly pass?: string;
-  /** In place of user and password. Default: none. */
+  /** A token, instead of user and password. Default: none. */
   readonly token?: string;
   readonly [option: string]: unknown;
 }
@@ -35,23 +35,23 @@ interface NatsPackage {
   readonly headers: () => NatsHeaders;
 }
 
-/** The part of a message of JetStream that is used. */
+/** The used members of a JetStream message. */
 export interface JetStreamMessage {
-  /** Where it was published. */
+  /** The subject of the message. */
   readonly subject: string;
-  /** Absent: it has none. */
+  /** The headers. Absent if there are none. */
   readonly headers?: NatsHeaders;
-  /** JSON, as bytes. */
+  /** The payload: JSON as bytes. */
   readonly data: Uint8Array;
-  /** Of its deliveries, the first included. */
+  /** Delivery data. `deliveryCount` includes the first delivery. */
   readonly info: { readonly deliveryCount: number };
-  /** It is handled. */
+  /** Acknowledges the message. */
   ack(): void;
-  /** The same, and waits until the server knows. */
+  /** Acknowledges the message, and waits for the server's confirmation. */
   ackAck(): Promise<boolean>;
-  /** Deliver it again, after so many milliseconds. */
+  /** Requests redelivery after a delay in milliseconds. */
   nak(ms?: number): void;
-  /** It takes longer: do not deliver it again yet. */
+  /** Extends the time until redelivery. */
   working(): void;
 }
 

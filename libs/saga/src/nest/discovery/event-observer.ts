@@ -3,7 +3,7 @@ import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { WorkInProgress } from '../life-cycle/work-in-progress.js';
 
-/** Calls of one observer that may be under way at once; an observer that hangs must not fill the memory. */
+/** Calls of one observer that may be in progress at once; an observer that hangs must not fill the memory. */
 export const MOST_CALLS = 1_000;
 
 export interface EventObserverPorts {
@@ -12,7 +12,7 @@ export interface EventObserverPorts {
   readonly work: WorkInProgress;
 }
 
-/** A method that is told of events, kept apart from the engine: nothing waits for it, and nothing it does comes through. */
+/** A method that is notified of events, kept apart from the engine: nothing waits for it, and nothing it does comes through. */
 export class EventObserver {
   private readonly types: ReadonlySet<ObservedEventType>;
   private underWay = 0;

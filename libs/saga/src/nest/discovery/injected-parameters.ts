@@ -10,7 +10,7 @@ const TOKENS = 'self:paramtypes';
  * Where Nest knows nothing of a constructor's parameters it gives undefined for them, and does not say so: steps would
  * fail later, on something else. esbuild, and what is built on it, emits no types.
  * @param what the class is decorated with, in the words of the message
- * @returns what is wrong with it, and the mend, if anything is
+ * @returns what is wrong with it, and the fix, if anything is
  */
 export function uninjectedParameters(type: Type, what: string): string | undefined {
   if (type.length === 0 || Reflect.getMetadata(TYPES, type) !== undefined) return undefined;

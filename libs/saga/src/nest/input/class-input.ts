@@ -36,7 +36,7 @@ export function inputClassOf({ input }: SagaGraph): Type | undefined {
   return input === undefined || isStandardSchema(input) ? undefined : input;
 }
 
-/** What is wrong with sagas whose input is a class, each with its mend: what checks it is not here, or would check nothing. */
+/** What is wrong with sagas whose input is a class, each with its fix: what checks it is not here, or would check nothing. */
 export async function uncheckableInputs(
   sagas: readonly { readonly type: Type; readonly graph: SagaGraph }[],
 ): Promise<string[]> {
@@ -85,7 +85,7 @@ export async function problemsByClass(type: Type, value: unknown): Promise<Input
   return errors.flatMap((error) => problemsOf(error, []));
 }
 
-/** An error tells of a property, or by its children of what is below it. */
+/** An error reports a property, or by its children of what is below it. */
 function problemsOf(
   { property, constraints = {}, children = [] }: Validator.ValidationError,
   above: InputProblem['path'],

@@ -26,13 +26,13 @@ export class Upkeep {
     this.poller.start(every, () => void this.tick(), this.interval);
   }
 
-  /** A pass, or the rest of the one that is under way. */
+  /** A pass, or the rest of the one that is in progress. */
   async tick(): Promise<void> {
     this.passing ??= this.pass().finally(() => (this.passing = undefined));
     await this.passing;
   }
 
-  /** Once the pass that is under way has ended. */
+  /** Once the pass that is in progress has ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.poller.stop(this.interval);

@@ -88,7 +88,7 @@ export class SagaCleanup {
     this.upkeep.start(every);
   }
 
-  /** Deletes all that is old enough now, unless another process is at it. */
+  /** Deletes all that is old enough now, unless another process runs it. */
   tick(): Promise<void> {
     return this.upkeep.tick();
   }

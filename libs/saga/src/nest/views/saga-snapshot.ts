@@ -356,7 +356,7 @@ function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial
   return { pendingRollback: { failure, step: step ?? '' } };
 }
 
-/** As its worker knows it, what is recorded as running is under way. */
+/** As its worker knows it, what is recorded as running is in progress. */
 function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number): string {
   const underWay = (step: StepState) => step.status === 'running' && step.items === undefined;
   const live =
@@ -436,7 +436,7 @@ function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefi
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
 }
 
-/** The worker that has it waits itself. What is under way is still to be done, as far as is stored. */
+/** The worker that has it waits itself. What is in progress is still to be done, as far as is stored. */
 function keepsForRetry({ state }: StoredSaga, graph: SagaGraph, now: number): boolean {
   const next = decide(graph, state, now);
   return next.actions.length === 0 && isNearRetry(next, state, now);

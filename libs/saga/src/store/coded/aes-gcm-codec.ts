@@ -6,11 +6,14 @@ import { shown } from '../../shared/shown-value.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
 
-/** What `AesGcmCodec` encodes and decodes with. */
+/** Options of `AesGcmCodec`. */
 export interface AesGcmCodecOptions {
-  /** By their ids, 32 bytes each. Ids are stored with what they encode: letters, digits, `-` and `_`, 64 at most. */
+  /**
+   * The keys by their ids, 32 bytes each. Ids are stored with the values: letters, digits, `-` and `_`, at most 64
+   * characters.
+   */
   readonly keys: Readonly<Record<string, Uint8Array>>;
-  /** The id of the key that encodes; all of them decode. */
+  /** The id of the key that encodes. All keys decode. */
   readonly current: string;
 }
 
@@ -43,16 +46,15 @@ class UnauthenticError extends Error {
 }
 
 /**
- * AES-256 in GCM: secret, and bound to its place, so that nothing can be changed, or moved to another saga, step or
- * message, without being noticed. Each value has a random IV of 12 bytes; give a new key before one has encoded 2^32
- * values.
+ * Encrypts values with AES-256-GCM. Each value is bound to its saga, step or message, so that a changed or moved value
+ * is detected. Each value has a random IV of 12 bytes. Add a new key before one key has encrypted 2^32 values.
  */
 export class AesGcmCodec implements PayloadCodec {
   private readonly keys = new Map<string, KeyObject>();
   private readonly current: KeyObject;
   private readonly prefix: string;
 
-  /** @throws SagaConfigurationError for keys that cannot be used */
+  /** @throws SagaConfigurationError for invalid keys */
   constructor(options: AesGcmCodecOptions) {
     const problems: string[] = [];
     const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));

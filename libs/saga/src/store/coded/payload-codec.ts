@@ -1,37 +1,39 @@
-/** What a payload is, and whose: the same for encode() and decode() of a value, so that it can be bound to its place. */
+/**
+ * Describes a value, identically for encode() and decode(), so that an encoded value can be bound to its saga and step.
+ */
 export interface PayloadContext {
   /**
-   * `item`: of what a `forEach` step goes over. `signal`: what a signal brought, an approval's decision included.
-   * `error`: a message, a stack, or the text that a saga's row shows. `reason`: what an operator gave as one.
+   * The kind of the value. `item`: an item of a `forEach` step. `signal`: the payload of a signal, including decisions
+   * of approvals. `error`: a message, a stack, or the error text of a saga's row. `reason`: the reason of an operator.
    * `message`: the payload of a message in the outbox.
    */
   readonly kind: 'input' | 'result' | 'item' | 'signal' | 'error' | 'reason' | 'message';
-  /** The saga whose it is; undefined: of messages, and of signals that no step has taken. */
+  /** The saga of the value. Undefined for messages, and for signals that no step has received. */
   readonly sagaId?: string;
-  /** The step whose it is; of an item with its index, such as `charge[2]`. */
+  /** The step of the value. For an item, with its index, such as `charge[2]`. */
   readonly step?: string;
-  /** The id of the message, or of the signal. */
+  /** The id of the message or of the signal. */
   readonly messageId?: string;
 }
 
 /**
- * Changes what sagas were given and gave before it is stored, and back when it is read: encryption, for one.
+ * Encodes values of sagas before they are stored, and decodes them when they are read, for example to encrypt them.
  *
- * Both calls are synchronous, since they are part of every checkpoint, of which one statement carries many: keys are
- * loaded before the application starts (forRootAsync). Whatever they throw is a SagaCodecError to those who asked.
+ * Both methods are synchronous, because they are part of every checkpoint. Load keys before the application starts
+ * (forRootAsync). Any error that they throw becomes a SagaCodecError.
  */
 export interface PayloadCodec {
   /**
-   * What is to be stored for a text; undefined: the text itself.
-   * @param text of a payload its JSON
+   * Returns the string to store for a text, or undefined to store the text itself.
+   * @param text the text; for a payload, its JSON
    * @returns a string without NUL and half surrogate pairs
    */
   encode(text: string, context: PayloadContext): string | undefined;
   /**
-   * The text that encode() was given.
-   * @param encoded what it returned
-   * @throws when that cannot be told: the saga is then left to a process that can. An error with a `keyId` says which
-   * key is missing.
+   * Returns the text that encode() received.
+   * @param encoded the result of encode()
+   * @throws if it cannot decode the text: the saga is then left to a process that can. A `keyId` of the error names the
+   * missing key.
    */
   decode(encoded: string, context: PayloadContext): string;
 }

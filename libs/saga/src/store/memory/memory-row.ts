@@ -148,7 +148,7 @@ export function rank({ saga }: MemoryRow): number {
   return (saga.dueAt ?? Infinity) - saga.priority * PRIORITY_POINT_MS;
 }
 
-/** No worker has anything to do with it, until a person acts. */
+/** No worker has anything to do with it, until an operator acts. */
 export function isAtRest({ saga }: MemoryRow): boolean {
   return saga.state.status === 'paused' || isSettled(saga.state.status);
 }

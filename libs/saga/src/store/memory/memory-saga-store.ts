@@ -60,7 +60,7 @@ const NOBODY: Lease = { worker: '', duration: 0 };
 export interface MemorySagaStoreOptions {
   /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
   readonly now?: () => number;
-  /** Where the store announces what happened; default: one that nobody hears. */
+  /** Where the store announces what happened; default: one that nobody receives. */
   readonly wakeup?: MemoryWakeup;
   /** What transactional steps are given as `ctx.manager`; default: undefined. */
   readonly manager?: EntityManager;
@@ -339,7 +339,7 @@ export class MemorySagaStore implements SagaStore {
       saga.dueAt = again ? now : checkpoint.release.dueAt;
       if (again) this.wakeup.announceDue();
     }
-    // Due at once, and nobody's: whoever hears of it may have them.
+    // Due at once, and nobody's: whoever learns of it may have them.
     for (const child of checkpoint.starts ?? []) this.insert(child, NOBODY, now);
     if (checkpoint.starts?.length) this.wakeup.announceDue();
     this.outbox.push(...storedCopy(checkpoint.messages ?? []));
@@ -397,7 +397,7 @@ export class MemorySagaStore implements SagaStore {
     return result;
   }
 
-  /** A saga at rest is never due, and whoever waits for it to settle is told. */
+  /** A saga idle is never due, and whoever waits for it to settle is told. */
   private settle(row: MemoryRow, now: number): void {
     const { saga, watched } = row;
     if (isAtRest(row)) saga.dueAt = undefined;

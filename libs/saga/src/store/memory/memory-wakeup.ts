@@ -3,7 +3,7 @@ import type { Wakeup, WakeupMessage } from '../../engine/ports/wakeup.js';
 type Listener = (message: WakeupMessage) => void;
 
 /**
- * What LISTEN/NOTIFY is for processes, for the parts of one process: every wakeup of a hub hears what any of
+ * What LISTEN/NOTIFY is for processes, for the parts of one process: every wakeup of a hub receives what any of
  * them announces, itself included. Messages arrive in order, and never before the announcer's own code has
  * run on, so that nobody comes to rely on a hint that another process would get later.
  */
@@ -32,7 +32,7 @@ export class MemoryWakeupHub {
   }
 }
 
-/** Hints within one process. It announces without having been started; it hears only once it was. */
+/** Hints within one process. It announces without having been started; it receives only once it was. */
 export class MemoryWakeup implements Wakeup {
   private listener: Listener | undefined;
 

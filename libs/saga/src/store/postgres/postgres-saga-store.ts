@@ -123,7 +123,7 @@ export class PostgresSagaStore implements SagaStore {
     const [result] = await sendWithin(manager, `Saga '${saga.name}'`, () =>
       this.starts.start(sql, [saga], lease),
     );
-    // One that is due later is announced as well: who hears of it learns when.
+    // One that is due later is announced as well: who learns of it learns when.
     if (result!.created && !saga.leased) await this.notify(sql, 'due');
     return result!;
   }

@@ -13,7 +13,7 @@ export interface CleanupBatch {
   readonly after?: CleanupPlace;
   /** Counts, and deletes nothing. */
   readonly dryRun: boolean;
-  /** Only if no other process is at it. */
+  /** Only if no other process runs it. */
   readonly alone: boolean;
 }
 
@@ -45,7 +45,7 @@ export class PostgresCleanup {
     private readonly schema: string,
   ) {}
 
-  /** A transaction of its own. Undefined: another process is at it. */
+  /** A transaction of its own. Undefined: another process runs it. */
   async batch({
     name,
     age,

@@ -9,13 +9,13 @@ import type { PgPool } from './pg-types.js';
 const GATHER = 10;
 const RECONNECT_FIRST = 100;
 const RECONNECT_LONGEST = 10_000;
-/** A connection that hears nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
+/** A connection that receives nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
 const HEARTBEAT = 10_000;
 
 /**
  * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
- * small pool is not made smaller. It reconnects by itself. It counts as listening once it has heard itself: behind a
- * transaction-mode pooler LISTEN succeeds and nothing is ever heard, so that polling does the work.
+ * small pool is not made smaller. It reconnects by itself. It counts as listening once it has received itself: behind a
+ * transaction-mode pooler LISTEN succeeds and nothing is ever received, so that polling does the work.
  */
 export class ListenWakeup implements Wakeup {
   listening = false;
@@ -26,7 +26,7 @@ export class ListenWakeup implements Wakeup {
   private heartbeat: NodeJS.Timeout | undefined;
   private stopped = false;
   private failures = 0;
-  /** What is said on a connection to hear whether it hears. */
+  /** What is said on a connection to hear whether it receives. */
   private echo = '';
   private isKnownDeaf = false;
 
@@ -116,7 +116,7 @@ export class ListenWakeup implements Wakeup {
     this.heartbeat.unref();
   }
 
-  /** Over the pool, as all hints are sent. Whoever else hears it does not know it. */
+  /** Over the pool, as all hints are sent. Whoever else receives it does not know it. */
   private sayToItself(): void {
     this.echo = `echo:${randomUUID()}`;
     this.notify(this.channel, this.echo).catch(() => undefined);

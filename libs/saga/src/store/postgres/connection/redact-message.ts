@@ -15,7 +15,7 @@ export function withoutValues<E>(error: E): E {
   return error;
 }
 
-/** The application's logger, as it is told of the engine's statements: their text, and nothing that they are given. */
+/** The application's logger, as it is notified of the engine's statements: their text, and nothing that they are given. */
 export class LoggerWithoutValues implements Logger {
   constructor(private readonly logger: Logger) {}
 

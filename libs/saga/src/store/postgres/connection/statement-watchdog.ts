@@ -8,7 +8,7 @@ import type { PgPool } from './pg-types.js';
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const LOOKS = 4;
 
-/** How long (ms) the request to leave off may be under way. */
+/** How long (ms) the request to leave off may be in progress. */
 const ERRAND = 10_000;
 
 interface Awaited {

@@ -35,7 +35,7 @@ UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, can
   lock_deadlock = CASE WHEN ${isUndone('instance')} THEN NULL ELSE lock_deadlock END
 WHERE id = $1::uuid`;
 
-/** The first reason stands. Who wants it to turn back does not want it to stand still any more. */
+/** The first reason stands. Who wants it to compensate does not want it to stand still any more. */
 export const requestCancelSql = (schema: string): string => `
 UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2, pause_requested = false
 WHERE id = $1::uuid AND cancel_requested_at IS NULL`;

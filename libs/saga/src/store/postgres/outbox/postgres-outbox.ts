@@ -45,7 +45,7 @@ export interface FailedMessage {
   readonly retryIn?: number;
 }
 
-/** A message that was given up. */
+/** A message that failed permanently. */
 export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
   readonly error: string;
   readonly createdAt: Date;

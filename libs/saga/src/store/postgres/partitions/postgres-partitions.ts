@@ -78,7 +78,7 @@ export class PostgresPartitions {
 
   /**
    * Drops a partition in which every saga ended longer ago than its name's age (ms) says; others are kept for ever.
-   * @returns how many were moved out of it; 'kept': too many have to stay; undefined: another process is at it
+   * @returns how many were moved out of it; 'kept': too many have to stay; undefined: another process runs it
    */
   async drop(
     { name, from, to }: Partition,

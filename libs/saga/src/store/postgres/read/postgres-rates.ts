@@ -1,6 +1,6 @@
 import { sagaRatesSql, stepRatesSql } from './rates.sql.js';
 
-/** Sagas of a name that were started in a time. Those that are neither ended nor in need of a person are the rest. */
+/** Sagas of a name that were started in a time. Those that are neither ended nor in need of an operator are the rest. */
 export interface SagaRate {
   readonly saga: string;
   readonly started: number;
@@ -53,7 +53,7 @@ interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
-/** What came of sagas by when they were started; bounded, whatever the tables hold. */
+/** The outcome of sagas by when they were started; bounded, whatever the tables hold. */
 export class PostgresRates {
   private readonly schema: string;
 

@@ -21,7 +21,7 @@ export class SagaInstance {
   correlationId!: string | null;
   /** Where it is in its life. */
   status!: SagaStatus;
-  /** Where it stands: the steps under way or next; empty when nothing is left to do. */
+  /** Where it stands: the steps in progress or next; empty when nothing is left to do. */
   step!: string;
   /** The message of the last error, for a look at the row. */
   error!: string | null;
@@ -35,7 +35,7 @@ export class SagaInstance {
   tags!: Record<string, string> | null;
   /** 0 to 100, as it was started with. */
   priority!: number;
-  /** What made it turn back, or stop. Encoded, if there is a codec. */
+  /** What made it compensate, or stop. Encoded, if there is a codec. */
   failure!: SagaFailure | null;
   /** While stuck: what it was doing, and goes back to on retry. */
   stuckIn!: 'running' | 'compensating' | null;
@@ -64,7 +64,7 @@ export class SagaInstance {
   leasedAt!: Date | null;
   /** The leases that ran out since anything was recorded, if `takeovers` is not 0. */
   lostLeases!: LostLease[] | null;
-  /** When a worker should look at it: due time, or end of the lease. Null: at rest. */
+  /** When a worker should look at it: due time, or end of the lease. Null: idle. */
   dueAt!: Date | null;
   /** `dueAt` brought forward by priority; what claims are ordered by. */
   rankAt!: Date | null;

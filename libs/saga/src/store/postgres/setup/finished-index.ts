@@ -67,7 +67,7 @@ export class FinishedIndex {
       }, STOP_EVERY);
     };
     signal.addEventListener('abort', stop, { once: true });
-    // From here on it hears of it.
+    // From here on it learns of it.
     if (signal.aborted) return false;
     try {
       // What is left of one that was cut off.

@@ -2,7 +2,7 @@ import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
 /**
- * What a checkpoint tells of a saga, and of a step of it that changed; in the order of checkpoint-parameters.ts. False and
+ * What a checkpoint reports a saga, and of a step of it that changed; in the order of checkpoint-parameters.ts. False and
  * 0 may be null: a column that is null in every row is no array at all.
  */
 export const SAGA_COLUMNS = {
@@ -47,7 +47,7 @@ const typesOf = (source: RowSource): string =>
 /** Of a batch's parameters. */
 export const CHECKPOINT_TYPES = typesOf(BATCH);
 
-/** A saga that was woken while it was held is looked at again, but for one at rest. */
+/** A saga that was woken while it was held is looked at again, but for one idle. */
 const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
 
 /**

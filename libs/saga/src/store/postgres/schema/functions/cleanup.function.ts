@@ -21,7 +21,7 @@ export const BELONGINGS = ['step', 'signal', 'operation'];
  * checkpoint.function.ts. Who calls goes on behind the last one looked at ($3, $4), so that what stays is not read
  * again with each batch.
  * $1 name, $2 age in ms, $3 and $4 time and id to begin behind, $5 how many at most, without descendants, $6 only count,
- * $7 only if no other process is at it: otherwise there is no row.
+ * $7 only if no other process runs it: otherwise there is no row.
  * @param forget what else is to be done about a `family`, before it is deleted
  */
 export const cleanupFunction = (schema: string, forget: (schema: string) => string = () => ''): string => {

@@ -14,7 +14,7 @@ export const FAMILY_ARGUMENTS = OWN_ARGUMENTS + START_ROWS + CHECKPOINT_ARGUMENT
  * one of such a saga wakes the one that waits.
  *
  * No wake-up is lost. A parent is woken under its row's lock: without a lease it is due now; with one it is marked
- * as woken, its worker is told, and if it gives the lease back without having heard, the mark makes it due at once
+ * as woken, its worker is told, and if it gives the lease back without having received, the mark makes it due at once
  * (checkpoint.function.ts). A claim takes the mark away, and whoever claims looks at the sagas that are waited for.
  */
 export const familyFunctions = (schema: string, channel: string): string[] => [

@@ -33,7 +33,7 @@ export const lockLineFunctions = (schema: string, channel: string): string[] => 
   checkpointLocked(schema),
 ];
 
-/** It had completed, and is to be undone: it begins again, turning back. */
+/** It had completed, and is to be undone: it begins again, compensating. */
 export const isUndone = (i: string): string =>
   `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
 

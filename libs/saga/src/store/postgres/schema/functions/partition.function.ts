@@ -66,7 +66,7 @@ RETURN (lpad(to_hex($1), 12, '0') || repeat('0', 20))::uuid`;
 
 /**
  * partition_ahead_1: makes the first partition that is missing of this period and the next $1. False: there is none, or
- * another process is at it. What already came of that period, before there was a partition for it, is moved from the rest.
+ * another process runs it. What already came of that period, before there was a partition for it, is moved from the rest.
  */
 const ahead = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.partition_ahead_1(int) RETURNS boolean LANGUAGE plpgsql
@@ -155,7 +155,7 @@ END $function$`;
  * partition_drop_1: takes the partition $1 ('20261122') out, but for those of it that have to stay, up to $6: they are
  * moved to the rest. What belongs to the others is gone with it; their own rows are left in the table, which nobody sees
  * any more, for their correlation ids: see partition_forget_1. Gives how many were moved; -1: more than that have to
- * stay, so all do; null: another process is at it. The other parameters are those of partition_keepers_1.
+ * stay, so all do; null: another process runs it. The other parameters are those of partition_keepers_1.
  */
 const drop = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.partition_drop_1(text, uuid, uuid, text[], float8[], int) RETURNS int LANGUAGE plpgsql

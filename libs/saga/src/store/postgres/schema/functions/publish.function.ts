@@ -1,7 +1,7 @@
 import { IS_RAISED } from './raised-isolation.js';
 import { BATCH } from './source-rows.js';
 
-/** What is told of a new message; in the order of the function's parameters. */
+/** What is notified of a new message; in the order of the function's parameters. */
 const COLUMNS = {
   id: 'uuid',
   topic: 'text',

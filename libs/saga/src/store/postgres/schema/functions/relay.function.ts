@@ -10,7 +10,7 @@ const LET_GO_AT_ONCE = 1_000;
  * The outbox as relays work on it.
  *
  * A lane (64 of them, by a hash of topic and key) is one relay's at a time, by a lease: no transaction is open while
- * messages are under way (docs/decisions/006). Of a lane, messages are read in the order of seq. A message that could
+ * messages are in progress (docs/decisions/006). Of a lane, messages are read in the order of seq. A message that could
  * not be sent is `held`, with the time at which it is due again (retry_at) or of its death (dead_at); whatever comes
  * after it with its topic and key is held behind it as it is read. So a key is sent in order or not at all, no other
  * key waits for it, and the line behind a dead message is touched once, not at every turn.

@@ -6,7 +6,7 @@ import { PINNED } from './pinned-plan.js';
  * lock, so that the numbers are in the order of commits.
  *
  * No wake-up is lost: a saga that waits for this name is due now; one that is held is marked as woken and its worker is
- * told, and if it gives the lease back without having heard, the mark makes it due at once (checkpoint.function.ts).
+ * told, and if it gives the lease back without having received, the mark makes it due at once (checkpoint.function.ts).
  * What nobody waits for yet changes nothing but the count: the saga is given all that it has not taken when it is
  * claimed, and by then knows what it waits for.
  *

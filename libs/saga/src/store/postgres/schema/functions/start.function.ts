@@ -1,7 +1,7 @@
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
-/** What is told of a new saga; in the order of start-parameters.ts. A column that is null in every row is no array at all. */
+/** What is notified of a new saga; in the order of start-parameters.ts. A column that is null in every row is no array at all. */
 export const START_COLUMNS = {
   id: 'uuid',
   name: 'text',
