@@ -49,7 +49,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const timeline = page.locator('.timeline');
     for (const text of [
       `attempt 1 began on worker ${lockedBy}`,
-      `attempt 1 was lost: the lease of worker ${lockedBy} ran out`,
+      `attempt 1 was lost: the lease of worker ${lockedBy} expired`,
       'attempt 1: another worker took over',
       'running at attempt 2',
     ])
@@ -84,7 +84,7 @@ inBrowser('an operator who has only the dashboard', () => {
     DOWN.clear();
     await page.getByRole('button', { name: 'Retry' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Why').fill('inventory is back');
+    await dialog.getByLabel('Reason').fill('inventory is back');
     await dialog.getByLabel('Your name').fill('Ada');
     await dialog.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('It was compensated').waitFor();
@@ -104,7 +104,7 @@ inBrowser('an operator who has only the dashboard', () => {
     await dialog.getByText('These steps have no compensation and stay as they are: score.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect((await sagas.get(id)).status).toBe('running');
-    await dialog.getByLabel('Why').fill('withdrawn');
+    await dialog.getByLabel('Reason').fill('withdrawn');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('It was compensated').waitFor();
     expect((await sagas.get(id)).failure).toMatchObject({ kind: 'cancelled', reason: 'withdrawn' });
@@ -148,7 +148,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const { id } = await sagas.start(GrantCreditSaga, {});
     const abort = async (page: Page, name: string) => {
       await page.getByRole('button', { name: 'Abort…' }).click();
-      await page.getByRole('dialog').getByLabel('Why').fill('fraud');
+      await page.getByRole('dialog').getByLabel('Reason').fill('fraud');
       await page.getByRole('dialog').getByLabel('Your name').fill(name);
       await page.getByRole('dialog').getByRole('button', { name: 'Abort the saga' }).click();
     };
@@ -173,7 +173,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Action').selectOption('abort');
     await dialog.getByText('2 sagas match.').waitFor();
-    await dialog.getByLabel('Why').fill('acme has left');
+    await dialog.getByLabel('Reason').fill('acme has left');
     await dialog.getByRole('button', { name: 'Abort 2 sagas' }).click();
     await page.getByText('Aborted 2 of 2 sagas.').waitFor();
     const { items } = await sagas.find({ status: 'running' });
@@ -196,7 +196,7 @@ inBrowser('an operator who has only the dashboard', () => {
     await dialog.getByLabel('Action').selectOption('retry');
     await dialog.getByRole('button', { name: 'Retry 2 sagas' }).waitFor();
     expect(await act.getAttribute('class')).not.toContain('danger');
-    await dialog.getByLabel('Why').fill('inventory is back');
+    await dialog.getByLabel('Reason').fill('inventory is back');
     DOWN.clear();
     await act.click();
     await dialog.getByText('Retried 2 of 2 sagas.').waitFor();
@@ -217,7 +217,7 @@ inBrowser('an operator who has only the dashboard', () => {
     expect(await dialog.getByLabel('Compensation').textContent()).toBe('releaseStock (of reserveStock)');
     // A compensation has no result.
     expect(await dialog.getByLabel('Result').count()).toBe(0);
-    await dialog.getByLabel('Why').fill('put back on the shelf');
+    await dialog.getByLabel('Reason').fill('put back on the shelf');
     await dialog.getByRole('button', { name: 'Skip' }).click();
     await page.getByText('It was compensated').waitFor();
     expect((await sagas.get(id)).status).toBe('compensated');
@@ -233,7 +233,7 @@ inBrowser('an operator who has only the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Mark this step as completed manually?').waitFor();
     await dialog.getByLabel('Result').fill('{"paid": 20}');
-    await dialog.getByLabel('Why').fill('paid in cash');
+    await dialog.getByLabel('Reason').fill('paid in cash');
     await dialog.getByRole('button', { name: 'Skip' }).click();
     await page.getByText('It completed').waitFor();
     expect((await sagas.wait(handle.id)).results).toEqual({ pay: { paid: 20 } });

@@ -43,7 +43,7 @@ inBrowser('the order demo, as `npm start` serves it', () => {
     await page.getByRole('link', { name: id }).click();
     await page.getByText('payment is down').first().waitFor();
     await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByRole('dialog').getByLabel('Why').fill('the bank is well again');
+    await page.getByRole('dialog').getByLabel('Reason').fill('the bank is well again');
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await page.getByText('It was compensated').waitFor();
     expect(Date.now() - begun).toBeLessThan(MINUTE);

@@ -55,7 +55,7 @@ const FOLDER = asked === '1' ? fileURLToPath(new URL('../../docs/images', import
       viewport: { width: 1280, height: 760 },
     });
     await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByLabel('Why').fill('inventory is back');
+    await page.getByLabel('Reason').fill('inventory is back');
     await page.getByLabel('Your name').fill('Ada');
     await shoot(page, 'retry');
     const waiting = (await sagas.find({ saga: GrantCreditSaga })).items[0]!.id;

@@ -130,7 +130,7 @@ describe('a role', () => {
     for (const { what, name } of owned) {
       const right = { SEQUENCE: 'USAGE', TABLE: 'DELETE', FUNCTION: 'EXECUTE' }[what]!;
       await apps.sql(`REVOKE ${right} ON ${what} saga.${name} FROM shop_clerk`);
-      const told = `lacks ${what.toLowerCase()} ${name}: ${right}. As`;
+      const told = `lacks ${what.toLowerCase()} ${name}: ${right}. Run as`;
       expect((await check(SAGA_NEEDS).then(expectNone, (thrown: Error) => thrown)).message).toContain(told);
       await apps.sql(`GRANT ${right} ON ${what} saga.${name} TO shop_clerk`);
     }
