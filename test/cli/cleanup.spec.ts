@@ -44,7 +44,7 @@ test('saga cleanup never guesses how old, and asks', async () => {
   });
   expect(await here('cleanup --older-than 7d')).toMatchObject({
     code: 2,
-    error: expect.stringContaining('give --yes'),
+    error: expect.stringContaining('Give --yes'),
   });
   expect((await here('cleanup --older-than soon --yes')).code).toBe(2);
 });

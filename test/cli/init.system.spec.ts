@@ -339,7 +339,7 @@ describe('saga init refuses', () => {
     for (const folder of ['../orders', '/orders', ''])
       expect(await init(app, folder)).toMatchObject({
         code: 2,
-        error: expect.stringContaining('no folder below'),
+        error: expect.stringContaining('not a folder name below'),
       });
     expect(await app.files()).toEqual(NEST_12);
   });

@@ -63,7 +63,7 @@ describe('saga cancel', () => {
       await order(sagas, 'order-1');
       const before = await rows();
       const { code, error } = await here(`${call} place-order/order-1`);
-      expect([code, error]).toEqual([2, expect.stringMatching(/^saga: USAGE: .*give --yes\n/)]);
+      expect([code, error]).toEqual([2, expect.stringMatching(/^saga: USAGE: .*Give --yes to skip the prompt\n/)]);
       expect(await rows()).toEqual(before);
     },
   );
@@ -262,7 +262,7 @@ describe('a call by --where', () => {
       'retry place-order/order-1 --where status=stuck',
       /Give a <target>, or select several sagas with --where/,
     ],
-    ['retry --where state=stuck --yes', /--where has no 'state'; give which: saga=/],
+    ['retry --where state=stuck --yes', /--where has no 'state'; give a filter: saga=/],
     ['retry --where status=stock --yes', /'stock' is not a status; give one of running, /],
     ['retry --where status=stuck --step ship --yes', /--step and --input apply to one saga/],
     ['retry --where status=stuck --expects stuck --yes', /--expects applies to one saga/],

@@ -152,7 +152,7 @@ describe('what may look like a slip, and is none:', () => {
 describe('an application without enableShutdownHooks()', () => {
   const waits = `await new Promise((resolve) => setTimeout(resolve, 5_500));`;
   const HINT =
-    /This process does not handle SIGTERM.*\(30 s\)\. Call app\.enableShutdownHooks\(\) in main\.ts\./;
+    /This process does not handle SIGTERM.*\(after 30 s\)\. Call app\.enableShutdownHooks\(\) in main\.ts\./;
 
   test('is told of them once it runs', async () => {
     const { said } = await run({ program: shop({ after: waits }) });
