@@ -110,7 +110,7 @@ describe('what an operator expects', () => {
     const wrong = { by: '', reason: '\0', expects: { status: 'odd', revision: 1.5 } } as never;
     const error = (await thrownBy(sagas.retry(ids[0]!, wrong))) as SagaValidationError;
     expect(error).toBeInstanceOf(SagaValidationError);
-    for (const name of ['by is', 'reason has', "expects is 'odd'", 'expects.revision is 1.5'])
+    for (const name of ['by is', 'reason must', "expects is 'odd'", 'expects.revision is 1.5'])
       expect(error.message).toContain(name);
   });
 });
@@ -127,7 +127,7 @@ describe('a call that a second person has to make, too', () => {
     expect(first).toBeInstanceOf(SagaApprovalPendingError);
     expect([first.code, first.approvals, first.needed]).toEqual(['SAGA_APPROVAL_PENDING', 1, 2]);
     expect((await sagas.get(id)).status).toBe('stuck');
-    await expect(sagas.abort(id, { by: 'ann' })).rejects.toThrow('1 of 2 people');
+    await expect(sagas.abort(id, { by: 'ann' })).rejects.toThrow('1 of 2 operators');
     await sagas.abort(id, { by: 'bob' });
     expect((await sagas.get(id)).status).toBe('aborted');
     expect(await sagas.history(id)).toMatchObject([
