@@ -130,7 +130,7 @@ test('of a saga that this process does not have no payload is shown, and why is 
   const { body } = await client.get(`/api/sagas/${handle.id}`);
   expect(body.payloads).toEqual({
     shown: false,
-    why: expect.stringMatching(/does not have charge@1, and therefore cannot determine which fields/),
+    why: expect.stringMatching(/does not have charge@1, and therefore cannot redact/),
   });
   expect(body).not.toHaveProperty('input');
   expect((body as Shown).steps.every((step) => !('result' in step))).toBe(true);

@@ -136,9 +136,9 @@ describe('saga graph diff', () => {
     expect(alone.out).toMatch(
       /stays, [-\w]+: step 'charge' is completed, and in version 2 it comes after 'check', which is not completed/,
     );
-    expect([alone.code, alone.out]).toEqual([1, expect.stringContaining('In all: 1 affected, 2 not')]);
+    expect([alone.code, alone.out]).toEqual([1, expect.stringContaining('Total: 1 affected, 2 not affected')]);
     const both = await diff(await compiled('both.mjs', HEAD + ORDER + checked));
-    expect([both.code, both.out]).toEqual([0, expect.stringContaining('In all: 0 affected, 3 not')]);
+    expect([both.code, both.out]).toEqual([0, expect.stringContaining('Total: 0 affected, 3 not affected')]);
   });
 
   test('of a version that is left out while it runs says that nobody would have it', async () => {

@@ -32,7 +32,7 @@ describe('a call that two people have to make', () => {
     const { sagas, id } = await suspended();
     const skip = (by: string, amount: number) => sagas.skip(id, 'pay', { by, result: { amount, to: 'ann' } });
     await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
-    await expect(skip('bob', 1_000_000)).rejects.toThrow('1 of 2 people');
+    await expect(skip('bob', 1_000_000)).rejects.toThrow('1 of 2 operators');
     expect((await sagas.get(id)).status).toBe('suspended');
     await expect(sagas.skip(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
     await sagas.skip(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
