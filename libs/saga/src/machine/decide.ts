@@ -18,7 +18,7 @@ import { itemsToLookAt, unsettledSteps } from './step-map.js';
 export interface Action {
   /**
    * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), `probe` an at-most-once step that was
-   * interrupted, or begin to `await` a signal (ask whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to turn back, or to undo itself.
+   * interrupted, or begin to `await` a signal (ask whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself.
    */
   readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child';
   readonly node: StepNode;
@@ -43,8 +43,8 @@ const NOTHING: Decision = { actions: [] };
 
 /**
  * What comes next for a saga in this state, at this time (milliseconds since the epoch, by the database's
- * clock). Pure: the same arguments give the same decision. With no action, no attempt under way, no
- * `settle` and no `wakeAt`, the saga is at rest.
+ * clock). Pure: the same arguments give the same decision. With no action, no attempt in progress, no
+ * `settle` and no `wakeAt`, the saga is idle.
  */
 export function decide(graph: SagaGraph, state: SagaState, now: number): Decision {
   if (isSettled(state.status) || state.status === 'paused') return NOTHING;
@@ -121,7 +121,7 @@ function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: numb
   return [...actions.filter(waits), ...fresh].map((action) => ({ ...action, node }));
 }
 
-/** A step gave up and the saga does not turn back for it: nothing begins any more. */
+/** A step failed permanently and the saga does not compensate for it: nothing begins any more. */
 function isHalted(graph: SagaGraph, state: SagaState): boolean {
   for (const { name } of graph.steps.values()) {
     const { status, cut } = stepState(state, name);
@@ -137,7 +137,7 @@ function suspends(graph: SagaGraph, state: SagaState): boolean {
   );
 }
 
-/** Something is under way, here or in another saga. */
+/** Something is in progress, here or in another saga. */
 function isActive(state: SagaState): boolean {
   for (const [, step] of unsettledSteps(state.steps)) if (step.active || awaitsChild(step)) return true;
   return false;
@@ -204,7 +204,7 @@ function activeAmong(indexes: readonly number[], state: SagaState, node: StepNod
 
 /**
  * Undoes in reverse: a step only once everything that depends on it, directly or through others, is clear
- * (undone, or with nothing to undo). A compensation that gave up blocks what it depends on, and nothing else.
+ * (undone, or with nothing to undo). A compensation that failed permanently blocks what it depends on, and nothing else.
  * @param concerned the steps that are to be undone, if there is anything to undo
  * @returns those that are clear
  */
@@ -223,7 +223,7 @@ function planUndoing(
   return clear;
 }
 
-/** True: there is nothing to undo of this step, and nothing under way. */
+/** True: there is nothing to undo of this step, and nothing in progress. */
 function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
   const step = stepState(state, node.name);
   if (!step.items) return undo(plan, node, step);

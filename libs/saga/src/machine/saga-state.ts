@@ -3,8 +3,8 @@ import type { AttemptError, SagaFailure } from '../definition/types/saga-failure
 import { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
 
 /**
- * The saga that a sub-saga step started: what the step last heard of it, or asked it. `ended`: it completed;
- * `failed`: it turned back, or was aborted.
+ * The saga that a sub-saga step started: what the step last known it, or asked it. `ended`: it completed;
+ * `failed`: it compensated, or was aborted.
  */
 export interface ChildState {
   readonly id: string;
@@ -82,7 +82,7 @@ export interface StepState {
   readonly cut: boolean;
   /** Of a sub-saga step, once it has started one. */
   readonly child?: ChildState;
-  /** Of a step that waits for a signal or a person, from when it does until it is done. */
+  /** Of a step that waits for a signal or an operator, from when it does until it is done. */
   readonly wait?: WaitState;
   /** The last few attempts that were lost, oldest first; undefined: none. */
   readonly lost?: readonly LostAttempt[];
@@ -152,7 +152,7 @@ export function isTerminal(status: SagaStatus): boolean {
   return status === 'completed' || status === 'compensated' || status === 'aborted';
 }
 
-/** Terminal, or at rest until a person acts: what `wait()` and `outcome()` resolve at. */
+/** Terminal, or idle until an operator acts: what `wait()` and `outcome()` resolve at. */
 export function isSettled(status: SagaStatus): boolean {
   return isTerminal(status) || status === 'stuck' || status === 'suspended';
 }

@@ -129,8 +129,8 @@ type StepMethod = (
 declare const startedSaga: unique symbol;
 
 /**
- * The input of a saga, as the return type of a `@SubSaga` method: `ctx.results` then knows that the step's result is
- * that saga's results. With another return type it takes it for the input.
+ * Declares the input of a saga as the return type of a `@SubSaga` method. `ctx.results` then has the type of that
+ * saga's results. With another return type, `ctx.results` has the type of the input.
  */
 export type SubSagaInput<S> = InputOf<S> & { readonly [startedSaga]?: S };
 
@@ -162,8 +162,8 @@ type InputAsked<M> = M extends (ctx: infer C, ...rest: never[]) => unknown
 type InputsAsked<S> = { [K in keyof S]-?: InputAsked<S[K]> }[keyof S];
 
 /**
- * The input of a saga: what its steps declare in `StepContext<Input>`. Steps may each declare the part that
- * they need; the input then has to satisfy them all.
+ * The input of a saga: the type that its steps declare in `StepContext<Input>`. Steps can declare only the part that
+ * they use. The input must satisfy all of them.
  */
 export type InputOf<S> = unknown extends S
   ? unknown
@@ -173,7 +173,7 @@ export type InputOf<S> = unknown extends S
       ? I
       : never;
 
-/** The results of a saga's steps by name, in their stored form; of a step that asks for a ForEachContext, an array. */
+/** The results of a saga's steps by name, in their stored form. A step with a ForEachContext has an array. */
 export type ResultsOf<S> = 0 extends 1 & S
   ? S
   : unknown extends S

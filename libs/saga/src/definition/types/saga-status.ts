@@ -18,7 +18,7 @@ const STATUSES: Record<SagaStatus, true> = {
 
 export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
 
-/** What has become of a step. `waiting`: for its delay, its next attempt, a signal, a person, or another saga. */
+/** What has become of a step. `waiting`: for its delay, its next attempt, a signal, an operator, or another saga. */
 export type StepStatus =
   | 'pending'
   | 'running'
