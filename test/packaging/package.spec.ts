@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type PackedLibrary, packLibrary } from './pack-library.js';
@@ -14,10 +14,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules/.bin');
 
 /**
- * Bytes. On 2026-11-22 it was 636 kB packed. More than this has a reason, which the
- * commit that raises the figure gives.
+ * Bytes. On 2026-11-23 it was 943 kB packed and 2,882 kB unpacked. 290 kB packed and 750 kB unpacked of that are the
+ * pages of docs/ and their pictures, for which the budget was raised from 650 kB and 2,200 kB. More than this has a
+ * reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 650_000, unpacked: 2_200_000 };
+const BUDGET = { packed: 960_000, unpacked: 2_950_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
@@ -61,8 +62,13 @@ describe('the package', () => {
   });
 
   it('holds the built library, what tells of it, and nothing else', () => {
-    const others = paths().filter((path) => !path.startsWith('dist/'));
+    const others = paths().filter((path) => !/^(dist|docs)\//.test(path));
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
+    const docs = paths().filter((path) => path.startsWith('docs/'));
+    expect(docs).toEqual(
+      expect.arrayContaining(['docs/README.md', 'docs/options.md', 'docs/images/saga.png']),
+    );
+    expect(docs.filter((path) => !/\.(md|png|svg)$|grafana-dashboard\.json$/.test(path))).toEqual([]);
     const strange = paths()
       .filter((path) => path.startsWith('dist/'))
       .filter((path) => !/\.(c?js|d\.ts)$/.test(path) && !path.startsWith('dist/admin/dashboard/'));
@@ -87,8 +93,28 @@ describe('the package', () => {
     expect(paths().filter((path) => path.endsWith('.map'))).toEqual([]);
   });
 
-  it.each(['README.md', 'LICENSE', 'CHANGELOG.md'])('has the %s of the repository', (name) => {
-    expect(read(name)).toBe(readFileSync(join(ROOT, name), 'utf8'));
+  it('has the license of the repository', () => {
+    expect(read('LICENSE')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
+  });
+
+  it.each(['README.md', 'CHANGELOG.md', 'docs/getting-started.md'])('has the words of the %s', (name) => {
+    const words = (text: string) => text.replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\([^)]*\)/g, '$1');
+    expect(words(read(name))).toBe(words(readFileSync(join(ROOT, name), 'utf8')));
+  });
+
+  it('has pages whose links lead to files of the package', () => {
+    const links = paths()
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((path) =>
+        [
+          ...read(path)
+            .replace(/^```[\s\S]*?^```/gm, '')
+            .matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g),
+        ].map(([, target]) => [path, posix.join(posix.dirname(path), target!)] as const),
+      );
+    expect(links.length).toBeGreaterThan(200);
+    expect(links.filter(([, target]) => !paths().includes(target))).toEqual([]);
+    expect(links).toContainEqual(['README.md', 'docs/getting-started.md']);
   });
 
   it('holds what its entry points name', () => {
