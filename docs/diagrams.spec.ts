@@ -9,7 +9,7 @@ import { mermaidOf } from '../libs/saga/src/definition/describe/mermaid-of-graph
 import { SagaMetadata } from '../libs/saga/src/definition/decorators/saga-metadata.js';
 import * as library from '../libs/saga/src/index.js';
 
-const PAGES = ['step-graph.md', 'remote-steps.md'];
+const PAGES = ['step-graph.md', 'failures.md', 'limits.md', 'remote-steps.md'];
 /** What the pages import that `require` cannot load here. */
 const MODULES: Record<string, unknown> = {
   'nestjs-durable-saga': library,

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** For those who work on the library, not with it. */
-const CONTRIBUTORS = /^docs\/(reference|decisions)\/|^docs\/(architecture|mutants)\.md$/;
+const CONTRIBUTORS = /^docs\/(reference|decisions)\/|^docs\/architecture\.md$/;
 /** An inline link or picture: what is before its target, the target, the anchor. */
 const LINK = /(!?\[(?:[^[\]]|\[[^\]]*\])*\])\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)/g;
 

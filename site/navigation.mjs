@@ -89,7 +89,6 @@ export const GROUPS = [
       ['Comparison', 'docs/comparison.md'],
       ['Performance', 'docs/performance.md'],
       ['Reliability', 'docs/reliability.md'],
-      ['Deliberate breaks', 'docs/mutants.md'],
       ['From a status column', 'docs/migrating/hand-written.md'],
       ['From @nestjs/cqrs', 'docs/migrating/nestjs-cqrs.md'],
       ['From BullMQ', 'docs/migrating/bullmq-flows.md'],
