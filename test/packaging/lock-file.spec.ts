@@ -38,12 +38,15 @@ function unlockedOptionals(lockFile: string): string[] {
 
 // npm leaves an optional dependency that its registry did not have at that moment out of the lock file, without a word,
 // and from then on `npm ci` refuses the file as out of step wherever the registry does have it.
-describe.each(['package-lock.json', 'bench/package-lock.json', 'site/package-lock.json'])('%s', (lockFile) => {
-  it('locks the binaries of every platform, so that `npm ci` accepts it on all of them', () => {
-    expect(unlockedOptionals(lockFile)).toEqual([]);
-  });
+describe.each(['package-lock.json', 'bench/package-lock.json', 'site/package-lock.json'])(
+  '%s',
+  (lockFile) => {
+    it('locks the binaries of every platform, so that `npm ci` accepts it on all of them', () => {
+      expect(unlockedOptionals(lockFile)).toEqual([]);
+    });
 
-  it('names no registry, so that it installs from whichever one the machine uses', () => {
-    expect(readFileSync(join(root, lockFile), 'utf8')).not.toMatch(/"resolved": "https?:/);
-  });
-});
+    it('names no registry, so that it installs from whichever one the machine uses', () => {
+      expect(readFileSync(join(root, lockFile), 'utf8')).not.toMatch(/"resolved": "https?:/);
+    });
+  },
+);
