@@ -40,7 +40,7 @@ async function startServer(
   servers.push(server);
   server.addHandler(SUBJECT, (_data, context) => handle(context), true);
   await new Promise<void>((resolve, reject) => {
-    const listening = (error?: unknown) => (error ? reject(error as Error) : resolve());
+    const listening = (error?: unknown) => (error instanceof Error ? reject(error) : resolve());
     void server.listen(listening);
   });
   return { connection: server.unwrap<NatsConnection>(), proxy, close: () => server.close() };

@@ -21,7 +21,7 @@ import type { MessagePlan, PlannedTransaction, Publication } from './message-pla
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
-import { MessageHost } from './message-host.js';
+import type { MessageHost } from './message-host.js';
 
 /** After so long (ms), at most, the server knows that a client is gone. */
 const NOTICED = 5_000;

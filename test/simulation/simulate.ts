@@ -23,7 +23,7 @@ import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
 import { Timeline } from './timeline.js';
 import { verdictOn } from './verdict.js';
 import { Witness } from './witness.js';
-import { Started } from './started.js';
+import type { Started } from './started.js';
 
 /** Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its reason. */
 const QUIET = 900_000;

@@ -5,7 +5,7 @@ import { isDone } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';
-import { UnmetNeed } from './saga-event.js';
+import type { UnmetNeed } from './saga-event.js';
 
 /**
  * What a saga that goes by a stored graph may still need of the deployed class and would not find. None: it can go on,

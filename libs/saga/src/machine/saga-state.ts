@@ -1,6 +1,6 @@
 import { itemKey } from '../definition/graph/saga-graph.js';
 import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
-import { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
+import type { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
 
 /**
  * The saga that a sub-saga step started: what the step last known it, or asked it. `ended`: it completed;

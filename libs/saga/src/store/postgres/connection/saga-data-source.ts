@@ -6,7 +6,7 @@ import { isolationOf, shareIsolation } from './isolation.js';
 import { sagaMigrations, type SagaMigrationsOptions } from '../schema/saga-migrations.js';
 import { sagaEntities } from '../schema/saga-entities.js';
 import { LoggerWithoutValues, withoutValues } from './redact-message.js';
-import { PgClient, PgPool, ReleaseClient } from './pg-types.js';
+import type { PgClient, PgPool, ReleaseClient } from './pg-types.js';
 
 /** The application's connection pool, which the saga tables share. */
 export function poolOf(application: DataSource): PgPool {

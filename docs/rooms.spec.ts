@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { FOLDERS, ROOMS } from '../rooms.mjs';
+
+const page = readFileSync(fileURLToPath(new URL('architecture.md', import.meta.url)), 'utf8');
+const SRC = fileURLToPath(new URL('../libs/saga/src/', import.meta.url));
+
+/** The first and the last cell of each row of the table after a mark. */
+function tableAfter(mark: string): Record<string, string[]> {
+  const [, rest = ''] = page.split(`<!-- ${mark} -->`);
+  const rows = rest.trim().split('\n\n', 1)[0]!.split('\n').slice(2);
+  return Object.fromEntries(
+    rows.map((row) => {
+      const cells = row.split('|').slice(1, -1);
+      return [
+        cells[0]!.replaceAll('`', '').trim(),
+        [...cells.at(-1)!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
+      ];
+    }),
+  );
+}
+
+describe('the rooms of the library', () => {
+  test('are shown with the imports that lint allows them', () => {
+    expect(tableAfter('rooms')).toEqual(ROOMS);
+  });
+
+  test('are shown with the order of their folders that lint allows', () => {
+    const folders = Object.entries(FOLDERS).flatMap(([room, table]) =>
+      Object.entries(table).map(([folder, allowed]) => [`${room}/${folder}`, allowed] as const),
+    );
+    expect(tableAfter('folders')).toEqual(Object.fromEntries(folders));
+  });
+
+  test('are all the folders that there are', () => {
+    const folders = (path: string) =>
+      readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+        entry.isDirectory() ? [entry.name] : [],
+      );
+    expect(folders(SRC).sort()).toEqual(Object.keys(ROOMS).sort());
+    for (const [room, table] of Object.entries(FOLDERS))
+      expect(folders(`${SRC}${room}`).sort()).toEqual(Object.keys(table).sort());
+  });
+
+  test('have the files that the page names', () => {
+    const named = [
+      ...page.matchAll(/`((?:shared|definition|machine|engine|store|nest|messaging|cli)\/[\w./-]+\.ts)`/g),
+    ];
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.map(([, file]) => file!).filter((file) => !existsSync(`${SRC}${file}`))).toEqual([]);
+  });
+});

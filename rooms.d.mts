@@ -1,0 +1,2 @@
+export const ROOMS: Readonly<Record<string, readonly string[]>>;
+export const FOLDERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
