@@ -136,7 +136,10 @@ describe('saga graph diff', () => {
     expect(alone.out).toMatch(
       /stays, [-\w]+: step 'charge' is completed, and in version 2 it comes after 'check', which is not completed/,
     );
-    expect([alone.code, alone.out]).toEqual([1, expect.stringContaining('Total: 1 affected, 2 not affected')]);
+    expect([alone.code, alone.out]).toEqual([
+      1,
+      expect.stringContaining('Total: 1 affected, 2 not affected'),
+    ]);
     const both = await diff(await compiled('both.mjs', HEAD + ORDER + checked));
     expect([both.code, both.out]).toEqual([0, expect.stringContaining('Total: 0 affected, 3 not affected')]);
   });

@@ -23,7 +23,11 @@ describe('in a terminal', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const done = ran.length;
     const undecided = await typed(`undo ${id}`, '');
-    expect(undecided).toMatchObject({ code: 1, error: 'Nothing was changed\n', asked: ['Undo the saga? [y/N] '] });
+    expect(undecided).toMatchObject({
+      code: 1,
+      error: 'Nothing was changed\n',
+      asked: ['Undo the saga? [y/N] '],
+    });
     expect(undecided.out).toMatch(
       /place-order@1 {2}\S+ {2}stuck\n[^]*These steps would be compensated, in this order:\n {2}reserve, by release\n/,
     );
@@ -44,7 +48,10 @@ describe('in a terminal', () => {
     expect(meanwhile).toMatchObject({ code: 1, error: expect.stringContaining('SAGA_STATE') });
     expect((await sagas.get(id)).status).toBe('compensated');
     const other = await order(sagas, 'order-2', 'ship', 'release');
-    expect(await typed(`abort ${other}`, 'yes')).toMatchObject({ code: 0, asked: ['Abort the saga? [y/N] '] });
+    expect(await typed(`abort ${other}`, 'yes')).toMatchObject({
+      code: 0,
+      asked: ['Abort the saga? [y/N] '],
+    });
     expect((await sagas.get(other)).status).toBe('aborted');
   });
 

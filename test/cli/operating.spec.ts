@@ -63,7 +63,10 @@ describe('saga cancel', () => {
       await order(sagas, 'order-1');
       const before = await rows();
       const { code, error } = await here(`${call} place-order/order-1`);
-      expect([code, error]).toEqual([2, expect.stringMatching(/^saga: USAGE: .*Give --yes to skip the prompt\n/)]);
+      expect([code, error]).toEqual([
+        2,
+        expect.stringMatching(/^saga: USAGE: .*Give --yes to skip the prompt\n/),
+      ]);
       expect(await rows()).toEqual(before);
     },
   );

@@ -8,7 +8,7 @@ import type { Published } from './message-witness.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { Witness } from './witness.js';
-import type { CallContext, Effect} from './effect.js';
+import type { CallContext, Effect } from './effect.js';
 import { UNSTORABLE } from './effect.js';
 
 /** Who calls. */

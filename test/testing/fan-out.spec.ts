@@ -21,6 +21,8 @@ describe('a step over items', () => {
     expect(run.snapshot.status).toBe('compensated');
     const { error } = run.snapshot.failure!;
     expect(error).toMatchObject({ name: 'SagaPayloadError', code: 'SAGA_PAYLOAD' });
-    expect(error!.message).toMatch(/step 'ship' returned 10001 items; the limit is 10000.*batches.*sub-sagas/);
+    expect(error!.message).toMatch(
+      /step 'ship' returned 10001 items; the limit is 10000.*batches.*sub-sagas/,
+    );
   });
 });

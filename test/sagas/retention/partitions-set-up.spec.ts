@@ -158,7 +158,7 @@ describe('an application that had none before', () => {
     await expect(missing).rejects.toThrow("sagaMigrations('saga', { partitions: 'daily' })");
     await (await start()).close();
     await expect(start({ partitions: 'weekly' })).rejects.toThrow(
-      "partitions is 'weekly', but the tables already have daily ones",
+      "partitions is 'weekly', but the tables already have daily partitions",
     );
   });
 });

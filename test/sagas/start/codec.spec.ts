@@ -233,7 +233,7 @@ describe('a worker without the key', () => {
     const outer = await first.sagas.start(OuterSaga, undefined);
     await waitsFor(first, outer.id, 'sub-saga');
     const second = await apps.start({ sagas, options: { codec: rotated, worker: { sagas: [ParcelSaga] } } });
-    await until(() => errors.some((message) => /outer.*given back/.test(message)));
+    await until(() => errors.some((message) => /outer.*is released/.test(message)));
     const [row] = await apps.sql('SELECT takeovers, losses, status FROM saga.instance WHERE id = $1', [
       outer.id,
     ]);

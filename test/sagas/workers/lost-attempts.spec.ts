@@ -186,7 +186,7 @@ describe('an attempt whose worker was lost', () => {
     const lines = out.slice(out.indexOf('Timeline')).split('\n');
     const told = [
       `charge, attempt 1 began by worker ${lostWorker}`,
-      `charge, attempt 1 was lost: the lease of worker ${lostWorker} ran out`,
+      `charge, attempt 1 was lost: the lease of worker ${lostWorker} expired`,
       'charge, attempt 1: another worker took over',
       'charge completed',
     ].map((text) => lines.findIndex((line) => line.includes(text)));

@@ -1,6 +1,6 @@
 import type { SagaTarget } from '../nest/saga.service.js';
 import { isUuid } from '../nest/calls/start-options.js';
-import type { Operated } from './operating.js';
+import type { Operated } from './operated.js';
 import { UsageError } from './usage-error.js';
 
 export const TARGET = '<target>';

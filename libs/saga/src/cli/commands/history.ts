@@ -1,6 +1,7 @@
 import { columns } from '../text/columns.js';
 import { command, EXIT, JSON_OPTION } from '../command.js';
-import { operating, SAGA_OPTIONS } from '../operating.js';
+import { operating } from '../operating.js';
+import { SAGA_OPTIONS } from '../operated.js';
 import { textOf, withoutGiven } from '../text/history-text.js';
 import { PAYLOADS_OPTION, seenHistory } from './show.js';
 import { readTarget, TARGET } from '../target.js';

@@ -1,6 +1,7 @@
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
-import { operating, SAGA_OPTIONS } from '../operating.js';
+import { operating } from '../operating.js';
+import { SAGA_OPTIONS } from '../operated.js';
 import { readTarget, TARGET } from '../target.js';
 import { JSON_SOURCES, readJson } from '../values.js';
 

@@ -1,6 +1,7 @@
 import { command, JSON_OPTION, option } from '../command.js';
 import { followSaga } from '../follow-saga.js';
-import { operating, SAGA_OPTIONS } from '../operating.js';
+import { operating } from '../operating.js';
+import { SAGA_OPTIONS } from '../operated.js';
 import { readTarget, TARGET } from '../target.js';
 import { readTime } from '../values.js';
 import { exitOf } from '../text/words.js';

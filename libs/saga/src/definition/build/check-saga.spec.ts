@@ -101,7 +101,11 @@ describe('the graph’s own options', () => {
       { redact: 'card' },
       /@Saga redact is 'card'; give an array of field paths/,
     ],
-    ['redacted at no key', { redact: ['card..number'] }, /@Saga redact is .*'card..number'.*; give an array of field paths/],
+    [
+      'redacted at no key',
+      { redact: ['card..number'] },
+      /@Saga redact is .*'card..number'.*; give an array of field paths/,
+    ],
     ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give an array of field paths/],
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],

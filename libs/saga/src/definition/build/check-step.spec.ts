@@ -87,14 +87,14 @@ describe('the node of a step', () => {
 
 describe('a wrong place of a step in the graph', () => {
   it.each<[string, object, RegExp]>([
-    [
-      'after a compensation',
-      { after: 'undo' },
-      /after names 'undo', which is a compensation; name a step/,
-    ],
+    ['after a compensation', { after: 'undo' }, /after names 'undo', which is a compensation; name a step/],
     ['after a plain method', { after: 'look' }, /after names 'look', which is a plain method; decorate it/],
     ['after itself', { after: ['book', 'pay'] }, /after names the step itself; remove it/],
-    ['after a slip', { after: 'boook' }, /waits for 'boook', which is not a step .*; did you mean 'book'\? Name one/],
+    [
+      'after a slip',
+      { after: 'boook' },
+      /waits for 'boook', which is not a step .*; did you mean 'book'\? Name one/,
+    ],
     ['after what nothing is like', { after: 'xyz' }, /'xyz', .*; name one of its steps: book, send, pay/],
     ['after a step twice', { after: ['book', 'book', 'send'] }, /after names 'book' twice; name it once/],
     ['after no name', { after: [7, 'send'] }, /after has 7; give the name of a step, or several/],
@@ -105,7 +105,11 @@ describe('a wrong place of a step in the graph', () => {
     ['another join', { after: ['book', 'send'], join: 'some' }, /join is 'some'; give 'all' or 'any'/],
     ['when that is no function', { when: true }, /when is true; give a function/],
     ['forEach that is no function', { forEach: [1] }, /forEach is \[ 1 \]; give a function/],
-    ['a fan-out as the pivot', { forEach: () => [], pivot: true }, /forEach cannot be a pivot; make the step after it/],
+    [
+      'a fan-out as the pivot',
+      { forEach: () => [], pivot: true },
+      /forEach cannot be a pivot; make the step after it/,
+    ],
     ['concurrency of nothing', { concurrency: 2 }, /concurrency limits .* forEach.*; remove concurrency/],
     [
       'no item at once',

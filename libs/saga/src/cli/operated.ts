@@ -1,0 +1,33 @@
+import type { Type } from '@nestjs/common';
+import type { GraphRecord } from '../definition/describe/graph-record.js';
+import type { SagaDescription } from '../definition/describe/saga-description.js';
+import type { Running } from '../nest/saga.runtime.js';
+import type { SagaService } from '../nest/saga.service.js';
+import { CODEC_OPTION } from './codec-option.js';
+import { DATABASE_OPTIONS } from './command.js';
+
+/** Of every command that looks at sagas, or acts on them. */
+export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
+
+/** As much of a runtime as runs nothing. */
+export type OperatorsRunning = Omit<Running, 'partitions'>;
+
+/** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
+export interface Operated {
+  readonly sagas: SagaService;
+  readonly running: OperatorsRunning;
+  /** The applications encode what they store. */
+  readonly isCoded: boolean;
+  /** What was deployed, as it was stored; in the order of the names. */
+  readonly deployed: readonly Deployed[];
+  /** The class that stands for one of these, as `start()` takes it. */
+  typeOf(saga: Deployed): Type;
+}
+
+/** The newest graph of a version of a saga. */
+export interface Deployed {
+  readonly name: string;
+  readonly version: number;
+  readonly graph: GraphRecord;
+  readonly about: SagaDescription;
+}
