@@ -72,7 +72,9 @@ describe('the index that deletion reads', () => {
       const app = await apps.start({ sagas: [OrderSaga], dataSource: { url }, options: { migrate: false } });
       const cleanup = app.sagas.cleanup({ olderThan: '30d' });
       await expect(cleanup).rejects.toThrow(SagaConfigurationError);
-      await expect(cleanup).rejects.toThrow('run: CREATE INDEX CONCURRENTLY IF NOT EXISTS instance_finished');
+      await expect(cleanup).rejects.toThrow(
+        `Run as the owner of schema 'saga': CREATE INDEX CONCURRENTLY IF NOT EXISTS instance_finished`,
+      );
       await app.close();
     } finally {
       await apps.sql('DROP OWNED BY poor');
