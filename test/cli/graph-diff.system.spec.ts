@@ -115,7 +115,7 @@ describe('saga graph diff', () => {
       "possible rename: step 'charge' may have been renamed to 'pay'",
       '  running instances: 3 affected, 2 not',
       "step 'charge' is not completed yet, and was removed",
-      'In all: 3 affected, 2 not',
+      'Total: 3 affected, 2 not affected',
     ])
       expect(out).toContain(line);
     expect(code).toBe(1);
