@@ -124,7 +124,7 @@ describe('the command line', () => {
   test.each([
     ['tags.region=eu', "--where has no 'tags.region'. Did you mean 'tag.region'?"],
     ['corelation-id=1', "--where has no 'corelation-id'. Did you mean 'correlation-id'?"],
-    ['nope=1', "--where has no 'nope'; give which: saga="],
+    ['nope=1', "--where has no 'nope'; give a filter: saga="],
   ])('refuses the condition %s of many sagas', async (condition, expected) => {
     const { code, error } = await sagaHere([
       'cancel',
