@@ -90,6 +90,6 @@ describe('the versioning-and-deploys recipe', () => {
     class WrongDeployModule {}
     const error: unknown = await deploy(WrongDeployModule).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SagaDriftError);
-    expect((error as Error).message).toContain("step 'charge' is gone");
+    expect((error as Error).message).toContain("step 'charge' was removed");
   });
 });
