@@ -20,9 +20,9 @@ describe('the reference that is made of the docstrings', () => {
     const complaints = await typedoc('--out', out);
     expect(complaints).toEqual([]);
     const page = await readFile(join(out, 'index/classes/SagaService.md'), 'utf8');
-    expect(page).toContain('Starts a saga: when this resolves it is stored');
+    expect(page).toContain('Starts a saga. When the promise resolves, the saga is stored');
     expect(page).toContain(
-      'SagaConflictError when the id or correlation id is that of a saga with another input',
+      'SagaConflictError if the id or correlation id belongs to a saga with another input',
     );
   });
 

@@ -35,7 +35,7 @@ describe('where class-validator and class-transformer are not installed', () => 
       const told = await without(...gone);
       expect(told.class).toMatchObject({ name: 'SagaDefinitionError' });
       expect(told.class!.message).toContain(
-        `OfInput: @Saga input is the class OrderDto, and ${named}, which`,
+        `OfInput: @Saga input is the class OrderDto, but ${named}, required to validate it,`,
       );
       expect(told.class!.message).toContain('npm install class-validator class-transformer');
     },

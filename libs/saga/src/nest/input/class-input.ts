@@ -54,7 +54,7 @@ export async function uncheckableInputs(
 function missingFlaw(missing: readonly string[]) {
   const are = missing.length === 1 ? 'is' : 'are';
   return {
-    problem: `but ${missing.join(' and ')}, which validate it, ${are} not installed`,
+    problem: `but ${missing.join(' and ')}, required to validate it, ${are} not installed`,
     mend: `run ${INSTALL}, or give a Standard Schema (zod, valibot, arktype)`,
   };
 }
