@@ -253,7 +253,7 @@ describe('every failure', () => {
       ]),
     );
     expect(new Set(names).size).toBe(names.length);
-    expect(String(report)).toContain(`place-order: all of ${names.length} failure cases pass`);
+    expect(String(report)).toContain(`place-order: all ${names.length} failure cases pass`);
   });
 
   it('says at which points an assertion does not hold', async () => {
