@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const { SagaTest } = (await load('testing')) as unknown as typeof Testing;
   await assert.rejects(
     SagaTest.of(AnnounceSaga).run({}),
-    /class-validator and class-transformer, which .* not installed; .*npm install class-validator class-transformer/,
+    /class-validator and class-transformer, required to .* not installed; .*npm install class-validator class-transformer/,
   );
   assert.ok((await load('admin')).SagaAdminModule);
   for (const [entry, missing] of Object.entries(ENTRIES))
