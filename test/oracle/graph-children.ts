@@ -1,5 +1,4 @@
-import type { ChildIs, Life } from './model-state.js';
-import type { Book } from './model-state.js';
+import type { Book, ChildIs, Life } from './model-state.js';
 import { Consequences } from './consequences.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 

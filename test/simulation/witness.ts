@@ -14,8 +14,7 @@ import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machi
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
 import { LockWitness } from './lock-witness.js';
 import { MessageWitness } from './message-witness.js';
-import type { Effect } from './effect.js';
-import type { CallContext } from './effect.js';
+import type { CallContext, Effect } from './effect.js';
 
 import type { Promised, Violation } from './promises.js';
 import { MAX_TAKEOVERS } from './scenario.js';

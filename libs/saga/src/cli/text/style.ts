@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { StepStatus } from '../../definition/types/saga-status.js';
-import type { SagaStatus } from '../../definition/types/saga-status.js';
+import type { SagaStatus, StepStatus } from '../../definition/types/saga-status.js';
 
 const CODES = {
   bold: [1, 22],

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
-import type { StepContext } from '../types/contexts.js';
+import type { InputOf, ResultsOf, StepContext } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
-import type { InputOf, ResultsOf } from '../types/contexts.js';
 import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
 import type { SubSagaOptions } from '../options/step-options.js';
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../stage.js';
-import type { Stage } from '../stage.js';
+import type { Fault, Stage } from '../stage.js';
 
 const SESSIONS = 4;
 const ROWS = 12;

@@ -1,8 +1,7 @@
 import type { Answers } from './statement-watchdog.js';
 import { atOwnLevel, type Isolation, OpenTransaction } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
-import type { PgClient } from './pg-types.js';
-import type { PgStatement } from './pg-types.js';
+import type { PgClient, PgStatement } from './pg-types.js';
 
 type QueryCallback = (error: Error | null, result?: unknown) => void;
 

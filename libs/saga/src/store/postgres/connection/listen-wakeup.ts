@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EngineLog } from '../../../engine/ports/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../../engine/ports/wakeup.js';
 import { answersOf } from './statement-watchdog.js';
-import type { PgClient } from './pg-types.js';
-import type { PgPool } from './pg-types.js';
+import type { PgClient, PgPool } from './pg-types.js';
 
 /** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
 const GATHER = 10;

@@ -1,9 +1,6 @@
 import { isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
-import type { PgClient } from './pg-types.js';
-import type { PgStatement } from './pg-types.js';
-import type { TakeClient } from './pg-types.js';
-import type { PgPool } from './pg-types.js';
+import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const LOOKS = 4;

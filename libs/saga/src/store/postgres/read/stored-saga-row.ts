@@ -2,8 +2,7 @@ import type { SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/saga-store.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
 import type { LostLease, SagaState, StepState } from '../../../machine/saga-state.js';
-import type { StepStatus } from '../../../definition/types/saga-status.js';
-import type { SagaStatus } from '../../../definition/types/saga-status.js';
+import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
 
 /** What the columns of stored-saga.sql.ts give. */
 export interface StoredSagaRow {

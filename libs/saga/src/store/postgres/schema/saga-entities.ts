@@ -2,8 +2,7 @@ import { EntitySchema } from 'typeorm';
 import type { GraphRecord } from '../../../definition/describe/graph-record.js';
 import type { AttemptError, SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LostLease, StepState } from '../../../machine/saga-state.js';
-import type { StepStatus } from '../../../definition/types/saga-status.js';
-import type { SagaStatus } from '../../../definition/types/saga-status.js';
+import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
 
 export const DEFAULT_SCHEMA = 'saga';
 
