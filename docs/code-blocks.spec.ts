@@ -90,6 +90,9 @@ function has(file: string, anchor: string): boolean {
     .includes(anchor);
 }
 
+/** Declarations that the pages share, each parsed once. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
 /** The compiler's complaints about a module that exists only in memory. */
 function compile(path: string, source: string): string[] {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file)) as {
@@ -101,8 +104,11 @@ function compile(path: string, source: string): string[] {
   const getSourceFile = host.getSourceFile.bind(host);
   host.fileExists = (name) => name === path || fileExists.call(host, name);
   host.readFile = (name) => (name === path ? source : readFile.call(host, name));
-  host.getSourceFile = (name, language, ...rest) =>
-    name === path ? ts.createSourceFile(name, source, language) : getSourceFile(name, language, ...rest);
+  host.getSourceFile = (name, language, ...rest) => {
+    if (name === path) return ts.createSourceFile(name, source, language);
+    if (!parsed.has(name)) parsed.set(name, getSourceFile(name, language, ...rest));
+    return parsed.get(name);
+  };
   const program = ts.createProgram([path], { ...options, noEmit: true, noUnusedLocals: false }, host);
   return ts
     .getPreEmitDiagnostics(program)
