@@ -266,7 +266,11 @@ test('an observer that throws, rejects or hangs changes nothing for the saga, or
     }
   }
   const scene = new OrderScene();
-  const { sagas, close } = await apps.start({ sagas: [scene.saga], providers: [Bad, Listener] });
+  const { sagas, close } = await apps.start({
+    sagas: [scene.saga],
+    providers: [Bad, Listener],
+    options: { worker: { shutdownTimeout: '500ms' } },
+  });
   scene.charge.open('charged');
   const order = await sagas.start(scene.saga, {});
   expect(await order.outcome()).toMatchObject({ status: 'completed' });

@@ -24,7 +24,7 @@ test('a delay is waited for without a worker, and shown', async () => {
       return this.note(ctx);
     }
   }
-  const { sagas } = await apps.start({ sagas: [Order] });
+  const { sagas } = await apps.start({ sagas: [Order], options: { worker: { pollInterval: '20ms' } } });
   const { id, outcome } = await sagas.start(Order, {});
   await until(async () => (await sagas.get(id)).waitingFor?.kind === 'delay');
   const waiting = await sagas.get(id);
@@ -172,7 +172,7 @@ describe('a probe', () => {
 });
 
 test('a saga that takes longer than its timeout is told to stop, and turns back', async () => {
-  @Saga({ name: 'order', timeout: '4s' })
+  @Saga({ name: 'order', timeout: '2s' })
   class Order extends Journalled {
     @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
       return this.note(ctx);

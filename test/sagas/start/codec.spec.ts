@@ -239,7 +239,7 @@ describe('a worker without the key', () => {
     ]);
     expect(row).toEqual({ takeovers: 0, losses: 0, status: 'running' });
     await second.close();
-    const third = await apps.start({ sagas, options: { codec: rotated } });
+    const third = await apps.start({ sagas, options: { codec: rotated, worker: { pollInterval: '20ms' } } });
     expect(await third.sagas.wait(outer.id)).toMatchObject({ status: 'completed' });
   });
 });

@@ -98,9 +98,9 @@ describe('a worker', () => {
         ran.push('ship');
       }
     }
-    const first = await apps.start({ sagas: [Order], options: worker({ lease: '5s' }) });
+    const first = await apps.start({ sagas: [Order], options: worker({ lease: '3s' }) });
     const order = await first.sagas.start(Order, {});
-    await apps.start({ sagas: [Order], options: worker({ lease: '5s' }) });
+    await apps.start({ sagas: [Order], options: worker({ lease: '3s' }) });
     // A first time, and again.
     for (let times = 0; times < 2; times += 1) {
       const before = await leasedUntil();
