@@ -50,5 +50,6 @@ export default {
     { ...common, ...onPostgres, displayName: 'system', testRegex: specsOf('system', ROOT) },
   ],
   testTimeout: 180_000,
+  testSequencer: fileURLToPath(new URL('test/support/longest-first.mjs', import.meta.url)),
   maxWorkers: 2,
 };

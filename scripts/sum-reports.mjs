@@ -8,7 +8,9 @@ import { join } from 'node:path';
 
 const [folder] = process.argv.slice(2);
 const sum = { passed: 0, failed: 0 };
-for (const name of readdirSync(folder).sort()) {
+for (const name of readdirSync(folder)
+  .filter((file) => file.endsWith('.json'))
+  .sort()) {
   const count = countOf(JSON.parse(readFileSync(join(folder, name), 'utf8')));
   console.log(`${name.replace(/\.json$/, '')}: ${textOf(count)}`);
   sum.passed += count.passed;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LONGEST } from './longest-first.mjs';
 import { specsOf, type Tier, TIERS } from './tiers.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -48,4 +49,8 @@ test.each(['bench/lib/counters.spec.ts', 'test/elsewhere/some.spec.ts', 'libs/sa
 test('the folders of the tiers exist', () => {
   const folders = Object.values(TIERS).flat();
   expect(folders.filter((folder) => !existsSync(join(ROOT, folder)))).toEqual([]);
+});
+
+test('the specs that start first exist', () => {
+  expect(LONGEST.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { SagaStore } from '../../engine/ports/saga-store.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
@@ -11,35 +10,16 @@ import {
   started,
   stateOf,
   stepOf,
-  type StoreSubject,
   uniqueName,
   WORKER,
 } from '../contract/store-subject.contract.js';
 import { MemorySagaStore } from '../memory/memory-saga-store.js';
 import { memorySubject } from '../memory/memory-subject.contract.js';
-import { postgresSubject } from '../postgres/postgres-subject.contract.js';
 import { describeSagaStore } from '../saga-store.contract.js';
-import { AesGcmCodec } from './aes-gcm-codec.js';
 import { CodedSagaStore } from './coded-saga-store.js';
-import { Coder } from './coder.js';
-import { convertMessage } from './convert-saga.js';
-
-const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
-const old = new AesGcmCodec({ keys: { old: OLD }, current: 'old' });
-const both = new AesGcmCodec({ keys: { old: OLD, new: NEW }, current: 'new' });
-const coded = (store: SagaStore) => new CodedSagaStore(store, both);
-const plain = (store: SagaStore) => new CodedSagaStore(store, undefined);
-
-/** Messages leave a coded store encoded: it is the relay that decodes them. */
-async function withOutbox<S extends StoreSubject>(subject: Promise<S>): Promise<S> {
-  const made = await subject;
-  const { decoding } = new Coder(both);
-  const outbox = async () => (await made.outbox()).map((message) => convertMessage(message, decoding));
-  return { ...made, outbox };
-}
+import { coded, old, plain, withOutbox } from './coded-subject.contract.js';
 
 describeSagaStore('CodedSagaStore over memory', () => withOutbox(memorySubject(coded)));
-describeSagaStore('CodedSagaStore over PostgreSQL', () => withOutbox(postgresSubject(coded)));
 describeSagaStore('CodedSagaStore without a codec', () => memorySubject(plain));
 
 const SECRET = 'marker-7f3a';

@@ -2,6 +2,3 @@ import { describeSagaStore } from '../saga-store.contract.js';
 import { postgresSubject } from './postgres-subject.contract.js';
 
 describeSagaStore('PostgresSagaStore', () => postgresSubject());
-describeSagaStore('PostgresSagaStore over partitions', () =>
-  postgresSubject(undefined, { partitions: 'daily' }),
-);

@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+
+/** Without jest's own sequencer among the dependencies: that of the jest that is installed. */
+const { default: Sequencer } = createRequire(createRequire(import.meta.url).resolve('jest-cli'))(
+  '@jest/test-sequencer',
+);
+
+/**
+ * The specs that take longest. They start first, so that no worker is idle at the end while one of them runs. Jest knows
+ * how long a spec takes only from an earlier run on the same machine, and otherwise goes by the size of the file.
+ */
+export const LONGEST = [
+  'test/first-run/nest-11.spec.ts',
+  'test/world/world.spec.ts',
+  'test/admin/dashboard.system.spec.ts',
+  'test/cli/init.system.spec.ts',
+  'libs/saga/src/store/postgres/postgres-saga-store.spec.ts',
+  'test/chaos/credit.spec.ts',
+  'test/chaos/rig.spec.ts',
+  'test/chaos/kill.spec.ts',
+  'test/first-run/what-newcomers-are-told.spec.ts',
+  'test/admin/accessibility.system.spec.ts',
+  'test/simulation/simulation.spec.ts',
+  'apps/credit-demo/src/demo/scenarios.spec.ts',
+  'docs/api-reference.spec.ts',
+  'test/world/life-cycle/steps-and-hooks.spec.ts',
+  'test/packaging/packed-consumer.spec.ts',
+  'test/chaos/graph-kill.spec.ts',
+  'libs/saga/src/store/postgres/partitioned-saga-store.spec.ts',
+  'libs/saga/src/store/coded/coded-postgres-store.spec.ts',
+  'libs/saga/src/machine/graph.properties.spec.ts',
+  'libs/saga/src/machine/graph.coverage.spec.ts',
+];
+
+/** Jest's `testSequencer`: `LONGEST` first, then jest's own order. */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const rankOf = ({ path }) => LONGEST.findIndex((spec) => path.endsWith(`/${spec}`));
+    const isLong = (test) => rankOf(test) >= 0;
+    const long = tests.filter(isLong).sort((a, b) => rankOf(a) - rankOf(b));
+    return [...long, ...super.sort(tests.filter((test) => !isLong(test)))];
+  }
+}
