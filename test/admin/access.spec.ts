@@ -67,9 +67,9 @@ describe('nobody comes in by mistake', () => {
       { origins: ['https://a.example/x'] },
       /origins is .*; give an array of origins/,
     ],
-  ])('an application does not start %s', async (_, admin, mend) => {
+  ])('an application does not start %s', async (_, admin, fix) => {
     const start = apps.start({ admin });
-    await expect(start).rejects.toThrow(mend);
+    await expect(start).rejects.toThrow(fix);
     await expect(start).rejects.toThrow(SagaConfigurationError);
   });
 

@@ -76,7 +76,7 @@ describe('a role', () => {
     for (const migrates of [true, false]) {
       const message = await refusal(clerk(), migrates);
       expect(message).toContain(
-        'table instance: UPDATE, DELETE; table step: INSERT; sequence lock_place: USAGE',
+        'table instance: UPDATE, DELETE; table step: INSERT; sequence lock_position: USAGE',
       );
       expect(message).toContain('function wake_1: EXECUTE');
       for (const statement of message.match(/GRANT [^;]*/g)!) expect(statement).toMatch(/"shop_clerk"$/);

@@ -19,13 +19,13 @@ export function differenceOf(
 
 /** Without the steps that are under way: that they have begun is stored later, or never. */
 function summaryOf(state: SagaState, underWay: ReadonlySet<string>): Record<string, unknown> {
-  const { status, stuckIn, round, rollbackTo, failure } = state;
+  const { status, heldPhase, round, rollbackTo, failure } = state;
   const steps = [...state.steps]
     .filter(([key]) => !underWay.has(key))
     .map(([key, step]) => [key, summaryOfStep(step)] as const)
     .filter(([, step]) => !isDeepStrictEqual(step, UNTOUCHED));
   return {
-    ...{ status, stuckIn, round, rollbackTo },
+    ...{ status, heldPhase, round, rollbackTo },
     failure: failure && { kind: failure.kind, step: failure.step },
     ...Object.fromEntries(steps),
   };

@@ -21,14 +21,14 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a sub-saga that enters the lock of its ancestor hold it alone',
-    in: 'line_up_1',
+    in: 'lock_enqueue_1',
     find: "lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END",
     replace: "lock_state = CASE WHEN is_inside THEN 'held' ELSE 'held' END",
     killers: postgres,
   },
   {
     name: 'leave a sub-saga waiting for the lock that its ancestor takes again to be undone',
-    in: 'line_up_1',
+    in: 'lock_enqueue_1',
     find: 'IF given.undone AND NOT is_inside THEN',
     replace: 'IF false THEN',
     killers: postgres,

@@ -181,7 +181,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let those go on that lost a race',
-    find: 'return next === state ? state : cutLosers(graph, next);',
+    find: 'return next === state ? state : pruneLosers(graph, next);',
     replace: 'return next;',
     killers,
   },

@@ -150,13 +150,13 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give a lock to who came later',
-    find: 'AND l.lock_place < given.lock_place AND',
-    replace: 'AND l.lock_place < 0 AND',
+    find: 'AND l.lock_position < given.lock_position AND',
+    replace: 'AND l.lock_position < 0 AND',
     killers: contract('a semantic lock'),
   },
   {
     name: 'do not hand a lock on',
-    find: 'PERFORM ${schema}.hand_over_1(gone.name, gone.lock_key);',
+    find: 'PERFORM ${schema}.lock_hand_over_1(gone.name, gone.lock_key);',
     replace: 'CONTINUE;',
     killers: contract('a semantic lock'),
   },

@@ -131,7 +131,7 @@ function decorated(decorate: (...args: never[]) => (target: never, key: string, 
     const findings = analyzeSaga(Decorated);
     const handlers = buildHandlerGraphs(Decorated);
     if (findings.length > 0)
-      throw new Refused(findings.map(({ problem, mend }) => `${problem}. ${mend}`).join(' '));
+      throw new Refused(findings.map(({ problem, fix }) => `${problem}. ${fix}`).join(' '));
     return handlers;
   };
 }

@@ -77,7 +77,7 @@ class Happening extends WaitHappenings {
       case 'resumed':
         return this.resume();
       case 'expired':
-        this.turnBack();
+        this.compensate();
         return [book];
       case 'settled':
         return this.settled(event.status);
@@ -237,7 +237,7 @@ class Happening extends WaitHappenings {
     const { book, rules } = this;
     if (book.mode !== 'over' || !book.completed || rules.pivotPassed()) return [book];
     book.completed = false;
-    this.turnBack();
+    this.compensate();
     return [book];
   }
 
@@ -248,7 +248,7 @@ class Happening extends WaitHappenings {
     if (rules.pivotPassed() || (!forward && !open)) return [book];
     const untouched = copyOf(book);
     this.leavePivots();
-    this.turnBack();
+    this.compensate();
     // Nobody may undo a pivot in doubt; whether he may who cancels is not said.
     const doubt = this.relations.nodes.some((node) => rules.pivotInDoubt(node));
     return (doubt || open) && !tookEffect ? [untouched] : [book];

@@ -128,7 +128,7 @@ export class ChildWitness {
 /** The step is on its way back, or lost a race. */
 function isUnwanted(relations: Relations, state: SagaState, step: string): boolean {
   const { rollbackTo, status } = state;
-  if (stepState(state, step).cut) return true;
+  if (stepState(state, step).pruned) return true;
   return (
     status === 'compensating' && (rollbackTo === undefined || relations.descendants(rollbackTo).has(step))
   );

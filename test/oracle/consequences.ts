@@ -98,7 +98,7 @@ export class Consequences {
     if (doubtful) return [book];
     const savepoint = rules.savepointFor(node.name);
     if (savepoint !== undefined) this.returnTo(savepoint);
-    else if (!rules.pivotPassed() && this.relations.graph.onFailure === 'compensate') this.turnBack();
+    else if (!rules.pivotPassed() && this.relations.graph.onFailure === 'compensate') this.compensate();
     return [book];
   }
 
@@ -120,7 +120,7 @@ export class Consequences {
     const target = book.pending?.target ?? book.target!;
     if (savepoint !== undefined && this.relations.descendants(savepoint).has(target)) {
       this.returnTo(savepoint);
-    } else if (!rules.pivotPassed()) this.turnBack();
+    } else if (!rules.pivotPassed()) this.compensate();
     return books;
   }
 
@@ -153,7 +153,7 @@ export class Consequences {
     if (!isPassed && pivots.some((node) => rules.isUndecided(node))) return [book];
     book.pending = undefined;
     if (isPassed || pending.target !== undefined) return this.failAgain();
-    this.turnBack();
+    this.compensate();
     return [book];
   }
 
@@ -176,7 +176,7 @@ export class Consequences {
     this.endWaitingInRegion();
   }
 
-  turnBack(): void {
+  compensate(): void {
     if (this.postponed(undefined)) return;
     this.book.mode = 'compensating';
     this.book.resting = this.book.target = undefined;

@@ -60,7 +60,7 @@ function planned(graph: SagaGraph, state: SagaState): string | undefined {
   if (pivot !== undefined || undecided !== undefined) return undefined;
   const back: SagaEvent = {
     type:
-      state.status === 'completed' ? 'undone' : state.stuckIn === 'compensating' ? 'retried' : 'cancelled',
+      state.status === 'completed' ? 'undone' : state.heldPhase === 'compensating' ? 'retried' : 'cancelled',
   };
   const { entries } = playGraph({ graph, moves: [] }, evolve(graph, state, back));
   const asked = [...state.steps.values()].flatMap(({ child }) =>
@@ -93,7 +93,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
     const gaveUp = [...state.steps].filter(
       ([name, { status }]) =>
         status === 'compensation_failed' ||
-        (status === 'failed' && !isCut(state, name) && state.stuckIn === 'running'),
+        (status === 'failed' && !isCut(state, name) && state.heldPhase === 'running'),
     );
     // Items before their step, which goes on with them.
     const key = gaveUp.map(([name]) => name).sort((a, b) => b.length - a.length)[
@@ -111,7 +111,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
 }
 
 function isCut(state: SagaState, key: string): boolean {
-  return stepState(state, key.replace(/\[.*/, '')).cut;
+  return stepState(state, key.replace(/\[.*/, '')).pruned;
 }
 
 /** Those of the events that change the state. */
@@ -161,17 +161,17 @@ function strayOfWaits(graph: SagaGraph, state: SagaState, step: string): SagaEve
   const node = graph.steps.get(step);
   if (node?.wait === undefined) return [];
   const { signal: name } = node.wait;
-  const number = state.heard?.[name] ?? 0;
+  const number = state.lastTakenSignals?.[name] ?? 0;
   const error = { name: 'Error', message: 'late' };
-  const { status, wait, cut } = stepState(state, step);
-  const isWaiting = state.status === 'running' && status === 'waiting' && !cut && wait !== undefined;
+  const { status, wait, pruned } = stepState(state, step);
+  const isWaiting = state.status === 'running' && status === 'waiting' && !pruned && wait !== undefined;
   const stray: SagaEvent[] = [
     { type: 'signalled', name, number, payload: '"late"' },
     { type: 'refused', name, number, error, now: 0 },
     { type: 'wait-expired', step, now: (wait?.until ?? 0) - 1 },
   ];
   if (wait !== undefined || state.status !== 'running') stray.push({ type: 'awaited', step, now: 0 });
-  if (!isWaiting || wait.heard !== undefined) stray.push({ type: 'wait-expired', step, now: 10 ** 9 });
+  if (!isWaiting || wait.takenSignal !== undefined) stray.push({ type: 'wait-expired', step, now: 10 ** 9 });
   return stray;
 }
 

@@ -110,7 +110,7 @@ class Judge {
     const unheard = wrongWithWaits(rules, state);
     if (unheard !== undefined) return found(RULED[15], unheard);
     for (const node of this.relations.nodes) {
-      const { round, cut } = stepState(state, node.name);
+      const { round, pruned } = stepState(state, node.name);
       const life = rules.life(node.name);
       if (round !== life.round) return found(RULED[11], `${node.name} in round ${round}, not ${life.round}`);
       for (const key of rules.keys(node)) {
@@ -119,8 +119,8 @@ class Judge {
           return found(RULED[11], `${key} in round ${item.round}, its step in ${round}`);
       }
       const isCut = rules.isCut(node.name);
-      if (book.mode === 'running' && cut !== isCut)
-        return found(RULED[10], `${node.name} is ${cut ? '' : 'not '}cut, and should be the contrary`);
+      if (book.mode === 'running' && pruned !== isCut)
+        return found(RULED[10], `${node.name} is ${pruned ? '' : 'not '}cut, and should be the contrary`);
       if (life.phase === 'completed' && rules.goesForward(node)) {
         const result = resultOf(state, node.name);
         if (result !== life.result) return found(RULED[12], `${node.name}: ${result}, not ${life.result}`);
@@ -183,23 +183,23 @@ function unexpected(
 }
 
 /** Who waits, until when, and what was taken by whom. */
-function wrongWithWaits(rules: Rules, { steps, heard = {} }: SagaState): string | undefined {
-  for (const name of new Set([...rules.book.heard.keys(), ...Object.keys(heard)])) {
-    if (rules.book.heard.get(name) !== heard[name])
-      return `${name} was taken up to ${heard[name]}, not ${rules.book.heard.get(name)}`;
+function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaState): string | undefined {
+  for (const name of new Set([...rules.book.heard.keys(), ...Object.keys(lastTakenSignals)])) {
+    if (rules.book.heard.get(name) !== lastTakenSignals[name])
+      return `${name} was taken up to ${lastTakenSignals[name]}, not ${rules.book.heard.get(name)}`;
   }
   for (const node of rules.of.nodes) {
     if (node.wait === undefined) continue;
     const { status, wait } = steps.get(node.name) ?? {};
-    const isWaiting = status === 'waiting' && wait !== undefined && wait.heard === undefined;
+    const isWaiting = status === 'waiting' && wait !== undefined && wait.takenSignal === undefined;
     const life = rules.life(node.name);
     if (isWaiting !== rules.isWaiting(node))
       return `${node.name} ${isWaiting ? 'waits' : 'does not wait'}, and should do the contrary`;
     if (isWaiting && (wait.until !== life.wait!.until || wait.signal !== node.wait.signal))
       return `${node.name} waits for ${wait.signal} until ${wait.until}, not ${life.wait!.until}`;
     const goesOn = life.phase === 'idle' || life.phase === 'running';
-    if (goesOn && rules.goesForward(node) && wait?.heard !== life.wait?.number)
-      return `${node.name} has taken ${wait?.heard}, not ${life.wait?.number}`;
+    if (goesOn && rules.goesForward(node) && wait?.takenSignal !== life.wait?.number)
+      return `${node.name} has taken ${wait?.takenSignal}, not ${life.wait?.number}`;
   }
   return undefined;
 }

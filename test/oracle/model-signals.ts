@@ -26,10 +26,10 @@ export class PlayedSignals {
 
   constructor(
     private readonly graph: SagaGraph,
-    { heard = {} }: SagaState,
+    { lastTakenSignals = {} }: SagaState,
     private readonly note: (sent: SentSignal) => void,
   ) {
-    this.before = Math.max(0, ...Object.values(heard));
+    this.before = Math.max(0, ...Object.values(lastTakenSignals));
     this.names = [...new Set([...graph.steps.values()].flatMap(({ wait }) => wait?.signal ?? []))];
   }
 
@@ -66,19 +66,19 @@ export class PlayedSignals {
 
   /** The next of those known that a step of this state waits for. */
   next(state: SagaState, now: number, { withRefusals = true } = {}): SagaEvent | undefined {
-    const { heard = {} } = state;
+    const { lastTakenSignals = {} } = state;
     const next = this.told.find(
       ({ name, number, isRefusal }) =>
         (withRefusals || !isRefusal) &&
-        number > (heard[name] ?? 0) &&
+        number > (lastTakenSignals[name] ?? 0) &&
         stepAwaiting(this.graph, state, name) !== undefined,
     );
     return next && eventOf(next, now);
   }
 
   /** One that was taken already, or another before it. */
-  takenBefore({ heard = {} }: SagaState, pick: number, now: number): SagaEvent | undefined {
-    const taken = this.sent.filter(({ name, number }) => number <= (heard[name] ?? 0));
+  takenBefore({ lastTakenSignals = {} }: SagaState, pick: number, now: number): SagaEvent | undefined {
+    const taken = this.sent.filter(({ name, number }) => number <= (lastTakenSignals[name] ?? 0));
     const again = taken[pick % taken.length];
     return again && eventOf(again, now);
   }
@@ -87,8 +87,8 @@ export class PlayedSignals {
   awaitedBy({ status, steps }: SagaState): string[] {
     if (status !== 'running') return [];
     return [...steps.values()].flatMap((step) => {
-      const { wait, cut } = step;
-      return step.status === 'waiting' && !cut && wait && wait.heard === undefined ? [wait.signal] : [];
+      const { wait, pruned } = step;
+      return step.status === 'waiting' && !pruned && wait && wait.takenSignal === undefined ? [wait.signal] : [];
     });
   }
 }

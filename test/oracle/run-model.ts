@@ -422,12 +422,12 @@ class GraphPlayer implements Play {
     const gaveUp = [...this.state.steps].filter(([key, { status, items }]) => {
       // Of a fan-out the items are what he has to do with.
       if (items !== undefined) return false;
-      const { cut } = stepState(this.state, key.replace(/\[.*/, ''));
-      const isForward = this.state.stuckIn === 'running' && !cut;
+      const { pruned } = stepState(this.state, key.replace(/\[.*/, ''));
+      const isForward = this.state.heldPhase === 'running' && !pruned;
       return status === 'compensation_failed' || (status === 'failed' && isForward);
     });
     if (gaveUp.length > 0) return gaveUp.map(([key]) => key);
-    const resumed = { ...this.state, status: this.state.stuckIn ?? 'running' } as const;
+    const resumed = { ...this.state, status: this.state.heldPhase ?? 'running' } as const;
     const next = decide(this.graph, resumed, Infinity).actions.filter(({ kind }) => kind !== 'expand');
     return next.map(({ key }) => key);
   }

@@ -28,17 +28,17 @@ export class SignalWitness {
     if (kind !== 'run' || node.wait === undefined) return undefined;
     const { wait } = stepState(after, key);
     const id = `${key}~${round}`;
-    if (wait?.heard === undefined) return [HEARD[0], `${id} with none`];
-    const { heard } = wait;
-    const signal = this.sent.get(heard);
+    if (wait?.takenSignal === undefined) return [HEARD[0], `${id} with none`];
+    const { takenSignal } = wait;
+    const signal = this.sent.get(takenSignal);
     const isIt = signal?.name === node.wait.signal && !signal.isRefusal && signal.payload === wait.payload;
-    if (!isIt) return [HEARD[0], `${id} with ${heard}, ${wait.payload}; it was ${JSON.stringify(signal)}`];
-    const other = this.givenTo.get(heard) ?? id;
-    if (other !== id) return [HEARD[1], `${heard} to ${id}, and before to ${other}`];
-    const before = this.given.get(id) ?? heard;
-    if (before !== heard) return [HEARD[2], `${heard} to ${id}, and before ${before}`];
-    this.givenTo.set(heard, id);
-    this.given.set(id, heard);
+    if (!isIt) return [HEARD[0], `${id} with ${takenSignal}, ${wait.payload}; it was ${JSON.stringify(signal)}`];
+    const other = this.givenTo.get(takenSignal) ?? id;
+    if (other !== id) return [HEARD[1], `${takenSignal} to ${id}, and before to ${other}`];
+    const before = this.given.get(id) ?? takenSignal;
+    if (before !== takenSignal) return [HEARD[2], `${takenSignal} to ${id}, and before ${before}`];
+    this.givenTo.set(takenSignal, id);
+    this.given.set(id, takenSignal);
     return undefined;
   }
 }

@@ -194,7 +194,7 @@ class Witness {
 
   /** As far as the saga rolls back: one that was done, or is in progress, and stays. What lost a join any is another thing. */
   private pivotThatForbids({ name }: StepNode, state: SagaState): string | undefined {
-    if (state.status !== 'compensating' || stepState(state, name).cut) return undefined;
+    if (state.status !== 'compensating' || stepState(state, name).pruned) return undefined;
     const region = state.rollbackTo && this.relations.descendants(state.rollbackTo);
     const stays = this.relations.nodes.find((node) => {
       if (!node.pivot || (region && !region.has(node.name))) return false;
@@ -210,8 +210,8 @@ class Witness {
   private isAhead(name: string, undone: StepNode, state: SagaState): boolean {
     const node = this.relations.node(name);
     // A join any does not depend on those that lost it.
-    const isLoser = stepState(state, undone.name).cut;
-    if (isLoser && !stepState(state, name).cut) return false;
+    const isLoser = stepState(state, undone.name).pruned;
+    if (isLoser && !stepState(state, name).pruned) return false;
     if (isLoser && !this.reachesThroughCut(undone.name, name, state)) return false;
     const round = stepState(state, name).round;
     const standing = this.all(node).some((one) => one.round === round && this.stands(one));
@@ -220,7 +220,7 @@ class Witness {
   }
 
   private reachesThroughCut(from: string, to: string, state: SagaState): boolean {
-    const next = this.relations.dependents(from).filter((name) => stepState(state, name).cut);
+    const next = this.relations.dependents(from).filter((name) => stepState(state, name).pruned);
     return next.includes(to) || next.some((name) => this.reachesThroughCut(name, to, state));
   }
 
@@ -273,8 +273,8 @@ class Witness {
     if (end.status !== 'completed') return undefined;
     if (end.failure !== undefined) return [WORLDLY[10], 'with a failure'];
     for (const node of this.relations.nodes) {
-      const { cut, round, status } = stepState(end, node.name);
-      const needed = !cut && status !== 'skipped';
+      const { pruned, round, status } = stepState(end, node.name);
+      const needed = !pruned && status !== 'skipped';
       const left = standing.find((one) => one.node === node && !(needed && one.round === round));
       if (left) return [WORLDLY[10], `${text(left)}, and not needed`];
       if (!needed) continue;

@@ -130,7 +130,7 @@ export class Database {
     const results = await this.memory.signal(signals, awaited);
     for (const [n, result] of results.entries()) {
       if (result.outcome !== 'kept') continue;
-      const kept = await this.memory.unheard(result.saga.id);
+      const kept = await this.memory.pendingSignals(result.saga.id);
       this.witness.keeps(
         result.saga.id,
         kept.find(({ messageId }) => messageId === signals[n]!.messageId)!,

@@ -66,8 +66,8 @@ export class MessageWitness {
 
   /** The saga's state is stored. */
   changed({ id, state: before }: SagaBook, state: SagaState): void {
-    for (const [name, number] of Object.entries(before.heard ?? {})) {
-      const now = state.heard?.[name] ?? 0;
+    for (const [name, number] of Object.entries(before.lastTakenSignals ?? {})) {
+      const now = state.lastTakenSignals?.[name] ?? 0;
       if (now < number) this.violate('I23', `${id} had taken ${name} up to ${number}, now up to ${now}`);
     }
     for (const [key, { status, errors, round }] of state.steps) {
@@ -81,12 +81,12 @@ export class MessageWitness {
   }
 
   /** A message that came before this time, and that nothing has taken. */
-  private missed(id: string, { heard = {} }: SagaState, signal: string, until: number): Kept | undefined {
+  private missed(id: string, { lastTakenSignals = {} }: SagaState, signal: string, until: number): Kept | undefined {
     return this.kept
       .get(id)
       ?.find(
         ({ name, number, at }) =>
-          name === signal && number > (heard[name] ?? 0) && at < until - this.epoch - INEXACT,
+          name === signal && number > (lastTakenSignals[name] ?? 0) && at < until - this.epoch - INEXACT,
       );
   }
 
@@ -121,8 +121,8 @@ export class MessageWitness {
   }
 
   /** A signal is kept that a step of this state waits for. */
-  isKeptFor(id: string, { heard = {} }: SagaState, signal: string): boolean {
+  isKeptFor(id: string, { lastTakenSignals = {} }: SagaState, signal: string): boolean {
     const all = this.kept.get(id) ?? [];
-    return all.some(({ name, number }) => name === signal && number > (heard[name] ?? 0));
+    return all.some(({ name, number }) => name === signal && number > (lastTakenSignals[name] ?? 0));
   }
 }

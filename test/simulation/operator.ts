@@ -1,7 +1,7 @@
 import {
   abortEdit,
   cancelEdit,
-  gaveUp,
+  permanentlyFailed,
   pauseEdit,
   requestCancelEdit,
   resumeEdit,
@@ -49,11 +49,11 @@ export class Operator {
     if (kind === 'undo') return (saga, graph, now) => undoEdit(saga, graph, now, {});
     if (kind === 'retry') return (saga, graph, now) => retryEdit(saga, graph, now, {});
     return (saga, graph, now) => {
-      const steps = gaveUp(saga, graph);
+      const steps = permanentlyFailed(saga, graph);
       const step = steps[pick % steps.length] ?? 'none';
       if (kind === 'retry one') return retryEdit(saga, graph, now, { step });
       const edit = skipEdit(saga, graph, now, { step, result: '"by hand"' });
-      this.doByHand(saga, step, saga.state.stuckIn === 'compensating');
+      this.doByHand(saga, step, saga.state.heldPhase === 'compensating');
       return edit;
     };
   }
@@ -62,7 +62,7 @@ export class Operator {
   private doByHand({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
     const { round } = state.steps.get(key) ?? { round: 1 };
     const effect = this.participants.effect(effectKey(id, key, round));
-    if (isUndone || state.steps.get(key)?.cut) effect.isUndone = true;
+    if (isUndone || state.steps.get(key)?.pruned) effect.isUndone = true;
     else effect.value ??= 'by hand';
   }
 

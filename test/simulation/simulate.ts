@@ -254,7 +254,7 @@ class Simulation {
     const { now } = this.timeline;
     for (const { id, state } of this.witness.books.values()) {
       for (const [key, { status, wait }] of state.status === 'running' ? state.steps : []) {
-        if (status !== 'waiting' || wait === undefined || wait.heard !== undefined) continue;
+        if (status !== 'waiting' || wait === undefined || wait.takenSignal !== undefined) continue;
         if (this.witness.messages.isKeptFor(id, state, wait.signal)) continue;
         const name = `last ${key} ${Math.floor(now)}`;
         if (wait.signal.startsWith(APPROVAL_PREFIX)) this.senders.decide(id, key, name, -1, false);

@@ -119,8 +119,8 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.signal(signals, awaited), { mayBeLate: true });
   }
 
-  unheard(id: string) {
-    return this.send(() => this.world.database.memory.unheard(id));
+  pendingSignals(id: string) {
+    return this.send(() => this.world.database.memory.pendingSignals(id));
   }
 
   ended(ids: readonly string[]) {

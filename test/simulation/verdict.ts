@@ -107,7 +107,7 @@ function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
     findings.push(['I19', `${id} is ${status} for ever, and nothing that it waits for needs an operator`]);
   if (status === 'completed' && book.cancelAccepted && book.operated === 1 && book.pivots.size === 0)
     findings.push(['I17', `${id} completed; its cancellation was accepted`]);
-  const passed = [...book.pivots].find((name) => !stepState(state, name).cut);
+  const passed = [...book.pivots].find((name) => !stepState(state, name).pruned);
   if (status === 'compensated' && passed !== undefined)
     findings.push(['I22', `${id} is compensated, and ${passed} was passed`]);
   const gaveUp = [...state.steps.values()].some(
@@ -127,7 +127,7 @@ function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
     const { key: item, step, round } = partsOfKey(key);
     const node = relations.node(step);
     const is = stepState(state, step);
-    const isWanted = status === 'completed' && is.status === 'completed' && !is.cut && is.round === round;
+    const isWanted = status === 'completed' && is.status === 'completed' && !is.pruned && is.round === round;
     const text = `${item}~${round} of ${id}, which is ${status},`;
     if (isWanted && isUndone) return [['I16', `${text} is undone, and wanted`]];
     const stands = value !== undefined && !isUndone;
@@ -138,8 +138,8 @@ function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
   if (status !== 'completed') return findings;
   const done = new Set(effects.filter(({ value }) => value !== undefined).map(({ key }) => key));
   for (const node of relations.nodes) {
-    const { status: is, cut, round, items } = stepState(state, node.name);
-    if (is !== 'completed' || cut || node.kind === 'sub-saga') continue;
+    const { status: is, pruned, round, items } = stepState(state, node.name);
+    if (is !== 'completed' || pruned || node.kind === 'sub-saga') continue;
     for (const key of items?.map((_, n) => `${node.name}[${n}]`) ?? [node.name]) {
       if (!done.has(effectKey(id, key, round)) && !byHand.has(`${key}~${round}`))
         findings.push(['I16', `${key} of ${id}, which is completed, was never done`]);
@@ -180,11 +180,11 @@ function wrongWithMessages(
 function wrongWithChildren({ id, state, byHand }: SagaBook, { books }: Witness): Finding[] {
   const { status } = state;
   if (status !== 'completed' && status !== 'compensated') return [];
-  return [...state.steps].flatMap(([key, { child, cut, status: is, round }]): Finding[] => {
+  return [...state.steps].flatMap(([key, { child, pruned, status: is, round }]): Finding[] => {
     const book = child && books.get(child.id);
     if (!child || byHand.has(`${key}~${round}`)) return [];
     if (!book) return [['I21', `${child.id}, which ${key} of ${id} started, is not there`]];
-    const isWanted = status === 'completed' && is === 'completed' && !cut;
+    const isWanted = status === 'completed' && is === 'completed' && !pruned;
     const isThere = book.state.status === 'completed';
     if (isWanted === isThere || (isWanted && book.operated > 0)) return [];
     return [['I21', `${child.id} is ${book.state.status}; ${key} of ${id} is ${is}, and ${id} ${status}`]];

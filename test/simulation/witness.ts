@@ -236,7 +236,7 @@ export class Witness {
   /** As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join any. */
   private mayBegin({ done, state }: SagaBook, { after, join }: StepNode): boolean {
     if (after.length === 0) return true;
-    const isOver = (name: string) => done.has(name) || stepState(state, name).cut;
+    const isOver = (name: string) => done.has(name) || stepState(state, name).pruned;
     return join === 'any' ? after.some((name) => done.has(name)) : after.every(isOver);
   }
 
@@ -254,7 +254,7 @@ export class Witness {
     const expected = recorded === undefined ? undefined : (JSON.parse(recorded) as unknown);
     if (!isDeepStrictEqual(ctx.result, expected))
       this.violate('I8', `${text} is given ${JSON.stringify(ctx.result)}, and should be ${recorded}`);
-    const isCut = stepState(book.state, node.name).cut;
+    const isCut = stepState(book.state, node.name).pruned;
     if (!isCut) this.checkPivots(book, text);
     for (const name of book.relations.descendants(node.name)) {
       const dependent = book.relations.node(name);
@@ -271,7 +271,7 @@ export class Witness {
     // Going forward, only what has lost a race is undone.
     if (status === 'running') return;
     const region = rollbackTo === undefined ? undefined : relations.descendants(rollbackTo);
-    const passed = [...pivots].find((name) => !stepState(state, name).cut && (!region || region.has(name)));
+    const passed = [...pivots].find((name) => !stepState(state, name).pruned && (!region || region.has(name)));
     if (passed !== undefined) this.violate('I22', `${text}, and ${passed} was passed`);
   }
 
@@ -366,8 +366,8 @@ function isByHandOf(before: SagaState, after: SagaState, key: string): boolean {
 }
 
 function describe(state: SagaState): string {
-  const steps = [...state.steps].map(([key, { status, unknown, round, cut }]) => {
-    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${cut ? ' (cut)' : ''}`;
+  const steps = [...state.steps].map(([key, { status, unknown, round, pruned }]) => {
+    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${pruned ? ' (cut)' : ''}`;
   });
   return `${state.status}${state.rollbackTo === undefined ? '' : ` to ${state.rollbackTo}`} [${steps.join(', ')}]`;
 }

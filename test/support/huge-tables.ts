@@ -33,7 +33,7 @@ SELECT ${ID}, 'order', 1, 'waiting-' || n, 'running', 'reply', 1 FROM generate_s
 UPDATE saga.instance SET status = 'stuck' WHERE correlation_id IN ('waiting-7', 'waiting-8');
 UPDATE saga.instance SET sla_at = now() + interval '1 hour' WHERE correlation_id LIKE 'waiting-1%';
 UPDATE saga.instance SET sla_at = now(), overdue = correlation_id LIKE 'waiting-21%' WHERE correlation_id LIKE 'waiting-2%';
-UPDATE saga.instance SET lock_key = 'k' || id, lock_state = 'waiting', lock_place = 1 WHERE correlation_id LIKE 'waiting-3%';
+UPDATE saga.instance SET lock_key = 'k' || id, lock_state = 'waiting', lock_position = 1 WHERE correlation_id LIKE 'waiting-3%';
 INSERT INTO saga.instance (id, name, version, status, step, epoch, due_at, rank_at)
 SELECT ${ID}, 'order', 1, 'running', 'reply', 1, now() + n * interval '1 hour', now() + n * interval '1 hour'
 FROM generate_series(1, 200) n;

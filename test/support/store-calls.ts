@@ -115,7 +115,7 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     await on.store.start([saga], LEASE);
     await on.store.signal([{ ...signal(), target: { id: saga.id } }]);
     on.prepared();
-    expect(await on.store.unheard(saga.id)).toHaveLength(1);
+    expect(await on.store.pendingSignals(saga.id)).toHaveLength(1);
   },
   'checkpoint that publishes': async (on) => {
     const sagas = newSagas();

@@ -69,7 +69,7 @@ export default defineConfig({ oxc: false, plugins: [swc.vite({ module: { type: '
     expect(said).toMatch(/✗ charge times out after its side effect[^]*0 reserved and 1 charged, not 0/);
   });
 
-  test('a compiler that leaves no types is named, and the mend', async () => {
+  test('a compiler that leaves no types is named, and the fix', async () => {
     const app = await apps.create(project('vitest', { types: false }));
     const { code, said } = await vitest(app, 'place-order');
     expect(code).toBe(1);

@@ -12,7 +12,7 @@ export interface Environment {
   readonly compensationAttempts: number;
 }
 
-/** @throws Error naming every variable that is wrong, with the mend */
+/** @throws Error naming every variable that is wrong, with the fix */
 export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environment {
   const problems: string[] = [];
   const whole = (name: string, fallback: number, [least, most]: [number, number]): number => {

@@ -58,7 +58,7 @@ export * from './errors.js';
 export type { SagaStatus, StepStatus } from './definition/types/saga-status.js';
 export type { LostLease } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
-export type { ApprovalCounts, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
+export type { RequiredApprovals, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export {
   type CleanupOptions,
   type CleanupResult,
@@ -81,7 +81,7 @@ export {
 } from './nest/saga.service.js';
 export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
 export type {
-  AskedHandler,
+  RemoteHandlerRef,
   OvertakenRollback,
   PendingRollback,
   SagaOutcome,

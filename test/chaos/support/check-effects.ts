@@ -55,7 +55,7 @@ function undoOf(effects: readonly Effect[], { key, round }: Effect): Effect | un
 
 /** What depends on a step is undone before it; a join any does not depend on those that lost it. */
 function wrongWithOrder(relations: Relations, effects: readonly Effect[], end: SagaState): string[] {
-  const isCut = (name: string) => stepState(end, name).cut;
+  const isCut = (name: string) => stepState(end, name).pruned;
   return effects
     .filter(({ isUndoing, seq }) => isUndoing && seq !== BY_HAND)
     .flatMap((undone) => {
@@ -88,8 +88,8 @@ function wrongInTheEnd(graph: RandomGraph['graph'], effects: readonly Effect[], 
     .filter(({ isUndoing }) => !isUndoing)
     .flatMap((effect) => {
       const { name, compensate } = graph.steps.get(stepOfKey(effect.key))!;
-      const { cut, round, status } = stepState(end, name);
-      const isWanted = end.status === 'completed' && status === 'completed' && !cut && round === effect.round;
+      const { pruned, round, status } = stepState(end, name);
+      const isWanted = end.status === 'completed' && status === 'completed' && !pruned && round === effect.round;
       const isUndone = undoOf(effects, effect) !== undefined;
       if (isWanted ? !isUndone : isUndone || compensate === undefined) return [];
       const is = isUndone ? 'undone, and wanted' : 'left behind';

@@ -291,7 +291,7 @@ describe('at start-up, an observer is refused', () => {
     );
   });
 
-  test('of a class that is no saga here, or of nothing, each with its mend, all at once', async () => {
+  test('of a class that is no saga here, or of nothing, each with its fix, all at once', async () => {
     class Unknown {}
     class Alerts {
       @OnSagaEvent('stuck', Unknown) stuck(): void {}

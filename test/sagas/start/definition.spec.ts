@@ -131,7 +131,7 @@ describe('a saga', () => {
   });
 });
 
-describe('a wrong definition stops the application, and says which class, which step, and the mend', () => {
+describe('a wrong definition stops the application, and says which class, which step, and the fix', () => {
   const wrong: [string, () => Type[], RegExp[]][] = [
     [
       'a compensation that does not exist',
@@ -321,7 +321,7 @@ describe('a wrong configuration stops the application, and names all that is wro
     expect(error.message).toMatch(/PostgreSQL.*'better-sqlite3'/);
   });
 
-  test('options, each with the value given and the mend', async () => {
+  test('options, each with the value given and the fix', async () => {
     const options = {
       schema: 'Saga; DROP',
       maxPayloadBytes: -1,

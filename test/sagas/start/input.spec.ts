@@ -125,7 +125,7 @@ describe('an input that a class describes', () => {
     expect((await refusal(sagas.start(OfGift, { lines: [] }))).message).toContain('input.customer');
   });
 
-  test('that nothing would be checked of stops the application, naming the saga, the class and the mend', async () => {
+  test('that nothing would be checked of stops the application, naming the saga, the class and the fix', async () => {
     class Bare {
       sku!: string;
     }

@@ -5,7 +5,7 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 
 describe('at start-up', () => {
-  test('a sub-saga that is not provided is refused, with the mend', async () => {
+  test('a sub-saga that is not provided is refused, with the fix', async () => {
     @Saga()
     class ShipmentSaga {
       @Step() send() {}

@@ -140,7 +140,7 @@ describe('the graph of a saga', () => {
 });
 
 describe('a step that is renamed with three instances before it and two after', () => {
-  test('stops the application: the error names the differences, whom they matter to, and the mends', async () => {
+  test('stops the application: the error names the differences, whom they matter to, and the fixes', async () => {
     const { before } = await orders();
     const error = (await failing(Renamed)) as SagaDriftError;
     expect(error).toBeInstanceOf(SagaDriftError);

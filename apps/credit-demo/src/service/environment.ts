@@ -19,7 +19,7 @@ export interface Environment {
   readonly lease: string;
 }
 
-/** @throws Error naming every variable that is wrong, with the mend */
+/** @throws Error naming every variable that is wrong, with the fix */
 export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environment {
   const problems: string[] = [];
   const port = Number(env.PORT || 0);

@@ -1,6 +1,6 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { SagaConfigurationError } from '../errors.js';
@@ -79,7 +79,7 @@ export function withAdminDefaults(
   routes: Partial<SagaAdminRoutes>,
 ): ResolvedAdminOptions {
   const problems: string[] = [];
-  const report = (problem: string, mend: string): void => void problems.push(textOfFlaw({ problem, mend }));
+  const report = (problem: string, fix: string): void => void problems.push(textOfDiagnostic({ problem, fix }));
   let options: SagaAdminModuleOptions = {};
   let origins: readonly string[] = [];
   try {
@@ -110,7 +110,7 @@ export function guardsOf({ guards }: Partial<SagaAdminRoutes>): NonNullable<type
   return Array.isArray(given) && given.every(isGuard) ? guards! : [];
 }
 
-type Report = (problem: string, mend: string) => void;
+type Report = (problem: string, fix: string) => void;
 
 function checkRoutes(routes: Partial<SagaAdminRoutes>, report: Report): void {
   const { path, guards } = routes;

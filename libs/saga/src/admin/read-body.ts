@@ -1,5 +1,5 @@
 import { readObject } from '../shared/read-object.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 
@@ -19,6 +19,6 @@ export function readBody<const Name extends string>(
   const read = readObject<Record<Name, unknown>>(body, names, below);
   if (!read) throw new SagaValidationError(`${what} is ${shown(body)}; send a JSON object.`);
   if (read.flaws.length > 0)
-    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfFlaw))}`);
+    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfDiagnostic))}`);
   return read.options;
 }

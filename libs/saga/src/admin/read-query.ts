@@ -1,5 +1,5 @@
 import { unknownFlaw } from '../shared/read-object.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 import { SAGA_STATUSES } from '../definition/types/saga-status.js';
@@ -65,7 +65,7 @@ export type Refuse = (problem: string) => undefined;
 /** What stands in a query, and is nothing that it is asked by. */
 export function refuseUnknown(query: Query, known: readonly string[], refuse: Refuse): void {
   for (const name of Object.keys(query))
-    if (!known.includes(name)) refuse(textOfFlaw(unknownFlaw(name, known)));
+    if (!known.includes(name)) refuse(textOfDiagnostic(unknownFlaw(name, known)));
 }
 
 /** A whole number within bounds. */

@@ -171,10 +171,10 @@ export class SagaViews {
 }
 
 function failuresOf(
-  { status, stuckIn, step }: Pick<SagaSummary, 'status' | 'stuckIn' | 'step'>,
+  { status, heldPhase, step }: Pick<SagaSummary, 'status' | 'heldPhase' | 'step'>,
   graph: SagaGraph | undefined,
 ): Pick<AdminSummary, 'failedCompensations'> {
-  if (status !== 'stuck' || stuckIn !== 'compensating' || step === '') return {};
+  if (status !== 'stuck' || heldPhase !== 'compensating' || step === '') return {};
   const failedCompensations = step.split(', ').map((name) => {
     const method = graph?.steps.get(name)?.compensate;
     return { step: name, ...(method !== undefined && { method }) };
@@ -183,10 +183,10 @@ function failuresOf(
 }
 
 function summaryOf(saga: SagaSnapshot): SagaSummary {
-  const { id, version, status, stuckIn, revision, correlationId, step, failure, tags } = saga;
+  const { id, version, status, heldPhase, revision, correlationId, step, failure, tags } = saga;
   const { createdAt, updatedAt, finishedAt } = saga;
   return {
-    ...{ id, saga: saga.saga, version, status, stuckIn, revision, correlationId, step, tags },
+    ...{ id, saga: saga.saga, version, status, heldPhase, revision, correlationId, step, tags },
     ...{ error: failure?.error?.message, createdAt, updatedAt, finishedAt },
   };
 }

@@ -5,7 +5,7 @@ import type { JSON_OPTION } from './command.js';
 import { EXIT, option, type ValuesOf } from './command.js';
 import type { YES_OPTION } from './confirm.js';
 import { confirmed } from './confirm.js';
-import type { Operated } from './operated.js';
+import type { OperatorSession } from './operated.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 import { readWhere, readWhole, WHERE } from './values.js';
@@ -29,7 +29,7 @@ export async function operateOnMany(
   action: BulkAction,
   values: Values,
   given: OperatorOptions,
-  { sagas }: Operated,
+  { sagas }: OperatorSession,
   terminal: Terminal,
 ): Promise<number> {
   const filter = readWhere(values.where);

@@ -4,7 +4,7 @@ import { isSettled } from '../machine/saga-state.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import type { SagaTarget } from '../nest/saga.service.js';
 import { fitted } from './text/columns.js';
-import type { Operated } from './operated.js';
+import type { OperatorSession } from './operated.js';
 import { headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
 import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
@@ -27,7 +27,7 @@ const INTERVAL = 500;
  * @throws SagaTimeoutError past `timeout`; the saga goes on
  */
 export async function followSaga(
-  { sagas, running }: Operated,
+  { sagas, running }: OperatorSession,
   target: SagaTarget,
   terminal: Terminal,
   { interval = INTERVAL, timeout = Infinity, json = false }: FollowOptions,

@@ -13,7 +13,7 @@ export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 export type OperatorsRunning = Omit<Running, 'partitions'>;
 
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
-export interface Operated {
+export interface OperatorSession {
   readonly sagas: SagaService;
   readonly running: OperatorsRunning;
   /** The applications encode what they store. */

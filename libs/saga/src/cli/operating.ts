@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { SagaMigrationsOptions } from '../store/postgres/schema/saga-migrations.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
-import type { Operated, SAGA_OPTIONS } from './operated.js';
+import type { OperatorSession, SAGA_OPTIONS } from './operated.js';
 import type { Terminal } from './terminal.js';
 
 /**
@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.js';
 export async function operating<T>(
   where: ValuesOf<typeof SAGA_OPTIONS>,
   terminal: Terminal,
-  work: (operated: Operated) => Promise<T>,
+  work: (operated: OperatorSession) => Promise<T>,
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
   const engine = await import('./operators-engine.js');

@@ -19,7 +19,7 @@ import type { SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { answersOf } from '../store/postgres/connection/statement-watchdog.js';
+import { watchdogOf } from '../store/postgres/connection/statement-watchdog.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import type { SagaMigrationsOptions } from '../store/postgres/schema/saga-migrations.js';
 import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
@@ -35,7 +35,7 @@ import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
 import { readCodec } from './codec-option.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
 import { databaseUrl } from './database-url.js';
-import type { Deployed, Operated, OperatorsRunning, SAGA_OPTIONS } from './operated.js';
+import type { Deployed, OperatorSession, OperatorsRunning, SAGA_OPTIONS } from './operated.js';
 import type { Terminal } from './terminal.js';
 import { CannotTell, UsageError } from './usage-error.js';
 
@@ -49,7 +49,7 @@ const PATIENCE = 10_000;
 export async function operating<T>(
   where: ValuesOf<typeof SAGA_OPTIONS>,
   terminal: Terminal,
-  work: (operated: Operated) => Promise<T>,
+  work: (operated: OperatorSession) => Promise<T>,
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
   const codec = await readCodec(where);
@@ -109,7 +109,7 @@ async function engineOn(
   codec: PayloadCodec | undefined,
 ) {
   const pool = poolOf(application);
-  answersOf(pool).within(PATIENCE);
+  watchdogOf(pool).setTimeout(PATIENCE);
   const graphs = new PostgresGraphStore(dataSource, schema);
   const log = logTo(terminal);
   const stored = await graphs.newest();

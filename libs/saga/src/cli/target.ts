@@ -1,6 +1,6 @@
 import type { SagaTarget } from '../nest/saga.service.js';
 import { isUuid } from '../nest/calls/start-options.js';
-import type { Operated } from './operated.js';
+import type { OperatorSession } from './operated.js';
 import { UsageError } from './usage-error.js';
 
 export const TARGET = '<target>';
@@ -9,7 +9,7 @@ export const TARGET = '<target>';
  * A saga's id, or `<saga>/<correlation id>`. Both parts may have slashes of their own: a name that was deployed is
  * taken for one, otherwise all up to the first slash.
  */
-export function readTarget(written: string, { deployed }: Pick<Operated, 'deployed'>): SagaTarget {
+export function readTarget(written: string, { deployed }: Pick<OperatorSession, 'deployed'>): SagaTarget {
   const named = deployed.map(({ name }) => name).filter((name) => written.startsWith(`${name}/`));
   const saga = named.sort((a, b) => b.length - a.length)[0] ?? written.split('/')[0]!;
   const correlationId = written.slice(saga.length + 1);

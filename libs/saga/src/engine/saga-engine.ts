@@ -81,9 +81,9 @@ type Addressed = SentSignal & { readonly target: StoreTarget };
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
 const TICKS_BETWEEN_POLLS = 5;
 /** How long (ms) a saga that is waited for may take to be taken up here, before its row is marked. */
-const WATCH_PATIENCE = 50;
+const WATCH_MAX_WAIT_MS = 50;
 /** How long (ms) start() and other calls try against transient database errors. */
-const CALL_PATIENCE = 30_000;
+const CALL_MAX_WAIT_MS = 30_000;
 
 /**
  * The engine of one process: takes in new sagas, runs those that are due, and tells who waits. Knows the world
@@ -142,7 +142,7 @@ export class SagaEngine {
           ...shared,
           sizeOf: sizeOfStart,
           write: (batch: NewSaga[]) => this.reached(store.start(batch, this.lease, durability)),
-          patience: CALL_PATIENCE,
+          patience: CALL_MAX_WAIT_MS,
         }),
     );
     this.checkpoints = new WritersByDurability(
@@ -165,12 +165,12 @@ export class SagaEngine {
       ...shared,
       sizeOf: sizeOfSignal,
       write: (batch: Addressed[]) => this.reached(store.signal(batch, definitions.awaitedSignals)),
-      patience: CALL_PATIENCE,
+      patience: CALL_MAX_WAIT_MS,
     });
     this.waiters = new OutcomeWaiters({
       store,
       runsHere: (id) => this.worker?.holds(id) ?? false,
-      patience: options.worker ? WATCH_PATIENCE : 0,
+      patience: options.worker ? WATCH_MAX_WAIT_MS : 0,
       clock,
     });
     // Who runs them reports them.
@@ -204,7 +204,7 @@ export class SagaEngine {
           now: () => this.storeClock.now(),
           newId,
         }),
-        unheard: (id) => this.persistently(() => store.unheard(id)),
+        pendingSignals: (id) => this.persistently(() => store.pendingSignals(id)),
         onSettled: (saga) => {
           this.relaxed.left(saga.id);
           this.waiters.settled(saga);
@@ -411,7 +411,7 @@ export class SagaEngine {
 
   /** Tries again after transient database errors, for as long as a caller may be kept waiting. */
   private async persistently<T>(call: () => Promise<T>): Promise<T> {
-    const until = this.clock.monotonic() + CALL_PATIENCE;
+    const until = this.clock.monotonic() + CALL_MAX_WAIT_MS;
     for (let wait = 20; ; wait = Math.min(2_000, wait * 2)) {
       try {
         return await this.reached(call());

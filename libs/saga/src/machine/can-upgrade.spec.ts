@@ -38,9 +38,9 @@ describe('a saga may move to a version', () => {
     [
       'of another way on from a step that failed',
       sequenceOf(a, b, stepOf('x')),
-      { ...stateOf('stuck', 'a=completed b=failed'), stuckIn: 'running' },
+      { ...stateOf('stuck', 'a=completed b=failed'), heldPhase: 'running' },
     ],
-    ['while it is suspended', OLD, { ...stateOf('suspended', 'a=completed b=failed'), stuckIn: 'running' }],
+    ['while it is suspended', OLD, { ...stateOf('suspended', 'a=completed b=failed'), heldPhase: 'running' }],
     ['while it is paused', OLD, stateOf('paused', 'a=completed')],
     ['while it waits to try again', OLD, stateOf('running', 'a=completed b=waiting@5')],
     [
@@ -142,7 +142,7 @@ describe('a saga stays where it is', () => {
     [
       'when it is stuck in turning back',
       OLD,
-      { ...stateOf('stuck', 'a=compensation_failed'), stuckIn: 'compensating' },
+      { ...stateOf('stuck', 'a=compensation_failed'), heldPhase: 'compensating' },
       'it compensates, and ends in the version that it began with',
     ],
     ['once it has ended', OLD, stateOf('completed', ''), 'it has ended'],
@@ -188,7 +188,7 @@ describe('a race', () => {
     ...stateOf('running', ''),
     steps: new Map([
       ['a', { ...PENDING, status: 'completed' }],
-      ['b', { ...PENDING, status: 'skipped', cut: true }],
+      ['b', { ...PENDING, status: 'skipped', pruned: true }],
       ['c', { ...PENDING, wonBy: 'a' }],
     ]),
   };

@@ -19,7 +19,7 @@ import { hasBegun, standing } from './missing-code.js';
  */
 export function obstacleToMove(from: GraphRecord, to: SagaGraph, state: SagaState): string | undefined {
   if (isTerminal(state.status)) return 'it has ended';
-  if (state.status === 'compensating' || state.stuckIn === 'compensating')
+  if (state.status === 'compensating' || state.heldPhase === 'compensating')
     return 'it compensates, and ends in the version that it began with';
   if (state.pendingRollback !== undefined)
     return 'a rollback waits for the outcome of its pivot, in the version that it began with';
@@ -54,7 +54,7 @@ function obstacleOfStep(name: string, { from, to, state, version }: Move): strin
     return `${subject} has the compensation '${before.compensate}', and in ${version} it has none`;
   if (before.pivot && !after.pivot && tookEffect(step))
     return `${subject} is a pivot, and in ${version} it is not`;
-  if (step.cut || isReady(state, after, step)) return undefined;
+  if (step.pruned || isReady(state, after, step)) return undefined;
   const missing = after.after.filter((other) => !isDoneIn(state, other)).map((other) => `'${other}'`);
   return `${subject} in ${version} it comes after ${missing.join(' and ')}, which is not completed`;
 }
@@ -94,8 +94,8 @@ function obstacleOfRaces(
     if (entry !== undefined)
       return `step '${entry}' ${standing(state, entry)}, and the steps that '${name}' waits for with join 'any' differ in version ${to.version}`;
   }
-  for (const [key, { cut }] of state.steps) {
-    if (!cut) continue;
+  for (const [key, { pruned }] of state.steps) {
+    if (!pruned) continue;
     const before = from.steps.filter(({ after }) => after.includes(key)).map(({ name }) => name);
     if (before.sort().join() !== [...(to.steps.get(key)?.dependents ?? before)].sort().join())
       return `step '${key}' was cancelled by join 'any', and version ${to.version} has other steps after it`;

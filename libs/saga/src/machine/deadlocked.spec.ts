@@ -26,7 +26,7 @@ describe('a saga that would wait for its lock for ever', () => {
     const stuck = evolve(GRAPH, undone, EVENT);
     expect(stuck).toMatchObject({
       status: 'stuck',
-      stuckIn: 'compensating',
+      heldPhase: 'compensating',
       failure: { kind: 'undone', error },
     });
     const retried = evolve(GRAPH, stuck, { type: 'retried' });

@@ -48,10 +48,10 @@ const NOTHING: Decision = { actions: [] };
  */
 export function decide(graph: SagaGraph, state: SagaState, now: number): Decision {
   if (isSettled(state.status) || state.status === 'paused') return NOTHING;
-  return state.status === 'running' ? goForward(graph, state, now) : turnBack(graph, state, now);
+  return state.status === 'running' ? advance(graph, state, now) : compensate(graph, state, now);
 }
 
-function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
+function advance(graph: SagaGraph, state: SagaState, now: number): Decision {
   const plan = new Plan(now);
   // While a rollback waits for a pivot, only that goes on.
   const pending = state.pendingRollback !== undefined;
@@ -60,7 +60,7 @@ function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
   let cut = false;
   for (const node of graph.steps.values()) {
     const step = stepState(state, node.name);
-    if (step.cut) {
+    if (step.pruned) {
       cut = true;
       continue;
     }
@@ -81,7 +81,7 @@ function goForward(graph: SagaGraph, state: SagaState, now: number): Decision {
   return plan.decision();
 }
 
-function turnBack(graph: SagaGraph, state: SagaState, now: number): Decision {
+function compensate(graph: SagaGraph, state: SagaState, now: number): Decision {
   const plan = new Plan(now);
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
@@ -89,7 +89,7 @@ function turnBack(graph: SagaGraph, state: SagaState, now: number): Decision {
   // Before an operator has said what became of the pivot, nothing is compensated: the saga may have to go forward.
   if (relationsOf(graph).pivots.some((name) => undone(name) && isBarred(graph, state, name)))
     return isActive(state) ? NOTHING : { actions: [], settle: 'stuck' };
-  const clear = planUndoing(plan, graph, state, (name) => undone(name) || stepState(state, name).cut);
+  const clear = planUndoing(plan, graph, state, (name) => undone(name) || stepState(state, name).pruned);
   if (isClear(clear, graph, undone)) return { actions: [], settle: region ? 'resumed' : 'compensated' };
   if (plan.isEmpty && !plan.waits && !isActive(state)) return { actions: [], settle: 'stuck' };
   return plan.decision();
@@ -124,8 +124,8 @@ function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: numb
 /** A step failed permanently and the saga does not compensate for it: nothing begins any more. */
 function isHalted(graph: SagaGraph, state: SagaState): boolean {
   for (const { name } of graph.steps.values()) {
-    const { status, cut } = stepState(state, name);
-    if (status === 'failed' && !cut) return true;
+    const { status, pruned } = stepState(state, name);
+    if (status === 'failed' && !pruned) return true;
   }
   return false;
 }
@@ -144,7 +144,7 @@ function isActive(state: SagaState): boolean {
 }
 
 function isCut(state: SagaState): (name: string) => boolean {
-  return (name) => stepState(state, name).cut;
+  return (name) => stepState(state, name).pruned;
 }
 
 function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
@@ -153,7 +153,7 @@ function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState)
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
     plan.follows({ type: 'delayed', step: node.name, until: plan.now + node.delay });
-  else if (node.wait !== undefined && step.wait?.heard === undefined) planWait(plan, node, step);
+  else if (node.wait !== undefined && step.wait?.takenSignal === undefined) planWait(plan, node, step);
   else plan.add(node.forEach ? 'expand' : 'run', node, step);
 }
 

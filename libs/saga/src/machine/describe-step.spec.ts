@@ -7,9 +7,9 @@ describe('where a saga stands', () => {
   it.each([
     ['stuck in going forward: at the step that gave up', 'running', 'b'],
     ['stuck in turning back: at what could not be compensated', 'compensating', 'a'],
-  ] as const)('%s', (_, stuckIn, step) => {
-    const steps = stuckIn === 'running' ? 'a=completed b=failed' : 'a=compensation_failed b=failed';
-    const state = { ...stateOf('stuck', steps), stuckIn };
+  ] as const)('%s', (_, heldPhase, step) => {
+    const steps = heldPhase === 'running' ? 'a=completed b=failed' : 'a=compensation_failed b=failed';
+    const state = { ...stateOf('stuck', steps), heldPhase };
     expect(describeStep(state, NOTHING)).toBe(step);
   });
 });

@@ -11,12 +11,12 @@ export function describeStep(state: SagaState, next: Decision): string {
   };
   for (const { node } of next.actions) add(node.name);
   // What made it compensate is not what a saga that is stuck while compensating stands at.
-  const doing = state.stuckIn ?? state.status;
+  const doing = state.heldPhase ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
   for (const [name, step] of unsettledSteps(state.steps)) {
     const waits = step.status === 'waiting' || step.status === 'compensating';
     const gaveUp =
-      step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.cut);
+      step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.pruned);
     if (step.active || waits || gaveUp) add(stepOfKey(name));
   }
   return names.join(', ');

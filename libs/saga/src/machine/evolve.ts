@@ -25,8 +25,8 @@ import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { unsettledSteps } from './step-map.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
-import { unfit } from './incompatible.js';
-import { awaited, refused, signalled, waitExpired } from './waits.js';
+import { incompatible } from './incompatible.js';
+import { startWait, refused, signalled, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -72,7 +72,7 @@ const TRANSITIONS: Transitions = {
   awaited: (graph, state, event) => {
     const { wait } = stepState(state, event.step);
     const waits = graph.steps.get(event.step)?.wait !== undefined && wait === undefined;
-    return waits && mayStart(state, event.step) ? awaited(graph, state, event) : state;
+    return waits && mayStart(state, event.step) ? startWait(graph, state, event) : state;
   },
 
   signalled,
@@ -142,33 +142,33 @@ const TRANSITIONS: Transitions = {
     const mayTurnBack =
       state.status === 'running' ||
       state.status === 'suspended' ||
-      state.stuckIn === 'running' ||
+      state.heldPhase === 'running' ||
       (inWhich(state) === 'compensating' && state.rollbackTo !== undefined && !isHeld(state));
     return mayTurnBack ? startTurningBack(graph, withoutRetries(graph, state), failure) : state;
   },
 
-  unfit: (_, state, event) => unfit(state, event),
+  unfit: (_, state, event) => incompatible(state, event),
 
   deadlocked: (graph, state, { error }) => {
     if (state.status === 'running') return startTurningBack(graph, state, { kind: 'error', error });
     // What it did is still to be undone, by an operator's retry.
     return state.status === 'compensating'
-      ? { ...state, status: 'stuck', stuckIn: 'compensating', failure: { ...state.failure!, error } }
+      ? { ...state, status: 'stuck', heldPhase: 'compensating', failure: { ...state.failure!, error } }
       : state;
   },
 
   paused: (_, state) =>
     (state.status === 'running' || state.status === 'compensating') && !isAnyActive(state)
-      ? { ...state, status: 'paused', stuckIn: state.status }
+      ? { ...state, status: 'paused', heldPhase: state.status }
       : state,
 
   unpaused: (_, state) =>
-    state.status === 'paused' ? { ...state, status: inWhich(state), stuckIn: undefined } : state,
+    state.status === 'paused' ? { ...state, status: inWhich(state), heldPhase: undefined } : state,
 
   aborted: (_, state, { reason }) => ({
     ...state,
     status: 'aborted',
-    stuckIn: undefined,
+    heldPhase: undefined,
     rollbackTo: undefined,
     failure: state.failure ?? { kind: 'cancelled', reason },
   }),
@@ -180,7 +180,7 @@ const TRANSITIONS: Transitions = {
 
   retried: (graph, state, { step }) => {
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
-    const barred = state.stuckIn === 'compensating' ? barredPivots(graph, state) : [];
+    const barred = state.heldPhase === 'compensating' ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
     const next = mapSteps(state, (s, key) =>
       step === undefined || key === step || stepOfKey(key) === step ? tryAgain(graph, state, s, key) : s,
@@ -190,7 +190,7 @@ const TRANSITIONS: Transitions = {
 
   skipped: (graph, state, { step, result }) => {
     if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;
-    const forward = stepState(state, step).status !== 'compensation_failed' && state.stuckIn === 'running';
+    const forward = stepState(state, step).status !== 'compensation_failed' && state.heldPhase === 'running';
     const freed = unstuck(state);
     return forward
       ? completed(graph, reopenFanOut(freed, step), step, result)
@@ -200,7 +200,7 @@ const TRANSITIONS: Transitions = {
   // Whether a saga settles does not depend on the time, only when it goes on does.
   settled: (graph, state, { status }) =>
     decide(graph, state, 0).settle === status
-      ? { ...state, status, stuckIn: isTerminal(status) ? undefined : inWhich(state) }
+      ? { ...state, status, heldPhase: isTerminal(status) ? undefined : inWhich(state) }
       : state,
 };
 
@@ -231,7 +231,7 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
  */
 function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
   const barred = [...graph.steps.keys()].filter((name) => isBarred(graph, state, name));
-  const needed = uncut(graph, { ...state, stuckIn: 'running', rollbackTo: undefined }, barred);
+  const needed = uncut(graph, { ...state, heldPhase: 'running', rollbackTo: undefined }, barred);
   const next = mapSteps(needed, (step, key) =>
     barred.includes(key)
       ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
@@ -246,7 +246,7 @@ function mayStart(state: SagaState, key: string): boolean {
   return (
     state.status === 'running' &&
     !step.active &&
-    !step.cut &&
+    !step.pruned &&
     !awaitsChild(step) &&
     (step.status === 'pending' || step.status === 'waiting' || step.status === 'running')
   );
@@ -256,7 +256,7 @@ function mayStart(state: SagaState, key: string): boolean {
 function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
   const node = graph.steps.get(stepOfKey(key));
   const step = stepState(state, key);
-  const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).cut;
+  const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).pruned;
   return node !== undefined && isConcerned && !step.active && !awaitsChild(step) && toBeUndone(node, step);
 }
 
@@ -272,8 +272,8 @@ function isHeld({ status }: SagaState): boolean {
 /** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
   // An item is cut with its step.
-  const isCut = stepState(state, stepOfKey(key)).cut;
-  if (state.stuckIn === 'running' && step.status === 'failed' && !isCut) {
+  const isCut = stepState(state, stepOfKey(key)).pruned;
+  if (state.heldPhase === 'running' && step.status === 'failed' && !isCut) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
@@ -292,7 +292,7 @@ function fresh({ attempts }: StepState): StepState['status'] {
 
 /** What has come is tried again; otherwise it waits anew. */
 function whatCame({ wait }: StepState): StepState['wait'] {
-  return wait?.heard === undefined ? undefined : wait;
+  return wait?.takenSignal === undefined ? undefined : wait;
 }
 
 /** While held: is this step, or its compensation, among what an operator may try again or do manually? */
@@ -304,7 +304,7 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   if (step.status === 'compensation_failed') return true;
   // What its saga comes to is not for an operator to say.
   if (awaitsChild(step)) return false;
-  if (state.stuckIn === 'running') return !isDone(step) && !stepState(state, name).cut;
+  if (state.heldPhase === 'running') return !isDone(step) && !stepState(state, name).pruned;
   const { rollbackTo } = state;
   const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);
   return isConcerned && graph.steps.has(name) && !step.active && toBeUndone(nodeOf(graph, key), step);
@@ -320,17 +320,17 @@ function reopenFanOut(state: SagaState, key: string): SagaState {
 }
 
 function unstuck(state: SagaState): SagaState {
-  const forward = state.stuckIn === 'running';
+  const forward = state.heldPhase === 'running';
   return {
     ...state,
     status: forward ? 'running' : 'compensating',
-    stuckIn: undefined,
+    heldPhase: undefined,
     failure: forward ? undefined : state.failure,
   };
 }
 
-function inWhich({ status, stuckIn }: SagaState): 'running' | 'compensating' {
-  return stuckIn ?? (status === 'compensating' ? 'compensating' : 'running');
+function inWhich({ status, heldPhase }: SagaState): 'running' | 'compensating' {
+  return heldPhase ?? (status === 'compensating' ? 'compensating' : 'running');
 }
 
 /** An attempt is being made by the holder of the lease. */

@@ -39,7 +39,7 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     errors: withError(step, event.error, now, 'step'),
     active: false,
   }));
-  return again ? next : gaveUp(graph, next, key, { kind: event.kind, step: key, error: event.error });
+  return again ? next : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
 }
 
 export function compensationFailed(
@@ -68,7 +68,7 @@ export function compensationFailed(
  * already, or the step's branch has lost; the branch is cut, if others can stand in for it; back to a savepoint;
  * a halt, behind a pivot or for an operator; all the rollback.
  */
-export function gaveUp(graph: SagaGraph, given: SagaState, key: string, failure: SagaFailure): SagaState {
+export function failPermanently(graph: SagaGraph, given: SagaState, key: string, failure: SagaFailure): SagaState {
   const name = stepOfKey(key);
   let state = given;
   if (key !== name)
@@ -93,7 +93,7 @@ export function gaveUp(graph: SagaGraph, given: SagaState, key: string, failure:
 
 /** Is this step's branch still on its way forward, so that its failure matters? */
 export function goesOn(graph: SagaGraph, state: SagaState, name: string): boolean {
-  if (stepState(state, name).cut) return false;
+  if (stepState(state, name).pruned) return false;
   if (state.status === 'running') return true;
   const { rollbackTo } = state;
   return (
@@ -148,7 +148,7 @@ function withFailures(graph: SagaGraph, state: SagaState, cause: SagaFailure): S
     const isCause = cause.step !== undefined && stepOfKey(cause.step) === name;
     const key = items.map((_, index) => itemKey(name, index)).find((item) => isFailed(next, item)) ?? name;
     const error = (key === name ? errors : stepState(next, key).errors).at(-1);
-    next = gaveUp(graph, next, name, isCause ? cause : { kind: 'error', step: key, error });
+    next = failPermanently(graph, next, name, isCause ? cause : { kind: 'error', step: key, error });
   }
   return next;
 }

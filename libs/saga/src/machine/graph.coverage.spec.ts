@@ -21,7 +21,7 @@ describe('the sagas of the promises', () => {
         entries.some((entry) => entry.type === 'event' && entry.after.status === 'suspended'),
       ),
       returned: count(({ end }) => end.round > 1),
-      raced: count(({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ cut }) => cut)),
+      raced: count(({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ pruned }) => pruned)),
       'undone after all': count(({ entries }) => entries.some(isUndone)),
     };
     expect(Object.entries(counts).filter(([, plenty]) => plenty < 10)).toEqual([]);
@@ -102,9 +102,9 @@ function waysOfWaits(entries: readonly Entry[]): string[] {
     const { type } = event;
     if (type === 'awaited' || type === 'signalled' || type === 'refused' || type === 'wait-expired')
       return [type];
-    const isLeft = ({ status, wait }: StepState) => status === 'waiting' && wait && wait.heard === undefined;
+    const isLeft = ({ status, wait }: StepState) => status === 'waiting' && wait && wait.takenSignal === undefined;
     const left = [...before.steps].filter(([, step]) => isLeft(step)).map(([key]) => stepState(after, key));
-    if (left.some(({ cut }) => cut)) return ['a wait is cut'];
+    if (left.some(({ pruned }) => pruned)) return ['a wait is cut'];
     return left.some((step) => !isLeft(step)) ? ['a wait is turned back'] : [];
   });
 }

@@ -309,7 +309,7 @@ describe('an operator who tries again a saga that lost too many workers', () => 
       { type: 'retried' },
     ];
     const state = events.reduce<SagaState>((before, event) => evolve(graph, before, event), INITIAL);
-    expect(stepState(state, 'parcels').cut).toBe(true);
+    expect(stepState(state, 'parcels').pruned).toBe(true);
     expect(decide(graph, state, 0).actions.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
       'run courier',
       'compensate parcels[0]',

@@ -6,28 +6,28 @@ import { withError, withStep } from './step-changes.js';
  * The saga stops before anything is begun that could not be ended: it is stuck, each step concerned says why, and
  * retried it goes on as it was, once the code has what it lacked.
  */
-export function unfit(
+export function incompatible(
   state: SagaState,
-  { needs, mend, now }: Extract<SagaEvent, { type: 'unfit' }>,
+  { missing, fix, now }: Extract<SagaEvent, { type: 'unfit' }>,
 ): SagaState {
   const { status, failure } = state;
-  const [first] = needs;
+  const [first] = missing;
   if ((status !== 'running' && status !== 'compensating') || !first) return state;
   const during = status === 'running' ? 'step' : 'compensation';
   const errorOf = (problem: string) => ({
     name: 'SagaDriftError',
     code: 'SAGA_DRIFT',
-    message: `${problem}. ${mend}`,
+    message: `${problem}. ${fix}`,
   });
   let next = state;
-  for (const { step, problem } of needs)
+  for (const { step, problem } of missing)
     next = withStep(next, step, (s) => ({ ...s, errors: withError(s, errorOf(problem), now, during) }));
-  const error = errorOf(needs.map(({ problem }) => problem).join('; '));
+  const error = errorOf(missing.map(({ problem }) => problem).join('; '));
   // What made it compensate is what its compensations are told.
   return {
     ...next,
     status: 'stuck',
-    stuckIn: status,
+    heldPhase: status,
     failure: failure ?? { kind: 'error', step: first.step, error },
   };
 }

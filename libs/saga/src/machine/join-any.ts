@@ -7,37 +7,37 @@ import { giveUpWaiting, withStep } from './step-changes.js';
 
 /** A step has completed: the joins that race it against others, and were not won yet, are won by it. */
 export function winRaces(graph: SagaGraph, state: SagaState, winner: string): SagaState {
-  if (!relationsOf(graph).hasJoinAny || stepState(state, winner).cut) return state;
+  if (!relationsOf(graph).hasJoinAny || stepState(state, winner).pruned) return state;
   let next = state;
   for (const name of graph.steps.get(winner)!.dependents) {
     if (isRace(graph.steps.get(name)!) && stepState(next, name).wonBy === undefined) {
       next = withStep(next, name, (step) => ({ ...step, wonBy: winner }));
     }
   }
-  return next === state ? state : cutLosers(graph, next);
+  return next === state ? state : pruneLosers(graph, next);
 }
 
 /** The state after a step has failed in a branch that others can stand in for; undefined: nothing can. */
 export function tolerate(graph: SagaGraph, state: SagaState, failed: string): SagaState | undefined {
   if (!relationsOf(graph).hasJoinAny) return undefined;
   const lost = new Set([failed]);
-  const isLost = (name: string) => lost.has(name) || stepState(state, name).cut;
+  const isLost = (name: string) => lost.has(name) || stepState(state, name).pruned;
   for (const node of graph.steps.values()) {
     const isDecided = isRace(node) && stepState(state, node.name).wonBy !== undefined;
     if (!isDecided && neverBegins(node, isLost)) lost.add(node.name);
     if (lost.has(node.name) && node.dependents.length === 0) return undefined;
   }
   let next = state;
-  for (const name of lost) next = cut(next, name);
-  return cutLosers(graph, next);
+  for (const name of lost) next = prune(next, name);
+  return pruneLosers(graph, next);
 }
 
 /** After a return: what is to happen again, but waits for a step outside that was cut, never can. */
-export function cutAgain(graph: SagaGraph, state: SagaState, region: ReadonlySet<string>): SagaState {
+export function pruneAgain(graph: SagaGraph, state: SagaState, region: ReadonlySet<string>): SagaState {
   let next = state;
-  const isCut = (name: string) => stepState(next, name).cut;
+  const isCut = (name: string) => stepState(next, name).pruned;
   for (const node of graph.steps.values()) {
-    if (region.has(node.name) && neverBegins(node, isCut)) next = cut(next, node.name);
+    if (region.has(node.name) && neverBegins(node, isCut)) next = prune(next, node.name);
   }
   return next;
 }
@@ -48,37 +48,37 @@ function neverBegins(node: StepNode, isLost: (name: string) => boolean): boolean
 }
 
 /** Cuts every step that nothing needs any more, backward from the joins that are decided. */
-export function cutLosers(graph: SagaGraph, state: SagaState): SagaState {
+export function pruneLosers(graph: SagaGraph, state: SagaState): SagaState {
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   let next = state;
   for (const node of [...graph.steps.values()].reverse()) {
-    if (stepState(next, node.name).cut || node.dependents.length === 0) continue;
+    if (stepState(next, node.name).pruned || node.dependents.length === 0) continue;
     const needed = node.dependents.some(
       // What is gone back behind is gone through again, or undone with all the rest: that is decided then.
       (name) =>
-        (region?.has(name) && !stepState(next, name).cut) || needs(next, graph.steps.get(name)!, node.name),
+        (region?.has(name) && !stepState(next, name).pruned) || needs(next, graph.steps.get(name)!, node.name),
     );
-    if (!needed) next = cut(next, node.name);
+    if (!needed) next = prune(next, node.name);
   }
   return next;
 }
 
 function needs(state: SagaState, dependent: StepNode, name: string): boolean {
-  const { cut: isCut, wonBy } = stepState(state, dependent.name);
+  const { pruned: isCut, wonBy } = stepState(state, dependent.name);
   return !isCut && (!isRace(dependent) || wonBy === undefined || wonBy === name);
 }
 
 /** What has not begun never will; what is in progress settles, and is undone like what has completed. */
-function cut(state: SagaState, name: string): SagaState {
+function prune(state: SagaState, name: string): SagaState {
   const { items } = stepState(state, name);
   const keys = items?.map((_, index) => itemKey(name, index)) ?? [];
   const next = keys.reduce((s, key) => withStep(s, key, giveUpWaiting), state);
   return withStep(next, name, (step) => {
     const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
     return idle && !step.unknown && !awaitsChild(step)
-      ? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, cut: true }
-      : { ...giveUpWaiting(step), cut: true };
+      ? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, pruned: true }
+      : { ...giveUpWaiting(step), pruned: true };
   });
 }
 
@@ -86,10 +86,10 @@ function cut(state: SagaState, name: string): SagaState {
 export function uncut(graph: SagaGraph, state: SagaState, names: readonly string[]): SagaState {
   let next = state;
   for (const name of names) {
-    const { cut: isCut, wonBy } = stepState(next, name);
+    const { pruned: isCut, wonBy } = stepState(next, name);
     if (!isCut) continue;
     const node = graph.steps.get(name)!;
-    next = withStep(next, name, (step) => ({ ...step, cut: false }));
+    next = withStep(next, name, (step) => ({ ...step, pruned: false }));
     const needed = node.after.filter((entry) => !isRace(node) || wonBy === undefined || wonBy === entry);
     next = uncut(
       graph,

@@ -1,7 +1,7 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
 import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { dueWhenLost } from './decide.js';
-import { gaveUp, goesOn } from './failures.js';
+import { failPermanently, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
 import { type SagaState, stepState } from './saga-state.js';
@@ -40,7 +40,7 @@ export function takenOver(
   return {
     ...next,
     status: 'stuck',
-    stuckIn: next.status === 'compensating' ? 'compensating' : 'running',
+    heldPhase: next.status === 'compensating' ? 'compensating' : 'running',
     failure: next.failure ?? { kind: 'error', error },
   };
 }
@@ -120,7 +120,7 @@ function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, 
     errors: withError(step, error, now, 'step'),
     active: false,
   }));
-  return gaveUp(graph, next, key, { kind: 'error', step: key, error });
+  return failPermanently(graph, next, key, { kind: 'error', step: key, error });
 }
 
 /** Of a step that has not come to anything yet. */

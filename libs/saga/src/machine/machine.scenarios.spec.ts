@@ -222,7 +222,7 @@ describe('a saga taken over from a lost worker', () => {
   });
 
   it.each(['stuck', 'suspended', 'paused'] as const)('is left as it is when it is %s', (status) => {
-    const before = { ...stateOf(status, 'a=completed'), stuckIn: 'running' as const };
+    const before = { ...stateOf(status, 'a=completed'), heldPhase: 'running' as const };
     expect(after(SEQUENCE, before, takenOver(9))).toBe(before);
   });
 });
@@ -231,7 +231,7 @@ describe('a saga that takes down worker after worker', () => {
   it('is stuck even where the loss of an at-most-once step turned it back, and then its undoing took them down', () => {
     const graph = sequenceOf(stepOf('a', { idempotent: false }));
     const state = after(graph, stateOf('running', 'a=running'), takenOver(4));
-    expect(state).toMatchObject({ status: 'stuck', stuckIn: 'compensating', failure: { step: 'a' } });
+    expect(state).toMatchObject({ status: 'stuck', heldPhase: 'compensating', failure: { step: 'a' } });
     expect(stepState(state, 'a')).toMatchObject({ attempts: 1, compensationAttempts: 3, unknown: true });
     expect(next(graph, after(graph, state, retried()))).toEqual(['compensate a']);
   });
@@ -244,11 +244,11 @@ describe('a saga that takes down worker after worker', () => {
   });
 
   it('is stuck past the bound, and shows the step that it was at', () => {
-    expect(forward).toMatchObject({ status: 'stuck', stuckIn: 'running', failure: { kind: 'error' } });
+    expect(forward).toMatchObject({ status: 'stuck', heldPhase: 'running', failure: { kind: 'error' } });
     expect(stepState(forward, 'b').errors).toMatchObject([
       { name: 'WorkerLostError', attempt: 4, during: 'step' },
     ]);
-    expect(back).toMatchObject({ status: 'stuck', stuckIn: 'compensating', failure: { step: 'any' } });
+    expect(back).toMatchObject({ status: 'stuck', heldPhase: 'compensating', failure: { step: 'any' } });
     expect(stepState(back, 'a').errors).toMatchObject([
       { name: 'WorkerLostError', attempt: 4, during: 'compensation' },
     ]);
@@ -257,7 +257,7 @@ describe('a saga that takes down worker after worker', () => {
   it('goes on where it was when it is retried', () => {
     for (const event of [retried(), retried('b')]) {
       const state = after(SEQUENCE, forward, event);
-      expect(state).toMatchObject({ status: 'running', stuckIn: undefined, failure: undefined });
+      expect(state).toMatchObject({ status: 'running', heldPhase: undefined, failure: undefined });
       expect(next(SEQUENCE, state)).toEqual(['run b']);
     }
     expect(next(SEQUENCE, after(SEQUENCE, back, retried()))).toEqual(['compensate a']);
@@ -278,7 +278,7 @@ describe('a saga that takes down worker after worker', () => {
 
   it('does nothing more when it is aborted, and keeps why it was stuck', () => {
     const state = after(SEQUENCE, forward, aborted);
-    expect(state).toMatchObject({ status: 'aborted', stuckIn: undefined, failure: forward.failure });
+    expect(state).toMatchObject({ status: 'aborted', heldPhase: undefined, failure: forward.failure });
     expect(next(SEQUENCE, state)).toEqual([]);
   });
 });
@@ -292,7 +292,7 @@ describe('a saga with compensations that gave up', () => {
   );
 
   it('is stuck, with every error kept', () => {
-    expect(both).toMatchObject({ status: 'stuck', stuckIn: 'compensating', failure: { step: 'any' } });
+    expect(both).toMatchObject({ status: 'stuck', heldPhase: 'compensating', failure: { step: 'any' } });
     expect(['b', 'c'].flatMap((step) => stepState(both, step).errors)).toHaveLength(2);
   });
 

@@ -56,11 +56,11 @@ type EventName = keyof typeof EVENTS;
 const SAGAS = {
   running: { status: 'running' },
   compensating: { status: 'compensating' },
-  'stuck forward': { status: 'stuck', stuckIn: 'running' },
-  'stuck back': { status: 'stuck', stuckIn: 'compensating' },
-  suspended: { status: 'suspended', stuckIn: 'running' },
-  'paused forward': { status: 'paused', stuckIn: 'running' },
-  'paused back': { status: 'paused', stuckIn: 'compensating' },
+  'stuck forward': { status: 'stuck', heldPhase: 'running' },
+  'stuck back': { status: 'stuck', heldPhase: 'compensating' },
+  suspended: { status: 'suspended', heldPhase: 'running' },
+  'paused forward': { status: 'paused', heldPhase: 'running' },
+  'paused back': { status: 'paused', heldPhase: 'compensating' },
   completed: { status: 'completed' },
   compensated: { status: 'compensated' },
   aborted: { status: 'aborted' },
@@ -196,8 +196,8 @@ describe('an event that fits', () => {
     const copy = structuredClone(before);
     const after = evolve(GRAPH, before, EVENTS[event]);
     expect(shortOf(after)).toBe(`a=completed b=${stepAfter}`);
-    expect({ status: after.status, stuckIn: after.stuckIn }).toEqual({
-      stuckIn: undefined,
+    expect({ status: after.status, heldPhase: after.heldPhase }).toEqual({
+      heldPhase: undefined,
       ...SAGAS[sagaAfter],
     });
     expect(before).toEqual(copy);

@@ -3,14 +3,14 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { PENDING, type SagaState } from './saga-state.js';
 import { stateOf } from '../../../../test/fixtures/state-of.js';
-import { unmetNeeds } from './missing-code.js';
+import { missingCode } from './missing-code.js';
 
 const RUN: Gap = { run: 'is gone' };
 const UNDO: Gap = { undo: 'cannot be undone' };
 const ORDER = sequenceOf(stepOf('a'), stepOf('b'), stepOf('c'));
 
 function needs(graph: SagaGraph, gaps: Record<string, Gap>, state: SagaState): string[] {
-  return unmetNeeds({ graph, gaps: new Map(Object.entries(gaps)) }, state).map(({ problem }) => problem);
+  return missingCode({ graph, gaps: new Map(Object.entries(gaps)) }, state).map(({ problem }) => problem);
 }
 
 describe('a saga needs a step that is gone', () => {
@@ -24,14 +24,14 @@ describe('a saga needs a step that is gone', () => {
     ['after it was skipped', stateOf('running', 'a=completed b=skipped'), []],
     [
       'when it has failed, and a person may retry it',
-      { ...stateOf('stuck', 'a=completed b=failed'), stuckIn: 'running' },
+      { ...stateOf('stuck', 'a=completed b=failed'), heldPhase: 'running' },
       HAS_BEGUN,
     ],
     ['while paused before it', stateOf('paused', 'a=completed'), HAS_NOT],
     ['not while turning back', stateOf('compensating', 'a=completed'), []],
     [
       'not when stuck in turning back',
-      { ...stateOf('stuck', 'a=compensation_failed'), stuckIn: 'compensating' },
+      { ...stateOf('stuck', 'a=compensation_failed'), heldPhase: 'compensating' },
       [],
     ],
     ['not once it has ended', stateOf('aborted', ''), []],

@@ -5,22 +5,22 @@ import { isDone } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';
-import type { UnmetNeed } from './saga-event.js';
+import type { MissingCode } from './saga-event.js';
 
 /**
  * What a saga that goes by a stored graph may still need of the deployed class and would not find. None: it can go on,
  * forward and back. Pure.
  */
-export function unmetNeeds({ graph, gaps }: BoundGraph, state: SagaState): UnmetNeed[] {
+export function missingCode({ graph, gaps }: BoundGraph, state: SagaState): MissingCode[] {
   if (gaps.size === 0 || isTerminal(state.status)) return [];
   const again = stepsAgain(graph, state);
   return [...gaps].flatMap(([step, gap]) => {
     const node = graph.steps.get(step)!;
-    return needsOf(node, gap, state, mayRun(state, step, again), mayTurnBack(graph, state));
+    return missingFor(node, gap, state, mayRun(state, step, again), mayCompensate(graph, state));
   });
 }
 
-function needsOf(node: StepNode, gap: Gap, state: SagaState, runs: boolean, turnsBack: boolean): UnmetNeed[] {
+function missingFor(node: StepNode, gap: Gap, state: SagaState, runs: boolean, turnsBack: boolean): MissingCode[] {
   const { name } = node;
   const stands = standing(state, name);
   const problems = [
@@ -51,23 +51,23 @@ export function hasBegun(step: StepState): boolean {
 }
 
 /** All the rollback: nothing begins any more. */
-export function onlyTurnsBack({ status, stuckIn, rollbackTo }: SagaState): boolean {
-  return (status === 'compensating' || stuckIn === 'compensating') && rollbackTo === undefined;
+export function onlyCompensates({ status, heldPhase, rollbackTo }: SagaState): boolean {
+  return (status === 'compensating' || heldPhase === 'compensating') && rollbackTo === undefined;
 }
 
 function mayRun(state: SagaState, name: string, again: ReadonlySet<string>): boolean {
-  if (onlyTurnsBack(state)) return false;
+  if (onlyCompensates(state)) return false;
   const step = stepState(state, name);
-  return again.has(name) || (!isDone(step) && !step.cut);
+  return again.has(name) || (!isDone(step) && !step.pruned);
 }
 
 /** The steps that would be run again if the saga went back to a savepoint; or will, if it is on its way there. */
 function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
   const again = new Set<string>();
-  if (onlyTurnsBack(state)) return again;
+  if (onlyCompensates(state)) return again;
   for (const name of relationsOf(graph).savepoints) {
     const after = descendantsOf(graph, name);
-    const canFail = [...after].some((step) => !isDone(stepState(state, step)) && !stepState(state, step).cut);
+    const canFail = [...after].some((step) => !isDone(stepState(state, step)) && !stepState(state, step).pruned);
     if (state.rollbackTo === name || (canFail && mayReturnTo(graph, state, name)))
       for (const step of after) again.add(step);
   }
@@ -75,7 +75,7 @@ function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
 }
 
 /** False: behind its point of no return, where nothing can be undone any more. */
-function mayTurnBack(graph: SagaGraph, state: SagaState): boolean {
+function mayCompensate(graph: SagaGraph, state: SagaState): boolean {
   const { savepoints, hasJoinAny } = relationsOf(graph);
   return savepoints.length > 0 || hasJoinAny || !pivotPassed(graph, state);
 }

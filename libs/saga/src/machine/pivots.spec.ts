@@ -205,13 +205,13 @@ describe('a pivot of which its outcome is unknown', () => {
   const barred = after(graph, doubtful, cancelled, { type: 'settled', status: 'stuck' });
 
   it('holds the saga until an operator retries it, or says that it is done', () => {
-    expect([doubtful.status, doubtful.stuckIn]).toEqual(['stuck', 'running']);
+    expect([doubtful.status, doubtful.heldPhase]).toEqual(['stuck', 'running']);
     expect(next(graph, evolve(graph, doubtful, { type: 'retried' }))).toEqual(['run pay']);
     expect(next(graph, evolve(graph, doubtful, { type: 'skipped', step: 'pay' }))).toEqual(['run ship']);
   });
 
   it('lets nothing be compensated when the saga is cancelled', () => {
-    expect([barred.status, barred.stuckIn, shortOf(barred)]).toEqual([
+    expect([barred.status, barred.heldPhase, shortOf(barred)]).toEqual([
       ...['stuck', 'compensating', 'book=completed pay=compensation_failed? pack=completed'],
     ]);
   });
@@ -245,7 +245,7 @@ describe('a pivot of which its outcome is unknown', () => {
     );
 
     it.each([undefined, 'pay'])('is tried again when it is retried (%s)', (step) => {
-      expect([lost.status, stepState(lost, 'pay').cut]).toEqual(['stuck', true]);
+      expect([lost.status, stepState(lost, 'pay').pruned]).toEqual(['stuck', true]);
       const again = evolve(race, lost, { type: 'retried', step });
       expect(next(race, again)).toEqual(['run pay', 'run bill']);
       const done = after(race, again, { type: 'step-started', step: 'pay' }, paid);
@@ -254,7 +254,7 @@ describe('a pivot of which its outcome is unknown', () => {
 
     it('needs what it came after again', () => {
       const again = after(race, lost, { type: 'retried' }, { type: 'step-started', step: 'pay' });
-      expect([stepState(lost, 'book').cut, stepState(again, 'book').cut]).toEqual([true, false]);
+      expect([stepState(lost, 'book').pruned, stepState(again, 'book').pruned]).toEqual([true, false]);
       expect(next(race, again)).toEqual(['run bill']);
     });
 

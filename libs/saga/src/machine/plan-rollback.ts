@@ -54,7 +54,7 @@ export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollbac
   }
   const undecided = pivotToCome(graph, standing);
   const back: SagaEvent =
-    standing.stuckIn === 'compensating' ? { type: 'retried' } : { type: 'cancelled', reason: 'preview' };
+    standing.heldPhase === 'compensating' ? { type: 'retried' } : { type: 'cancelled', reason: 'preview' };
   const failed = withFailedPivots(graph, standing);
   const compensations = played(graph, evolve(graph, failed, back));
   return { compensations, kept, underWay, ...(undecided !== undefined && { undecided }) };

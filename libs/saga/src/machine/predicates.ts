@@ -25,8 +25,8 @@ export function pivotPassed(graph: SagaGraph, state: SagaState): boolean {
 
 /** This pivot completed, and its effect stays: one that lost a join any stays if nothing can compensate it. */
 export function hasPassed(graph: SagaGraph, state: SagaState, pivot: string): boolean {
-  const { status, cut } = stepState(state, pivot);
-  return status === 'completed' && (!cut || !canBeUndone(graph.steps.get(pivot)!));
+  const { status, pruned } = stepState(state, pivot);
+  return status === 'completed' && (!pruned || !canBeUndone(graph.steps.get(pivot)!));
 }
 
 /** This pivot may have completed, no attempt will find out, and nothing can compensate it: an operator has to say. */
@@ -39,7 +39,7 @@ export function mayHavePassed(node: StepNode, step: StepState): boolean {
  * may have taken effect and the next one finds out. Nothing is compensated before.
  */
 export function isUndecided(node: StepNode, step: StepState): boolean {
-  if (!node.pivot || (step.cut && canBeUndone(node))) return false;
+  if (!node.pivot || (step.pruned && canBeUndone(node))) return false;
   const { status, unknown } = step;
   if (status === 'running' || (status === 'waiting' && awaitsChild(step))) return true;
   return unknown && (status === 'pending' || status === 'waiting') && !canBeUndone(node);
@@ -65,7 +65,7 @@ export function isRace(node: StepNode): boolean {
 export function isReady(state: SagaState, node: StepNode, step: StepState): boolean {
   if (!isRace(node)) return node.after.every((name) => isDone(stepState(state, name)));
   if (step.wonBy !== undefined) return true;
-  const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.cut);
+  const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.pruned);
   if (able.some((entry) => entry.status === 'completed')) return true;
   return able.length > 0 && able.every((entry) => entry.status === 'skipped');
 }

@@ -108,9 +108,9 @@ export type SagaEvent =
   /** The code that runs it lacks what it may need. */
   | {
       readonly type: 'unfit';
-      readonly needs: readonly UnmetNeed[];
+      readonly missing: readonly MissingCode[];
       /** For the person who is to bring what is missing. */
-      readonly mend: string;
+      readonly fix: string;
       readonly now: number;
     }
   /** An operator tries again what failed permanently; `step`: only this one. */
@@ -135,7 +135,7 @@ interface AttemptFailed {
 }
 
 /** Something that a saga may still need, and that the deployed class does not have. */
-export interface UnmetNeed {
+export interface MissingCode {
   readonly step: string;
   /** A sentence without its end: what is missing, and what the saga may need it for. */
   readonly problem: string;

@@ -18,7 +18,7 @@ export interface WaitState {
   /** Milliseconds since the epoch: no waiting past it. */
   readonly until?: number;
   /** The number of the signal that came. Undefined: none has. */
-  readonly heard?: number;
+  readonly takenSignal?: number;
   /** What came with it; JSON text. Undefined: nothing. */
   readonly payload?: string;
 }
@@ -79,7 +79,7 @@ export interface StepState {
   /** Of a step with a rate limit: from when the next attempt may begin by it; milliseconds since the epoch. */
   readonly permit?: number;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
-  readonly cut: boolean;
+  readonly pruned: boolean;
   /** Of a sub-saga step, once it has started one. */
   readonly child?: ChildState;
   /** Of a step that waits for a signal or an operator, from when it does until it is done. */
@@ -106,7 +106,7 @@ export interface OvertakenRollback {
 export interface SagaState {
   readonly status: SagaStatus;
   /** While stuck, suspended or paused: what it was doing, and goes back to on retry, or when it is resumed. */
-  readonly stuckIn?: 'running' | 'compensating';
+  readonly heldPhase?: 'running' | 'compensating';
   readonly failure?: SagaFailure;
   /** Steps that something has happened to, by name (items: `itemKey`); the others are pending. */
   readonly steps: ReadonlyMap<string, StepState>;
@@ -121,7 +121,7 @@ export interface SagaState {
   /** Milliseconds since the epoch: no going forward past it. */
   readonly deadline?: number;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */
-  readonly heard?: Readonly<Record<string, number>>;
+  readonly lastTakenSignals?: Readonly<Record<string, number>>;
 }
 
 export const PENDING: StepState = Object.freeze({
@@ -135,7 +135,7 @@ export const PENDING: StepState = Object.freeze({
   active: false,
   round: 1,
   returns: 0,
-  cut: false,
+  pruned: false,
 });
 
 export const INITIAL: SagaState = Object.freeze({
@@ -168,13 +168,13 @@ export function awaitsChild({ status, child }: StepState): boolean {
 
 /** Its signal has not come yet. */
 export function awaitsSignal({ status, wait, active }: StepState): boolean {
-  return status === 'waiting' && !active && wait !== undefined && wait.heard === undefined;
+  return status === 'waiting' && !active && wait !== undefined && wait.takenSignal === undefined;
 }
 
 /** It completed, and its result is wanted. */
-export function stands(state: SagaState, name: string): boolean {
-  const { status, cut } = stepState(state, name);
-  return status === 'completed' && !cut;
+export function isKept(state: SagaState, name: string): boolean {
+  const { status, pruned } = stepState(state, name);
+  return status === 'completed' && !pruned;
 }
 
 /** What a step came to, as JSON text: of a fan-out the array of its items' results. */

@@ -5,8 +5,8 @@ import { mayHavePassed } from './predicates.js';
 import { hasPassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
-import { cutAgain, cutLosers, winRaces } from './join-any.js';
-import { PENDING, type SagaState, stands, stepState } from './saga-state.js';
+import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
+import { PENDING, type SagaState, isKept, stepState } from './saga-state.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
@@ -18,9 +18,9 @@ export function savepointFor(graph: SagaGraph, state: SagaState, failed: string)
 
 /** Would a failure after this savepoint lead back to it? */
 export function mayReturnTo(graph: SagaGraph, state: SagaState, savepoint: string): boolean {
-  const { status, cut, returns } = stepState(state, savepoint);
+  const { status, pruned, returns } = stepState(state, savepoint);
   const { attempts } = graph.steps.get(savepoint)!.savepoint!;
-  if (status !== 'completed' || cut || returns >= attempts - 1) return false;
+  if (status !== 'completed' || pruned || returns >= attempts - 1) return false;
   const after = descendantsOf(graph, savepoint);
   // What lies behind a point of no return is not undone.
   return !relationsOf(graph).pivots.some(
@@ -42,8 +42,8 @@ export function startTurningBack(
   rollbackTo?: string,
 ): SagaState {
   if (undecidedPivot(graph, state, rollbackTo) !== undefined) {
-    const status = state.stuckIn ?? (state.status === 'compensating' ? 'compensating' : 'running');
-    return { ...state, status, stuckIn: undefined, pendingRollback: { failure, rollbackTo } };
+    const status = state.heldPhase ?? (state.status === 'compensating' ? 'compensating' : 'running');
+    return { ...state, status, heldPhase: undefined, pendingRollback: { failure, rollbackTo } };
   }
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const next = mapSteps(state, (step, key) =>
@@ -52,7 +52,7 @@ export function startTurningBack(
   return {
     ...withoutPending(next),
     status: 'compensating',
-    stuckIn: undefined,
+    heldPhase: undefined,
     failure,
     rollbackTo,
   };
@@ -67,26 +67,26 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
   for (const name of region) if (!steps.has(name)) steps.set(name, PENDING);
   for (const [key, { errors, wonBy, lost }] of steps) {
     // A race that was won from outside stays so, unless its winner is being undone in its turn.
-    const won = wonBy !== undefined && !region.has(wonBy) && stands(state, wonBy) ? wonBy : undefined;
+    const won = wonBy !== undefined && !region.has(wonBy) && isKept(state, wonBy) ? wonBy : undefined;
     if (region.has(stepOfKey(key)))
       steps.set(key, { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) });
   }
   // Outside, a step may have given up meanwhile, behind a pivot: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {
     const step = stepState(state, name);
-    return !region.has(name) && step.status === 'failed' && !step.cut;
+    return !region.has(name) && step.status === 'failed' && !step.pruned;
   });
   const failure = gaveUp ? state.failure : undefined;
   let next: SagaState = { ...state, status: 'running', failure, rollbackTo: undefined, round, steps };
   next = withStep(next, savepoint, (step) => ({ ...step, returns: step.returns + 1 }));
   if (!relationsOf(graph).hasJoinAny) return next;
-  next = cutAgain(graph, next, region);
+  next = pruneAgain(graph, next, region);
   // Others can be won from outside at once, by what completed there meanwhile.
   for (const name of region) {
     const node = graph.steps.get(name)!;
     if (!isRace(node) || stepState(next, name).wonBy !== undefined) continue;
-    const winner = node.after.find((entry) => stands(next, entry));
+    const winner = node.after.find((entry) => isKept(next, entry));
     if (winner !== undefined) next = winRaces(graph, next, winner);
   }
-  return cutLosers(graph, next);
+  return pruneLosers(graph, next);
 }

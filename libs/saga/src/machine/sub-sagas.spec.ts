@@ -185,7 +185,7 @@ describe('a saga that lost too many workers while it waits for another', () => {
     expect(evolve(race, stuck, ended('parcel'))).toBe(stuck);
     const state = after(race, [{ type: 'retried' }, ended('parcel')], stuck);
     expect(stepState(state, 'done').wonBy).toBe('parcel');
-    expect(stepState(state, 'courier').cut).toBe(true);
+    expect(stepState(state, 'courier').pruned).toBe(true);
   });
 
   it('does not have it taken as done by hand', () => {

@@ -1,5 +1,5 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { gaveUp, goesOn, isUnderWay } from './failures.js';
+import { failPermanently, goesOn, isUnderWay } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
@@ -53,7 +53,7 @@ export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'c
     failures: s.failures + 1,
     errors: withError(s, error, event.now, 'step'),
   }));
-  return gaveUp(graph, failed, key, { kind: event.kind ?? 'error', step: key, error });
+  return failPermanently(graph, failed, key, { kind: event.kind ?? 'error', step: key, error });
 }
 
 /** The step's own compensation, if it has one, comes after its saga's. */

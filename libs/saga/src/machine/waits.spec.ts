@@ -40,7 +40,7 @@ const refusal = (number: number, name = 'reply'): SagaEvent => ({
 });
 const waits = (state: SagaState) => {
   const { status, wait } = stepState(state, 'reply');
-  return status === 'waiting' && wait !== undefined && wait.heard === undefined;
+  return status === 'waiting' && wait !== undefined && wait.takenSignal === undefined;
 };
 
 describe('a step that waits for a signal', () => {
@@ -72,7 +72,7 @@ describe('a step that waits for a signal', () => {
   it('has nothing left of it once it is done', () => {
     const state = reach(line, waiting, sent(1), ...done('reply'));
     expect(stepState(state, 'reply')).toMatchObject({ status: 'completed', wait: undefined });
-    expect(state.heard).toEqual({ reply: 1 });
+    expect(state.lastTakenSignals).toEqual({ reply: 1 });
   });
 
   it('is tried again with the same signal, and takes no other', () => {
@@ -130,7 +130,7 @@ describe('signals of one name', () => {
 
   it('are taken by the steps that wait, in the order of the graph', () => {
     const state = reach(both, waiting, sent(1), sent(2));
-    expect(['b', 'a'].map((step) => stepState(state, step).wait?.heard)).toEqual([1, 2]);
+    expect(['b', 'a'].map((step) => stepState(state, step).wait?.takenSignal)).toEqual([1, 2]);
   });
 
   it('are taken in their order: none after one that came later', () => {
@@ -141,13 +141,13 @@ describe('signals of one name', () => {
   it('have nothing to do with those of another', () => {
     const two = graphOf(stepOf('b', SIGNAL), stepOf('a', { kind: 'signal', wait: { signal: 'other' } }));
     const state = reach(two, at(two, 0, INITIAL), sent(7), sent(3, 'other'));
-    expect(state.heard).toEqual({ reply: 7, other: 3 });
+    expect(state.lastTakenSignals).toEqual({ reply: 7, other: 3 });
   });
 
   it('are not taken before a step waits for them', () => {
     const state = at(line, 0, INITIAL);
     expect(evolve(line, state, sent(1))).toBe(state);
-    expect(evolve(line, at(line, 0, state, ...done('pay')), sent(1)).heard).toEqual({ reply: 1 });
+    expect(evolve(line, at(line, 0, state, ...done('pay')), sent(1)).lastTakenSignals).toEqual({ reply: 1 });
   });
 });
 
@@ -207,7 +207,7 @@ describe('a refusal', () => {
   });
 
   it('counts as taken, and is of no use before somebody asks', () => {
-    expect(evolve(decided, waiting, refusal(1, 'approval:pay')).heard).toEqual({ 'approval:pay': 1 });
+    expect(evolve(decided, waiting, refusal(1, 'approval:pay')).lastTakenSignals).toEqual({ 'approval:pay': 1 });
     const early = at(decided, 0, INITIAL);
     expect(evolve(decided, early, refusal(1, 'approval:pay'))).toBe(early);
   });
@@ -247,7 +247,7 @@ describe('what waits, and is not to go on,', () => {
     ];
     const resumed = at(beside, 0, back, ...undone);
     expect(resumed.status).toBe('running');
-    expect(evolve(beside, resumed, sent(1)).heard).toEqual({ reply: 1 });
+    expect(evolve(beside, resumed, sent(1)).lastTakenSignals).toEqual({ reply: 1 });
   });
 
   it('behind a savepoint waits for another, in the new round', () => {
@@ -265,7 +265,7 @@ describe('what waits, and is not to go on,', () => {
     const again = at(behind, 0, back, ...undone);
     expect(waits(again)).toBe(true);
     expect(evolve(behind, again, sent(1))).toBe(again);
-    expect(evolve(behind, again, sent(2)).heard).toEqual({ reply: 2 });
+    expect(evolve(behind, again, sent(2)).lastTakenSignals).toEqual({ reply: 2 });
   });
 });
 

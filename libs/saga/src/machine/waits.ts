@@ -1,6 +1,6 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { gaveUp } from './failures.js';
+import { failPermanently } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsSignal, type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
@@ -12,13 +12,13 @@ export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string)
   if (state.status !== 'running') return undefined;
   for (const { name, wait } of graph.steps.values()) {
     const step = wait && stepState(state, name);
-    if (step?.wait?.signal === signal && awaitsSignal(step) && !step.cut) return name;
+    if (step?.wait?.signal === signal && awaitsSignal(step) && !step.pruned) return name;
   }
   return undefined;
 }
 
 /** The step is ready, and waits. */
-export function awaited(
+export function startWait(
   graph: SagaGraph,
   state: SagaState,
   { step: name, now }: EventOf<'awaited'>,
@@ -37,9 +37,9 @@ export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'si
   const step = takerOf(graph, state, event);
   if (step === undefined) return state;
   const { name, number, payload } = event;
-  return withStep(heard(state, name, number), step, (s) => ({
+  return withStep(withTakenSignal(state, name, number), step, (s) => ({
     ...s,
-    wait: { ...s.wait!, heard: number, ...(payload !== undefined && { payload }) },
+    wait: { ...s.wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
   }));
 }
 
@@ -48,7 +48,7 @@ export function refused(graph: SagaGraph, state: SagaState, event: EventOf<'refu
   const step = takerOf(graph, state, event);
   if (step === undefined) return state;
   const { name, number, error, now } = event;
-  return waitFailed(graph, heard(state, name, number), step, { kind: 'rejected', error, now });
+  return waitFailed(graph, withTakenSignal(state, name, number), step, { kind: 'rejected', error, now });
 }
 
 /** Nothing came in time. */
@@ -72,11 +72,11 @@ function takerOf(
   state: SagaState,
   { name, number }: EventOf<'signalled' | 'refused'>,
 ): string | undefined {
-  return (state.heard?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;
+  return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;
 }
 
-function heard(state: SagaState, name: string, number: number): SagaState {
-  return { ...state, heard: { ...state.heard, [name]: number } };
+function withTakenSignal(state: SagaState, name: string, number: number): SagaState {
+  return { ...state, lastTakenSignals: { ...state.lastTakenSignals, [name]: number } };
 }
 
 function waitFailed(
@@ -93,5 +93,5 @@ function waitFailed(
     errors: withError(step, error, now, 'step'),
     wait: undefined,
   }));
-  return gaveUp(graph, next, name, { kind, step: name, error });
+  return failPermanently(graph, next, name, { kind, step: name, error });
 }

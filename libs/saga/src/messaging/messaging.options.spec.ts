@@ -34,7 +34,7 @@ test('who sends nothing needs no transport', () => {
   });
 });
 
-test('all problems are told at once, each with the value and the mend', () => {
+test('all problems are told at once, each with the value and the fix', () => {
   const message = refusal({
     schema: 'Saga',
     migrate: 'yes',

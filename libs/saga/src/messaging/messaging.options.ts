@@ -1,7 +1,7 @@
 import { type Duration, LONGEST_TIMER, readDuration } from '../definition/options/duration.js';
 import { OptionReader } from '../definition/options/option-reader.js';
 import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
@@ -130,7 +130,7 @@ export function withMessagingDefaults(options: SagaMessagingModuleOptions): Reso
   const problems: string[] = [];
   let read: ResolvedMessagingOptions | undefined;
   try {
-    read = readMessagingOptions(options, (problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+    read = readMessagingOptions(options, (problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
   } catch (error) {
     problems.push(`the options could not be read: ${serializeError(error).message}`);
   }
@@ -138,7 +138,7 @@ export function withMessagingDefaults(options: SagaMessagingModuleOptions): Reso
   throw new SagaConfigurationError(`SagaMessagingModule.forRoot: ${textOfProblems(problems)}`);
 }
 
-type Report = (problem: string, mend: string) => void;
+type Report = (problem: string, fix: string) => void;
 
 function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
   const reader = new OptionReader(report);
@@ -243,7 +243,7 @@ function transportOf(
 
 function atLeast(value: Duration, name: string, least: number, report: Report, longest?: number): number {
   const read = readDuration(value, name, longest);
-  if (typeof read !== 'number') report(read.problem, read.mend);
+  if (typeof read !== 'number') report(read.problem, read.fix);
   else if (read < least) report(`${name} is ${shown(value)}`, `give at least ${least} ms`);
   else return read;
   return least;

@@ -10,7 +10,7 @@ import { SagaConfigurationError } from '../errors.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { answersOf } from '../store/postgres/connection/statement-watchdog.js';
+import { watchdogOf } from '../store/postgres/connection/statement-watchdog.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/setup/migrate.js';
 import { MESSAGING_NEEDS } from '../store/postgres/setup/needs.js';
@@ -121,10 +121,10 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   /** SagaModule, if it is there, has bounded them by its own lease. Migrations, which may take long, are over. */
   private boundAnswers(): void {
     const { dataSource, relay } = this.options;
-    const answers = answersOf(
+    const answers = watchdogOf(
       poolOf(applicationDataSource(this.moduleRef, dataSource, 'SagaMessagingModule')),
     );
-    if (!answers.bounded) answers.within(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
+    if (!answers.bounded) answers.setTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
   }
 
   private async setUp(): Promise<Messaging> {

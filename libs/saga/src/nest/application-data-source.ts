@@ -28,11 +28,11 @@ export function applicationDataSource(
     );
   }
   throw new SagaConfigurationError(
-    `${module} found no ${which}. ${mendOf(name, module, namesOfOthers(moduleRef))}`,
+    `${module} found no ${which}. ${fixOf(name, module, namesOfOthers(moduleRef))}`,
   );
 }
 
-function mendOf(name: string | undefined, module: string, others: readonly string[]): string {
+function fixOf(name: string | undefined, module: string, others: readonly string[]): string {
   if (others.length === 0) {
     return (
       `Import TypeOrmModule.forRoot({ type: 'postgres', url: … }) in the application's root module` +

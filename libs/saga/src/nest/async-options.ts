@@ -1,5 +1,5 @@
 import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { SagaConfigurationError } from '../errors.js';
 
 /** What Nest takes beside a factory of options. */
@@ -17,7 +17,7 @@ const FACTORIES = ['useFactory', 'useClass', 'useExisting'];
  */
 export function checkAsyncOptions(call: string, given: object, extras: readonly string[] = []): void {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
   const options = reader.options(given as Record<string, unknown>, [...ASYNC_OPTIONS, ...extras]);
   if (problems.length === 0 && !FACTORIES.some((name) => name in options))
     problems.push('the options have no source; give useFactory, useClass or useExisting');

@@ -3,7 +3,7 @@ import { type Partitions, PERIODS } from '../store/postgres/schema/partition-sag
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
 import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { resolveRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
 import { SagaConfigurationError, SagaValidationError } from '../errors.js';
 import { shown } from '../shared/shown-value.js';
@@ -41,7 +41,7 @@ export interface SagaModuleOptions {
    * The number of operators who must make the same call before it is executed. The first calls are kept in the history
    * as proposals, which are valid until the saga changes. Default: 1 for each call.
    */
-  approvals?: ApprovalCounts;
+  approvals?: RequiredApprovals;
   /**
    * The maximum size of an input, result or signal as JSON, in bytes. A larger value throws SagaPayloadError. Default:
    * 1 MiB.
@@ -67,7 +67,7 @@ export interface SagaModuleOptions {
 }
 
 /** The number of operators who must make the same call before it is executed. */
-export type ApprovalCounts = {
+export type RequiredApprovals = {
   /** The number for `abort()`, a whole number from 1. Default: 1. */
   abort?: number;
   /** The number for `undo()`, a whole number from 1. Default: 1. */
@@ -140,7 +140,7 @@ const WORKER_OPTIONS = [
   'shutdownTimeout',
   'maxTakeovers',
 ] as const satisfies (keyof SagaWorkerOptions)[];
-const APPROVALS = ['abort', 'undo', 'skip'] as const satisfies (keyof ApprovalCounts)[];
+const APPROVALS = ['abort', 'undo', 'skip'] as const satisfies (keyof RequiredApprovals)[];
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
@@ -163,7 +163,7 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
 /** Returns the options with defaults, or the texts of all problems. */
 function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
   const duration = (value: Duration, name: string, least: number): number => {
     const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
     if (ms < least) problems.push(`${name} is ${shown(value)}; give at least ${least} ms`);

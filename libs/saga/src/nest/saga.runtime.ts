@@ -10,7 +10,7 @@ import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
-import { answersOf } from '../store/postgres/connection/statement-watchdog.js';
+import { watchdogOf } from '../store/postgres/connection/statement-watchdog.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
 import { checkMigrated, migrate } from '../store/postgres/setup/migrate.js';
@@ -162,7 +162,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
     await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const patience = answerPatience(options.lease);
-    answersOf(poolOf(application)).within(patience);
+    watchdogOf(poolOf(application)).setTimeout(patience);
     const notify = (channel: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
     const channel = wakeupChannel(options.schema);

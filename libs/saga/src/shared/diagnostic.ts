@@ -5,7 +5,7 @@ export interface SagaFinding {
   /** The problem, with the value that was given. */
   readonly problem: string;
   /** How to fix the problem, or which values are allowed. */
-  readonly mend: string;
+  readonly fix: string;
   /** The severity: the application does not start. */
   readonly severity: 'error';
 }
@@ -14,13 +14,13 @@ export interface SagaFinding {
  * A finding without its step. Both texts begin in lower case and are joined to one sentence. A fix that begins with a
  * capital is a separate sentence.
  */
-export type Flaw = Pick<SagaFinding, 'problem' | 'mend'>;
+export type Diagnostic = Pick<SagaFinding, 'problem' | 'fix'>;
 
 /** Records a problem and its fix. */
-export type Report = (problem: string, mend: string) => void;
+export type Report = (problem: string, fix: string) => void;
 
-export function textOfFlaw({ problem, mend }: Flaw): string {
-  return `${problem}${/^[A-Z]/.test(mend) ? '.' : ';'} ${mend}`;
+export function textOfDiagnostic({ problem, fix }: Diagnostic): string {
+  return `${problem}${/^[A-Z]/.test(fix) ? '.' : ';'} ${fix}`;
 }
 
 /** Returns several problems as sentences. */
@@ -29,5 +29,5 @@ export function textOfProblems(problems: Iterable<string>): string {
 }
 
 export function textOfFinding(finding: SagaFinding): string {
-  return (finding.step === undefined ? '' : `step '${finding.step}': `) + textOfFlaw(finding);
+  return (finding.step === undefined ? '' : `step '${finding.step}': `) + textOfDiagnostic(finding);
 }

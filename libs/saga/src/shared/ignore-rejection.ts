@@ -4,7 +4,7 @@ import { types } from 'node:util';
  * A function that has to answer at once gave something else. If that is a promise, nobody will wait for it, and
  * should it fail, that must not end the process as an unhandled rejection.
  */
-export function leaveAlone(answer: unknown): void {
+export function ignoreRejection(answer: unknown): void {
   if (!types.isPromise(answer)) return;
   try {
     void Promise.prototype.then.call(answer, undefined, () => undefined);

@@ -1,12 +1,12 @@
 import { readObject, UnreadableOption } from './read-object.js';
-import { textOfFlaw } from './diagnostic.js';
+import { textOfDiagnostic } from './diagnostic.js';
 
 interface Options {
   dryRun?: boolean;
   limit?: number;
 }
 const read = (given: unknown) => readObject<Options>(given, ['dryRun', 'limit']);
-const flawsOf = (given: unknown) => read(given)!.flaws.map(textOfFlaw);
+const flawsOf = (given: unknown) => read(given)!.flaws.map(textOfDiagnostic);
 
 describe('an object of options', () => {
   test('is read once, without what is undefined, and without a prototype', () => {

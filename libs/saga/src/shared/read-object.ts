@@ -1,5 +1,5 @@
 import { nearestName } from './nearest-name.js';
-import type { Flaw } from './diagnostic.js';
+import type { Diagnostic } from './diagnostic.js';
 
 // Without Node's modules: what draws sagas runs in browsers too.
 
@@ -7,7 +7,7 @@ import type { Flaw } from './diagnostic.js';
 export interface ReadObject<T extends object> {
   /** Each option was read once, and what is `undefined` is left out, as if it were not given. Has no prototype. */
   readonly options: Partial<T>;
-  readonly flaws: readonly Flaw[];
+  readonly flaws: readonly Diagnostic[];
 }
 
 /** An option whose getter, or whose proxy, has thrown. */
@@ -20,7 +20,7 @@ export class UnreadableOption extends Error {
   }
 }
 
-const NONE: readonly Flaw[] = [];
+const NONE: readonly Diagnostic[] = [];
 /** Unknown options that are named; more are only counted, since a message has to be readable. */
 const MOST_NAMED = 3;
 /** Characters of an unknown option that are shown. */
@@ -52,18 +52,18 @@ export function readObject<T extends object>(
   if (unknown.length === 0) return { options, flaws: NONE };
   const flaws = unknown.slice(0, MOST_NAMED).map((key) => unknownFlaw(key, known, what));
   const more = unknown.length - flaws.length;
-  if (more > 0) flaws.push({ problem: `${more} more options are unknown`, mend: 'remove them' });
+  if (more > 0) flaws.push({ problem: `${more} more options are unknown`, fix: 'remove them' });
   return { options, flaws };
 }
 
 /** Why this is no option, with the one that may be meant. */
-export function unknownFlaw(key: PropertyKey, known: readonly string[], what = ''): Flaw {
+export function unknownFlaw(key: PropertyKey, known: readonly string[], what = ''): Diagnostic {
   const written = String(key);
   const shown = written.length > LONGEST ? `${written.slice(0, LONGEST)}…` : written;
   const nearest = nearestName(written, known);
   return {
     problem: `unknown option '${what}${readable(shown)}'`,
-    mend:
+    fix:
       nearest === undefined ? `The options are: ${known.join(', ')}` : `Did you mean '${what}${nearest}'?`,
   };
 }

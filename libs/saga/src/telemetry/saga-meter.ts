@@ -1,7 +1,7 @@
 import type { Meter } from '@opentelemetry/api';
 import type { ObservedEvent } from '../definition/types/observed-event.js';
 import type { MeasuredAttempt } from '../engine/observe/instrument.js';
-import type { ToldSaga } from '../engine/observe/observed-changes.js';
+import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import type { StoredSaga } from '../engine/ports/saga-store.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaEvent } from '../machine/saga-event.js';
@@ -53,7 +53,7 @@ export class SagaMeter {
     };
   }
 
-  happened(event: ObservedEvent, { createdAt }: ToldSaga): void {
+  happened(event: ObservedEvent, { createdAt }: ObservedSaga): void {
     const name = { [ATTRIBUTE.saga]: event.saga };
     if (event.type === 'started') this.started.add(1, name);
     if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;

@@ -11,7 +11,7 @@ import type { ObservedEvent } from '../definition/types/observed-event.js';
 import { handlerOf } from '../definition/options/handler-name.js';
 import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
-import type { ToldSaga } from '../engine/observe/observed-changes.js';
+import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { NewSaga } from '../engine/ports/saga-store.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
@@ -85,7 +85,7 @@ export class SagaTracer {
     };
   }
 
-  happened(event: ObservedEvent, saga: ToldSaga): void {
+  happened(event: ObservedEvent, saga: ObservedSaga): void {
     if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;
     const attributes = { ...sagaAttributes(saga), [ATTRIBUTE.status]: event.status };
     const startTime = new Date(saga.createdAt);

@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../definition/types/observed-event.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
-import type { ToldSaga } from '../engine/observe/observed-changes.js';
+import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import type { NewSaga, StoredSaga } from '../engine/ports/saga-store.js';
 import type { SagaMeter } from './saga-meter.js';
 import type { SagaTracer } from './saga-tracer.js';
@@ -31,7 +31,7 @@ export class TelemetryInstrument implements Instrument {
     };
   }
 
-  happened(event: ObservedEvent, saga: ToldSaga): void {
+  happened(event: ObservedEvent, saga: ObservedSaga): void {
     this.meter?.happened(event, saga);
     this.tracer?.happened(event, saga);
   }

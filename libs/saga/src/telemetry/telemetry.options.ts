@@ -1,6 +1,6 @@
 import { OptionReader } from '../definition/options/option-reader.js';
 import { SagaConfigurationError } from '../errors.js';
-import { textOfFlaw, textOfProblems } from '../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 
 /** Options of `SagaTelemetryModule.forRoot()`. */
@@ -30,7 +30,7 @@ export function withTelemetryDefaults(
   options: SagaTelemetryModuleOptions,
 ): Required<SagaTelemetryModuleOptions> {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
   try {
     const { traces, metrics, gauges, logs } = reader.options(options, OPTIONS);
     const resolved = {

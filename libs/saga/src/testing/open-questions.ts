@@ -14,7 +14,7 @@ export function openQuestions({ state, signals = [] }: StoredSaga): OpenQuestion
   if (state.status !== 'running') return [];
   const sent = signals.map(({ name }) => name);
   return [...state.steps].flatMap(([step, one]): OpenQuestion[] => {
-    if (!awaitsSignal(one) || one.cut) return [];
+    if (!awaitsSignal(one) || one.pruned) return [];
     const { signal } = one.wait!;
     const at = sent.indexOf(signal);
     if (at >= 0) {

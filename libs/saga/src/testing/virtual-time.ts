@@ -5,7 +5,7 @@ export interface Life {
   readonly isAlive: boolean;
 }
 
-interface Happening extends Timer {
+interface ScheduledTimer extends Timer {
   readonly at: number;
   readonly call: () => void;
   readonly life: Life;
@@ -19,7 +19,7 @@ const BEGINNING = Date.UTC(2026, 0, 1);
 export class VirtualTime {
   private time = 0;
   /** In the order in which they are to happen. */
-  private readonly happenings: Happening[] = [];
+  private readonly happenings: ScheduledTimer[] = [];
 
   /** Milliseconds since the epoch. */
   get now(): number {
@@ -40,7 +40,7 @@ export class VirtualTime {
       wall: () => this.now,
       after: (delay, call) => this.after(delay, call, life),
       cancel: (timer) => {
-        if (timer) (timer as Happening).cancelled = true;
+        if (timer) (timer as ScheduledTimer).cancelled = true;
       },
     };
   }
@@ -59,7 +59,7 @@ export class VirtualTime {
   }
 
   private after(delay: number, call: () => void, life: Life): Timer {
-    const happening: Happening = {
+    const happening: ScheduledTimer = {
       ...{ at: this.time + Math.max(0, delay), call, life },
       cancelled: false,
       unref: () => happening,
@@ -70,6 +70,6 @@ export class VirtualTime {
   }
 }
 
-function isComing({ cancelled, life }: Happening): boolean {
+function isComing({ cancelled, life }: ScheduledTimer): boolean {
   return !cancelled && life.isAlive;
 }

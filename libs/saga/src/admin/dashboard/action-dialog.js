@@ -15,7 +15,7 @@ import { toast } from './toast.js';
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
   const about = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
-  const what = saga.stuckIn === 'compensating' ? { ...about, ...about.compensating } : about;
+  const what = saga.heldPhase === 'compensating' ? { ...about, ...about.compensating } : about;
   const opener = document.activeElement?.dataset.key;
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h(
@@ -65,7 +65,7 @@ export function actionDialog(saga, action, context, done) {
 }
 
 function fields(saga, { kind, steps = [], signals }, { asks = [], reason, comment, noReason }, context) {
-  const compensating = saga.stuckIn === 'compensating';
+  const compensating = saga.heldPhase === 'compensating';
   const label = compensating ? 'Compensation' : 'Step';
   const names = compensating ? steps.map((step) => [step, compensationName(saga, step)]) : steps;
   return [

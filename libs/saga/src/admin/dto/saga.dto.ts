@@ -22,7 +22,7 @@ export class SagaSummaryDto {
     enum: ['running', 'compensating'],
     description: 'The direction of a saga that is stuck, suspended or paused.',
   })
-  stuckIn?: string;
+  heldPhase?: string;
   @ApiField({
     required: false,
     type: [FailedCompensationDto],

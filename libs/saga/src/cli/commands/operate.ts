@@ -6,7 +6,7 @@ import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
 import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
 import { operating } from '../operating.js';
-import { type Operated, SAGA_OPTIONS } from '../operated.js';
+import { type OperatorSession, SAGA_OPTIONS } from '../operated.js';
 import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
 import { headOf } from '../text/saga-page.js';
@@ -124,7 +124,7 @@ export const retry = command({
   },
 });
 
-type Act = (target: SagaTarget, operated: Operated, options: OperatorOptions) => Promise<void>;
+type Act = (target: SagaTarget, operated: OperatorSession, options: OperatorOptions) => Promise<void>;
 
 function textsOf({ action, summary, details, examples }: Operation) {
   return { words: action, operands: ['[<target>]'], summary, ...(details && { details }), examples };
@@ -157,7 +157,7 @@ async function operateOnOne(
   written: string,
   values: Values,
   given: OperatorOptions,
-  operated: Operated,
+  operated: OperatorSession,
   terminal: Terminal,
   act: Act,
 ): Promise<number> {
@@ -185,7 +185,7 @@ async function showBefore(
   operation: Operation,
   target: SagaTarget,
   { json }: Values,
-  operated: Operated,
+  operated: OperatorSession,
   terminal: Terminal,
 ): Promise<number> {
   if (!json) for (const line of await aboutOne(operation, target, operated, terminal)) terminal.out(line);
@@ -200,7 +200,7 @@ async function showBefore(
 async function aboutOne(
   { turnsBack }: Pick<Operation, 'turnsBack'>,
   target: SagaTarget,
-  { sagas, running }: Operated,
+  { sagas, running }: OperatorSession,
   terminal: Terminal,
 ): Promise<string[]> {
   const saga = await sagas.get(target);

@@ -1,9 +1,9 @@
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { SagaSnapshot } from '../../nest/views/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { happeningsOf, withoutGiven } from '../text/history-text.js';
+import { entriesOfHistory, withoutGiven } from '../text/history-text.js';
 import { operating } from '../operating.js';
-import { type Operated, SAGA_OPTIONS } from '../operated.js';
+import { type OperatorSession, SAGA_OPTIONS } from '../operated.js';
 import { pageOf, withoutPayloads } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
 import { readTarget, TARGET } from '../target.js';
@@ -36,7 +36,7 @@ export const show = command({
         return EXIT.done;
       }
       const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
-      terminal.out(pageOf(saga, happeningsOf(history), options).join('\n'));
+      terminal.out(pageOf(saga, entriesOfHistory(history), options).join('\n'));
       return EXIT.done;
     }),
 });
@@ -45,7 +45,7 @@ export const show = command({
 export async function seenHistory(
   history: readonly HistoryEntry[],
   { saga, version }: SagaSnapshot,
-  { running }: Operated,
+  { running }: OperatorSession,
 ): Promise<HistoryEntry[]> {
   const { redactedHistory } = await import('../../admin/redact-saga.js');
   const graphs = running.registry.all.map(({ graph }) => graph);
@@ -54,7 +54,7 @@ export async function seenHistory(
 }
 
 /** As it may be seen; of a saga of which nothing is stored no payloads are, for what of them is secret is not known. */
-async function redacted(saga: SagaSnapshot, { running }: Operated): Promise<SagaSnapshot> {
+async function redacted(saga: SagaSnapshot, { running }: OperatorSession): Promise<SagaSnapshot> {
   const { redactedSnapshot } = await import('../../admin/redact-saga.js');
   const graphs = running.registry.all.map(({ graph }) => graph);
   const graph = graphs.find(({ name, version }) => name === saga.saga && version === saga.version);

@@ -1,5 +1,5 @@
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
-import type { Happening } from './timeline.js';
+import type { TimelineEntry } from './timeline.js';
 import { oneLine } from './words.js';
 
 const DONE: Record<HistoryEntry['action'], string> = {
@@ -16,7 +16,7 @@ const DONE: Record<HistoryEntry['action'], string> = {
 };
 
 /** What people did, for a saga's timeline. */
-export function happeningsOf(history: readonly HistoryEntry[]): Happening[] {
+export function entriesOfHistory(history: readonly HistoryEntry[]): TimelineEntry[] {
   return history.map((entry) => ({ at: entry.at, text: textOf(entry), kind: 'person' }));
 }
 

@@ -1,7 +1,7 @@
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
 import { columns } from './columns.js';
 import { lookOf, type Paint, SIGNS } from './style.js';
-import { type Happening, timelineOf } from './timeline.js';
+import { type TimelineEntry, timelineOf } from './timeline.js';
 import { counted, durationText, failureText, fromNow, oneLine, waitingText } from './words.js';
 
 export interface PageOptions {
@@ -13,7 +13,7 @@ export interface PageOptions {
 }
 
 /** A saga as one page of text. */
-export function pageOf(saga: SagaSnapshot, byPeople: readonly Happening[], options: PageOptions): string[] {
+export function pageOf(saga: SagaSnapshot, byPeople: readonly TimelineEntry[], options: PageOptions): string[] {
   return [
     ...headOf(saga, options),
     '',
@@ -115,7 +115,7 @@ function tookText({ startedAt, updatedAt, status }: StepSnapshot, now: number): 
   return took(startedAt, goesOn ? new Date(now) : (updatedAt ?? startedAt));
 }
 
-function timelineLines(saga: SagaSnapshot, byPeople: readonly Happening[], { paint }: PageOptions): string[] {
+function timelineLines(saga: SagaSnapshot, byPeople: readonly TimelineEntry[], { paint }: PageOptions): string[] {
   const rows = timelineOf(saga, byPeople).map(({ at, text, kind }) => [
     `  ${at.toISOString()}`,
     paint('dim', `+${took(saga.createdAt, at)}`),

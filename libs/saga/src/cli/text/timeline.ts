@@ -4,7 +4,7 @@ import type { StepStatus } from '../../definition/types/saga-status.js';
 import { oneLine } from './words.js';
 
 /** Something that happened to a saga. */
-export interface Happening {
+export interface TimelineEntry {
   readonly at: Date;
   readonly text: string;
   /** Went wrong, or was done by an operator. */
@@ -23,18 +23,18 @@ const CAME_TO: Partial<Record<StepStatus, string>> = {
 };
 
 /** What happened to a saga, the oldest first; of each step what is stored of it: its last few errors and lost attempts, and where it stands. */
-export function timelineOf(saga: SagaSnapshot, byPeople: readonly Happening[] = []): Happening[] {
+export function timelineOf(saga: SagaSnapshot, byPeople: readonly TimelineEntry[] = []): TimelineEntry[] {
   const ended = saga.finishedAt ? [{ at: saga.finishedAt, text: `the saga ${saga.status}` }] : [];
   const happenings = [
     { at: saga.createdAt, text: 'the saga was started' },
-    ...saga.steps.flatMap(happeningsOf),
+    ...saga.steps.flatMap(entriesOfStep),
     ...byPeople,
   ];
   // The sort is stable: what has one time stays in the order of the graph.
   return [...happenings.sort((a, b) => a.at.getTime() - b.at.getTime()), ...ended];
 }
 
-function happeningsOf(step: StepSnapshot): Happening[] {
+function entriesOfStep(step: StepSnapshot): TimelineEntry[] {
   const { name, status, startedAt, updatedAt, items = [] } = step;
   const errors = step.errors.map((error) => ({
     at: new Date(error.at),
@@ -53,7 +53,7 @@ function happeningsOf(step: StepSnapshot): Happening[] {
     ...lost,
     ...errors,
     ...runs,
-    ...items.flatMap(happeningsOf),
+    ...items.flatMap(entriesOfStep),
     ...(updatedAt && cameTo !== undefined ? [{ at: updatedAt, text: `${name} ${cameTo}` }] : []),
   ];
 }
@@ -61,7 +61,7 @@ function happeningsOf(step: StepSnapshot): Happening[] {
 function lostHappenings(
   name: string,
   { attempt, during, worker, startedAt, lostAt, takenOverAt }: LostAttemptSnapshot,
-): Happening[] {
+): TimelineEntry[] {
   const what = `${during === 'compensation' ? `compensation of ${name}` : name}, attempt ${attempt}`;
   const by = worker === undefined ? '' : ` by worker ${worker}`;
   const cause = worker === undefined ? 'its worker was shut down' : `the lease of worker ${worker} expired`;
@@ -75,7 +75,7 @@ function lostHappenings(
 function runningHappening(
   { name, status, attempts, compensationAttempts }: StepSnapshot,
   at: Date,
-): Happening {
+): TimelineEntry {
   return status === 'compensating'
     ? { at, text: `compensation of ${name}, attempt ${compensationAttempts} began` }
     : { at, text: `${name}, attempt ${attempts} began` };

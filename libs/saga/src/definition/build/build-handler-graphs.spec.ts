@@ -91,7 +91,7 @@ describe('the saga of a handler', () => {
   });
 });
 
-describe('a wrong handler is refused, naming the class, the handler and the mend', () => {
+describe('a wrong handler is refused, naming the class, the handler and the fix', () => {
   const WHERE = "StockHandlers: handler 'a' (handle0): ";
   test.each<[string, Parameters<typeof providerOf>[0], string]>([
     ['no name', [''], "@StepHandler was given '' as the handler's name; give 1 to 192 characters"],

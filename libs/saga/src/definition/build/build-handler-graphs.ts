@@ -7,7 +7,7 @@ import { readStep } from './check-step.js';
 import { checkHandler, handlerSaga } from '../options/handler-name.js';
 import { linkSteps } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
-import { type Report, textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { type Report, textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import type { SagaGraph } from '../graph/saga-graph.js';
 import { type HandlerMetadata, SagaMetadata } from '../decorators/saga-metadata.js';
 import { methodsOf, type SagaMethods } from '../decorators/saga-methods.js';
@@ -42,8 +42,8 @@ export function buildHandlerGraphs(type: Type, defaults: DefaultPolicies = {}): 
   const problems: string[] = [];
   const reportOf =
     ({ name, method }: HandlerMetadata): Report =>
-    (problem, mend) =>
-      problems.push(`handler '${name}' (${method}): ${textOfFlaw({ problem, mend })}`);
+    (problem, fix) =>
+      problems.push(`handler '${name}' (${method}): ${textOfDiagnostic({ problem, fix })}`);
   for (const handler of SagaMetadata.staticHandlersOf(type))
     reportOf(handler)('it is static, but handlers must be instance methods', 'remove static');
   const handlers = SagaMetadata.handlersOf(type);
@@ -89,7 +89,7 @@ function readHandler(
     redact: readRedact(options.redact, '@StepHandler', report),
     steps: linkSteps([{ ...node, name }]) as SagaGraph['steps'],
   });
-  for (const { problem, mend } of analyzeGraph(graph)) report(problem, mend);
+  for (const { problem, fix } of analyzeGraph(graph)) report(problem, fix);
   return graph;
 }
 

@@ -1,4 +1,4 @@
-import { textOfFlaw } from '../../shared/diagnostic.js';
+import { textOfDiagnostic } from '../../shared/diagnostic.js';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import type { Type } from '@nestjs/common';
@@ -313,10 +313,10 @@ describe('a wrong definition', () => {
     ],
     ['compensateOnFailure with nothing to do', { compensateOnFailure: true }, /name one with compensate/],
     ['at most once and transactional', { transactional: true, idempotent: false }, /remove idempotent/],
-  ])('of a step is %s', (_, options, mend) => {
+  ])('of a step is %s', (_, options, fix) => {
     const message = problemsOf(sagaWith(options));
     expect(message).toMatch(/^RefundSaga: step 'pay': /);
-    expect(message).toMatch(mend);
+    expect(message).toMatch(fix);
   });
 
   it('of the saga’s options is told once, and as the saga’s', () => {
@@ -361,21 +361,21 @@ describe('the analysis of a saga', () => {
     expect(analyzeSaga(PlaceOrderSaga)).toEqual([]);
   });
 
-  it('says of each finding which step it is about, what is wrong and the mend', () => {
+  it('says of each finding which step it is about, what is wrong and the fix', () => {
     expect(
       analyzeSaga(sagaOf({ pay: { retry: { attempts: 0 } }, book: { after: 'x' } }, { version: 0 })),
     ).toEqual([
-      { problem: '@Saga version 0 cannot be used', mend: 'give a whole number from 1', severity: 'error' },
+      { problem: '@Saga version 0 cannot be used', fix: 'give a whole number from 1', severity: 'error' },
       {
         step: 'pay',
         problem: 'retry.attempts is 0',
-        mend: 'give a whole number from 1 to 2147483647',
+        fix: 'give a whole number from 1 to 2147483647',
         severity: 'error',
       },
       {
         step: 'book',
         problem: "waits for 'x', which is not a step of this saga",
-        mend: 'name one of its steps: pay, book',
+        fix: 'name one of its steps: pay, book',
         severity: 'error',
       },
     ]);
@@ -413,7 +413,7 @@ describe('the analysis of a saga', () => {
           const findings = analyzeSaga(saga);
           if (findings.length === 0) return void buildSagaGraph(saga);
           const message = problemsOf(saga);
-          for (const finding of findings) expect(message).toContain(textOfFlaw(finding));
+          for (const finding of findings) expect(message).toContain(textOfDiagnostic(finding));
         },
       ),
     );

@@ -50,8 +50,8 @@ function readSagaGraph(
   const findings: SagaFinding[] = [];
   const reportOf =
     (step?: string): Report =>
-    (problem, mend) =>
-      findings.push({ ...(step !== undefined && { step }), problem, mend, severity: 'error' });
+    (problem, fix) =>
+      findings.push({ ...(step !== undefined && { step }), problem, fix, severity: 'error' });
   const report = reportOf();
 
   const options = SagaMetadata.sagaOf(saga);

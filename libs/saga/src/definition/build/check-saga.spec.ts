@@ -110,7 +110,7 @@ describe('the graph’s own options', () => {
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],
     ['endlessly many at once', { concurrency: Infinity }, /@Saga concurrency is Infinity; give a whole/],
-  ])('are never %s', (_, options, mend) => {
-    expect(problemsOf(sagaOf({ pay: {} }, options))).toMatch(mend);
+  ])('are never %s', (_, options, fix) => {
+    expect(problemsOf(sagaOf({ pay: {} }, options))).toMatch(fix);
   });
 });

@@ -153,11 +153,11 @@ describe('a wrong place of a step in the graph', () => {
     ['a rate that is none', { rateLimit: null }, /rateLimit is null; give such as \{ count: 10/],
     ['a pivot that is no flag', { pivot: 'yes' }, /pivot is 'yes'; give true or false/],
     ['transactional that is no flag', { transactional: 1 }, /transactional is 1; give true or false/],
-  ])('is %s', (_, pay, mend) => {
+  ])('is %s', (_, pay, fix) => {
     const saga = sagaOf({ book: { compensate: 'undo' }, send: {}, pay });
     const message = problemsOf(saga);
     expect(message).toMatch(/^OrderSaga: step 'pay': /);
-    expect(message).toMatch(mend);
+    expect(message).toMatch(fix);
     expect(message.match(/step 'pay': /g)).toHaveLength(1);
   });
 

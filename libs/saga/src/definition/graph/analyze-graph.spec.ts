@@ -42,7 +42,7 @@ function findings(...steps: UnlinkedStep[]): SagaFinding[] {
 function theOne(...steps: UnlinkedStep[]): SagaFinding {
   const [finding, ...more] = findings(...steps);
   expect(more).toEqual([]);
-  expect(finding).toMatchObject({ severity: 'error', mend: expect.stringMatching(/\S/) });
+  expect(finding).toMatchObject({ severity: 'error', fix: expect.stringMatching(/\S/) });
   return finding!;
 }
 
@@ -89,7 +89,7 @@ describe('an entry of a join any that waits for another entry', () => {
     expect(found.problem).toMatch(
       /'b2'.* never complete first .* 'a' always completes before, so that 'b1', 'b2' can never run/,
     );
-    expect(found.mend).toMatch(/take 'b2' out of the after, or give 'a' a when/);
+    expect(found.fix).toMatch(/take 'b2' out of the after, or give 'a' a when/);
   });
 
   it('is found where something else needs it, which then runs', () => {
@@ -153,7 +153,7 @@ describe('a pivot in a branch that a join any may cut', () => {
     const found = theOne(...race({}));
     expect(found.step).toBe('pay');
     expect(found.problem).toMatch(/pivot.*cancelled by join 'any' of 'ship' if 'invoice' completes first/);
-    expect(found.mend).toMatch(/make 'ship' .* the pivot, or name a compensation/);
+    expect(found.fix).toMatch(/make 'ship' .* the pivot, or name a compensation/);
   });
 
   it.each<[string, UnlinkedStep[]]>([
@@ -186,7 +186,7 @@ describe('a compensation after a pivot', () => {
     expect(found.problem).toMatch(
       /compensation 'undo' can never run, because nothing is compensated after the pivot 'b'/,
     );
-    expect(found.mend).toMatch(/remove compensate.*or make the pivot or a step after it a savepoint/);
+    expect(found.fix).toMatch(/remove compensate.*or make the pivot or a step after it a savepoint/);
   });
 
   it('is found in spite of a savepoint before the pivot, which does not apply any more', () => {

@@ -200,8 +200,8 @@ function cutWhen(join: StepNode, winner: string, nodes: readonly StepNode[]): Se
   return cut;
 }
 
-function findingOf(node: StepNode, problem: string, mend: string): SagaFinding[] {
-  return [{ step: node.name, problem, mend, severity: 'error' }];
+function findingOf(node: StepNode, problem: string, fix: string): SagaFinding[] {
+  return [{ step: node.name, problem, fix, severity: 'error' }];
 }
 
 function quoted(names: readonly string[], between = ', '): string {

@@ -114,12 +114,12 @@ describe('steps that form no graph', () => {
     expect(more).toEqual([]);
     expect(found).toMatchObject({ step: 'b', severity: 'error' });
     expect(found!.problem).toMatch(/'xyz'/);
-    expect(found!.mend).toMatch(/^name one of its steps: a, b, c$/);
+    expect(found!.fix).toMatch(/^name one of its steps: a, b, c$/);
   });
 
   it('because of a slip are told which name may be meant', () => {
     const [found] = problemsOf(step('chargeCard'), step('reserveStock'), step('ship', 'reservStok'));
-    expect(found!.mend).toMatch(/^did you mean 'reserveStock'\? Name one of its steps: /);
+    expect(found!.fix).toMatch(/^did you mean 'reserveStock'\? Name one of its steps: /);
   });
 
   it('are told every unknown name at once, and the cycles besides', () => {

@@ -40,7 +40,7 @@ function unknownNames(steps: readonly UnlinkedStep[]): LinkProblem[] {
         return {
           step: step.name,
           problem: `waits for '${name}', which is not a step of this saga`,
-          mend: `${meant === undefined ? 'name' : `did you mean '${meant}'? Name`} one of its steps: ${[...names].join(', ')}`,
+          fix: `${meant === undefined ? 'name' : `did you mean '${meant}'? Name`} one of its steps: ${[...names].join(', ')}`,
           severity: 'error' as const,
         };
       }),
@@ -59,7 +59,7 @@ function cycles(waiting: readonly UnlinkedStep[]): LinkProblem[] {
     problems.push({
       step: name,
       problem: `waits for itself, in the cycle ${circle.join(' → ')}`,
-      mend: 'take one of these names out of an after (a step without after waits for the one declared just before it)',
+      fix: 'take one of these names out of an after (a step without after waits for the one declared just before it)',
       severity: 'error',
     });
   }

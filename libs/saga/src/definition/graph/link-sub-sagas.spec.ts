@@ -36,7 +36,7 @@ describe('sub-sagas', () => {
     expect(withLeaf(sagaOf('Order', { ship: [() => LEAF], back: [() => LEAF] }))).toEqual([]);
   });
 
-  it('are named when they are no saga of it, with the mend', () => {
+  it('are named when they are no saga of it, with the fix', () => {
     expect(problems(sagaOf('OrderSaga', { ship: [() => SHIPMENT] }))).toEqual([
       "OrderSaga, step 'ship': ShipmentSaga is not a saga of this application. Decorate it with @Saga() and add it to " +
         'the providers of a module',
@@ -78,7 +78,7 @@ describe('sub-sagas', () => {
 describe('the options of @SubSaga', () => {
   const found = (options: object, child: unknown = () => LEAF) =>
     analyzeSaga(sagaOf('OrderSaga', { ship: [child as () => Type, options as SubSagaOptions] })).map(
-      ({ step, problem, mend }) => `${step}: ${problem}; ${mend}`,
+      ({ step, problem, fix }) => `${step}: ${problem}; ${fix}`,
     );
 
   it('are those that make sense for a step that waits for another saga', () => {

@@ -1,5 +1,5 @@
 import { SagaValidationError } from '../../errors.js';
-import { type Flaw, textOfFlaw } from '../../shared/diagnostic.js';
+import { type Diagnostic, textOfDiagnostic } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 
 /** Milliseconds as a number, or a whole or decimal number with a unit: `'250ms'`, `'10s'`, `'15m'`, `'24h'`, `'7d'`. */
@@ -19,12 +19,12 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
  */
 export function toMilliseconds(duration: Duration, what = 'duration', longest = LONGEST): number {
   const read = readDuration(duration, what, longest);
-  if (typeof read !== 'number') throw new SagaValidationError(textOfFlaw(read));
+  if (typeof read !== 'number') throw new SagaValidationError(textOfDiagnostic(read));
   return read;
 }
 
 /** A duration in milliseconds, or what is wrong with it. */
-export function readDuration(duration: Duration, what: string, longest = LONGEST): number | Flaw {
+export function readDuration(duration: Duration, what: string, longest = LONGEST): number | Diagnostic {
   const match = typeof duration === 'string' ? PATTERN.exec(duration) : undefined;
   const value = match
     ? Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS]
@@ -34,6 +34,6 @@ export function readDuration(duration: Duration, what: string, longest = LONGEST
   if (value >= 0 && value <= longest) return value;
   return {
     problem: `${what}: ${shown(duration)} is not a duration`,
-    mend: `give milliseconds (0 to ${longest}) or a string such as '250ms', '10s', '15m', '24h' or '7d'`,
+    fix: `give milliseconds (0 to ${longest}) or a string such as '250ms', '10s', '15m', '24h' or '7d'`,
   };
 }

@@ -30,7 +30,7 @@ export class OptionReader {
    */
   options<T extends object>(given: T, known: readonly (keyof T & string)[], below = ''): Partial<T> {
     const read = readObject<T>(given, known, below);
-    if (read) for (const { problem, mend } of read.flaws) this.report(this.ownersOf(problem), mend);
+    if (read) for (const { problem, fix } of read.flaws) this.report(this.ownersOf(problem), fix);
     else this.report(`${this.owner}options are ${shown(given)}`, 'give an object');
     return read?.options ?? {};
   }
@@ -43,8 +43,8 @@ export class OptionReader {
   oneOf<const T extends string>(value: unknown, option: string, allowed: readonly [T, ...T[]]): T {
     if (value === undefined) return allowed[0];
     if (allowed.includes(value as T)) return value as T;
-    const mend = `give ${allowed.map((one) => `'${one}'`).join(' or ')}`;
-    return this.refuse(value, option, mend, allowed[0]);
+    const fix = `give ${allowed.map((one) => `'${one}'`).join(' or ')}`;
+    return this.refuse(value, option, fix, allowed[0]);
   }
 
   function<T extends (...args: never[]) => unknown>(value: T | undefined, option: string): T | undefined {
@@ -68,7 +68,7 @@ export class OptionReader {
   ): Partial<T> | undefined {
     const read = readObject<T>(value, keys, `${option}.`);
     if (!read) return this.refuse(value, option, `give ${example}`, undefined);
-    for (const { problem, mend } of read.flaws) this.report(this.ownersOf(problem), mend);
+    for (const { problem, fix } of read.flaws) this.report(this.ownersOf(problem), fix);
     return read.options;
   }
 
@@ -80,7 +80,7 @@ export class OptionReader {
   duration(value: Duration, option: string, longest?: number, instead = 0): number {
     const read = readDuration(value, this.owner + option, longest);
     if (typeof read === 'number') return read;
-    this.report(read.problem, read.mend);
+    this.report(read.problem, read.fix);
     return instead;
   }
 
@@ -93,12 +93,12 @@ export class OptionReader {
 
   retry(policy: RetryPolicy, option: string): ResolvedRetryPolicy | undefined {
     const { resolved, flaws } = readRetryPolicy(policy, this.owner + option);
-    for (const { problem, mend } of flaws) this.report(problem, mend);
+    for (const { problem, fix } of flaws) this.report(problem, fix);
     return resolved;
   }
 
-  private refuse<T>(value: unknown, option: string, mend: string, instead: T): T {
-    this.report(`${this.owner}${option} is ${shown(value)}`, mend);
+  private refuse<T>(value: unknown, option: string, fix: string, instead: T): T {
+    this.report(`${this.owner}${option} is ${shown(value)}`, fix);
     return instead;
   }
 }

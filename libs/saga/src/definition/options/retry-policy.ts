@@ -1,6 +1,6 @@
 import { SagaValidationError } from '../../errors.js';
 import { type Duration, readDuration } from './duration.js';
-import { type Flaw, textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { type Diagnostic, textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { readObject } from '../../shared/read-object.js';
 import { shown } from '../../shared/shown-value.js';
 
@@ -56,7 +56,7 @@ export const AT_MOST_ONCE_RETRY: RetryPolicy = { attempts: 1 };
  */
 export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): ResolvedRetryPolicy {
   const { resolved, flaws } = readRetryPolicy(policy, what);
-  if (!resolved) throw new SagaValidationError(textOfProblems(flaws.map(textOfFlaw)));
+  if (!resolved) throw new SagaValidationError(textOfProblems(flaws.map(textOfDiagnostic)));
   return resolved;
 }
 
@@ -64,20 +64,20 @@ export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): Resolve
 export function readRetryPolicy(
   given: RetryPolicy,
   what: string,
-): { resolved?: ResolvedRetryPolicy; flaws: readonly Flaw[] } {
+): { resolved?: ResolvedRetryPolicy; flaws: readonly Diagnostic[] } {
   const [option, owner] = what.split(' ').reverse();
   const read = readObject<RetryPolicy>(given, POLICY, `${option}.`);
   if (!read) {
     const problem = `${what} is ${shown(given)}`;
-    return { flaws: [{ problem, mend: 'give a policy such as { attempts: 3 }' }] };
+    return { flaws: [{ problem, fix: 'give a policy such as { attempts: 3 }' }] };
   }
   const policy = read.options;
-  const flaws: Flaw[] = read.flaws.map(({ problem, mend }) => ({
+  const flaws: Diagnostic[] = read.flaws.map(({ problem, fix }) => ({
     problem: owner === undefined ? problem : `${owner} has the ${problem}`,
-    mend,
+    fix,
   }));
-  const expect = (fits: boolean, key: keyof RetryPolicy, mend: string): void => {
-    if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, mend });
+  const expect = (fits: boolean, key: keyof RetryPolicy, fix: string): void => {
+    if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, fix });
   };
   const milliseconds = (duration: Duration, key: keyof RetryPolicy): number => {
     const read = readDuration(duration, `${what}.${key}`);

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { leaveAlone } from '../../shared/ignore-rejection.js';
+import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { Invoker } from '../ports/invoker.js';
@@ -206,7 +206,7 @@ export class AttemptRunner {
     if (!retryIf) return true;
     try {
       const answer: unknown = retryIf(error);
-      leaveAlone(answer);
+      ignoreRejection(answer);
       if (types.isPromise(answer))
         throw new TypeError('it must return synchronously, but returned a promise');
       return Boolean(answer);

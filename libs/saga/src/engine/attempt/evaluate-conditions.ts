@@ -3,7 +3,7 @@ import type { Action } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { stepState, type SagaState } from '../../machine/saga-state.js';
 import { shown } from '../../shared/shown-value.js';
-import { leaveAlone } from '../../shared/ignore-rejection.js';
+import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { decodePayload, encodePayload } from '../payload/payload.js';
 import { SagaPayloadError } from '../../errors.js';
 import { serializeError } from '../payload/serialize-error.js';
@@ -51,7 +51,7 @@ export function askFirst(
 
 function answered(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer;
-  leaveAlone(answer);
+  ignoreRejection(answer);
   throw new TypeError(`when() must return true or false synchronously; it returned ${shown(answer)}`);
 }
 
@@ -62,7 +62,7 @@ function itemsOf(items: unknown, maxPayloadBytes: number, step: string): string[
     : undefined;
   // An array may have a toJSON() that gives none.
   if (Array.isArray(stored)) return requireFewEnough(stored, step).map((item) => JSON.stringify(item));
-  leaveAlone(items);
+  ignoreRejection(items);
   throw new TypeError(`forEach() must return an array synchronously; it returned ${shown(items)}`);
 }
 

@@ -4,8 +4,8 @@ import { unicodeEscape } from '../../shared/unicode-escape.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
 import { resultOf, type SagaState } from '../../machine/saga-state.js';
 import { type EngineLog, subjectOf } from '../ports/engine-log.js';
-import type { ToldSaga } from './observed-changes.js';
-import { gaveUp } from '../operate/operator-edits.js';
+import type { ObservedSaga } from './observed-changes.js';
+import { permanentlyFailed } from '../operate/operator-edits.js';
 
 /** Shorter values would be found in words that have nothing to do with them. */
 const SHORTEST_SECRET = 3;
@@ -15,7 +15,7 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2
 
 /** A saga that has come to rest until an operator acts. */
 export interface StoppedSaga {
-  readonly saga: ToldSaga;
+  readonly saga: ObservedSaga;
   readonly state: SagaState;
   /** Undefined: this process does not have it, and so does not know what is to be redacted. */
   readonly graph: SagaGraph | undefined;
@@ -27,11 +27,11 @@ export interface StoppedSaga {
  */
 export function logAttention(stopped: StoppedSaga, showsMessages: boolean, log: EngineLog): void {
   const { saga, state, graph } = stopped;
-  const steps = [...new Set(gaveUp({ state }, graph))];
+  const steps = [...new Set(permanentlyFailed({ state }, graph))];
   const cause = causeOf(state, steps);
   const shows = showsMessages && graph !== undefined;
   const why = cause && (shows ? `${nameOf(cause)}: ${messageOf(cause, stopped)}` : nameOf(cause));
-  const direction = state.stuckIn === 'compensating' ? ', while compensating' : '';
+  const direction = state.heldPhase === 'compensating' ? ', while compensating' : '';
   const where = steps.length === 0 ? '' : ` at ${steps.map((step) => `'${step}'`).join(', ')}`;
   log.error(
     `Saga ${saga.id} (${sagaLabel(saga)}) is ${state.status}${where}${direction}${why ? `: ${why}` : ''}. ` +

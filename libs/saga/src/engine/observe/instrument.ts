@@ -1,7 +1,7 @@
 import type { ObservedEvent } from '../../definition/types/observed-event.js';
 import type { Action } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { ToldSaga } from './observed-changes.js';
+import type { ObservedSaga } from './observed-changes.js';
 import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
 
 /** An attempt that is about to be made. */
@@ -43,7 +43,7 @@ export interface Instrument {
   starting(saga: Omit<NewSaga, 'leased'>): StartWatch;
   attempting(attempt: MeasuredAttempt): AttemptWatch;
   /** As observers are told, of what is stored of the saga. */
-  happened(event: ObservedEvent, saga: ToldSaga): void;
+  happened(event: ObservedEvent, saga: ObservedSaga): void;
   /** So many checkpoints are written by one statement. */
   checkpointing(checkpoints: number): void;
   claimed(sagas: readonly StoredSaga[]): void;

@@ -5,13 +5,13 @@ import type { AttemptError, SerializedError } from '../../definition/types/saga-
 import { PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import { changedSteps } from '../../machine/step-map.js';
-import { gaveUp } from '../operate/operator-edits.js';
+import { permanentlyFailed } from '../operate/operator-edits.js';
 import type { StoredSaga } from '../ports/saga-store.js';
 
 /** What an event says of its saga. */
 export type NamedSaga = Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags'>;
 /** What may be measured of it, too. */
-export type ToldSaga = NamedSaga & Pick<StoredSaga, 'createdAt' | 'input'>;
+export type ObservedSaga = NamedSaga & Pick<StoredSaga, 'createdAt' | 'input'>;
 
 type Details<T extends ObservedEventType> = Omit<ObservedEvent<T>, keyof ReturnType<typeof headOf> | 'type'>;
 
@@ -72,7 +72,7 @@ type ChangedStep = readonly [key: string, step: StepState];
 /** What let it go on, if it stood still before. */
 function goingOn(before: SagaState, after: SagaState, changed: readonly ChangedStep[]) {
   const stood = before.status === 'stuck' || before.status === 'suspended' || before.status === 'paused';
-  if (!stood || after.status !== (before.stuckIn ?? 'running')) return undefined;
+  if (!stood || after.status !== (before.heldPhase ?? 'running')) return undefined;
   // What was done manually is not tried again.
   const byHand = changed.some(([, { status }]) => status === 'completed' || status === 'compensated');
   return before.status === 'paused' || byHand ? 'resumed' : 'retried';
@@ -84,8 +84,8 @@ function turnsBack(before: SagaState, after: SagaState): boolean {
   return !goesBack(before) || (before.rollbackTo !== undefined && before.rollbackTo !== after.rollbackTo);
 }
 
-function goesBack({ status, stuckIn }: SagaState): boolean {
-  return status === 'compensating' || status === 'compensated' || stuckIn === 'compensating';
+function goesBack({ status, heldPhase }: SagaState): boolean {
+  return status === 'compensating' || status === 'compensated' || heldPhase === 'compensating';
 }
 
 function stepChanges(
@@ -116,7 +116,7 @@ function failureOf({ attempt, at: _, during, ...error }: AttemptError, { retryAt
 }
 
 function isAwaited({ status, wait }: StepState): boolean {
-  return status === 'waiting' && wait !== undefined && wait.heard === undefined;
+  return status === 'waiting' && wait !== undefined && wait.takenSignal === undefined;
 }
 
 function waitOf({ wait, attempts: attempt }: StepState) {
@@ -131,7 +131,7 @@ function waitOf({ wait, attempts: attempt }: StepState) {
 
 /** What an operator needs to know first. */
 function needOf(state: SagaState): Details<'stuck'> {
-  const keys = gaveUp({ state }, undefined);
+  const keys = permanentlyFailed({ state }, undefined);
   const errors = keys.flatMap((key) => state.steps.get(key)?.errors.at(-1) ?? []);
   const last = errors.reduce<AttemptError | undefined>((a, b) => (a && a.at >= b.at ? a : b), undefined);
   const error: SerializedError | undefined = last ? errorOf(last) : state.failure?.error;

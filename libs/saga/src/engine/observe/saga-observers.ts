@@ -6,7 +6,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { logAttention } from './attention-log.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
-import { headOf, type NamedSaga, observedChanges, type ToldSaga } from './observed-changes.js';
+import { headOf, type NamedSaga, observedChanges, type ObservedSaga } from './observed-changes.js';
 import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { TRACE_TAG } from './trace-context.js';
@@ -43,7 +43,7 @@ export class SagaObservers {
    * @param graph undefined: this process does not have it
    */
   changed(
-    saga: ToldSaga,
+    saga: ObservedSaga,
     [before, after]: readonly [SagaState, SagaState],
     at: number,
     graph: SagaGraph | undefined,
@@ -55,7 +55,7 @@ export class SagaObservers {
   }
 
   /** A worker begins with a saga that nothing has happened to. */
-  started(saga: ToldSaga, at: number): void {
+  started(saga: ObservedSaga, at: number): void {
     if (this.isObserved) this.tell({ type: 'started', ...headOf(saga, 'running', at) }, saga);
   }
 
@@ -126,7 +126,7 @@ export class SagaObservers {
     return this.observers.length > 0 || this.instrument !== undefined;
   }
 
-  private tell(event: ObservedEvent, saga?: ToldSaga): void {
+  private tell(event: ObservedEvent, saga?: ObservedSaga): void {
     if (saga) this.safely(() => this.instrument?.happened(event, saga));
     for (const observe of this.observers) this.safely(() => observe(event));
   }

@@ -48,7 +48,7 @@ export function decisionEdit(
     );
   }
   const { status: stands, wait } = stepState(saga.state, step);
-  if (wait?.heard !== undefined)
+  if (wait?.takenSignal !== undefined)
     throw new SagaStateError(
       `Step '${step}' of saga ${saga.id} cannot be ${call}: it was already approved, and is ${stands}.`,
     );

@@ -12,9 +12,9 @@ export function nextSignal(
   signals: readonly StoredSignal[],
   now: number,
 ): SagaEvent | undefined {
-  const { heard = {} } = state;
+  const { lastTakenSignals = {} } = state;
   const next = signals.find(
-    ({ name, number }) => number > (heard[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
+    ({ name, number }) => number > (lastTakenSignals[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
   );
   return next && eventOf(next, now);
 }

@@ -51,11 +51,11 @@ export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, 
  * the outcome of a pivot is not known: that decides.
  */
 export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
-  const { status, stuckIn, rollbackTo, pendingRollback } = saga.state;
+  const { status, heldPhase, rollbackTo, pendingRollback } = saga.state;
   const isFull = (to: { rollbackTo?: string } | undefined) => to !== undefined && to.rollbackTo === undefined;
   const isOnItsWay = status === 'compensating' ? rollbackTo === undefined : status === 'running';
   if (isOnItsWay && (status === 'compensating' || isFull(pendingRollback))) return undefined;
-  if (isTerminal(status) || stuckIn === 'compensating') throw doesNotFit('cancelled', saga);
+  if (isTerminal(status) || heldPhase === 'compensating') throw doesNotFit('cancelled', saga);
   if (graph && pivotPassed(graph, saga.state)) {
     throw new SagaStateError(
       `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its pivot, and only goes forward.`,
@@ -85,7 +85,7 @@ function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): stri
   const { pivots } = relationsOf(graph);
   const { status } = saga.state;
   if (pivots.length === 0 || (status !== 'running' && status !== 'compensating')) return undefined;
-  const state = heard(graph, saga.state, saga, now);
+  const state = withPendingSignals(graph, saga.state, saga, now);
   const isKnown = (name: string) => {
     const [node, step] = [graph.steps.get(name)!, stepState(state, name)];
     return startsSaga(node) || !isUndecided(node, step);
@@ -130,8 +130,8 @@ export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
 
 /** Undoes a saga that completed, by its own compensations. */
 export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
-  const { status, stuckIn, failure } = saga.state;
-  const rollsBack = status === 'compensated' || status === 'compensating' || stuckIn === 'compensating';
+  const { status, heldPhase, failure } = saga.state;
+  const rollsBack = status === 'compensated' || status === 'compensating' || heldPhase === 'compensating';
   if (rollsBack && failure?.kind === 'undone') return undefined; // on its way, or done
   if (status !== 'completed') throw doesNotFit('undone', saga);
   if (!graph) {
@@ -156,8 +156,8 @@ export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | u
   { step, input },
 ) => {
   if (!isHeld(saga)) throw doesNotFit('retried', saga);
-  if (step !== undefined && !gaveUp(saga, graph).includes(step)) {
-    throw stepDoesNotFit('retried', step, saga, gaveUp(saga, graph));
+  if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
+    throw stepDoesNotFit('retried', step, saga, permanentlyFailed(saga, graph));
   }
   const edit = edited(saga, graph, now, { type: 'retried', step });
   return input && 'state' in edit ? { ...edit, input: input.text } : edit;
@@ -171,17 +171,17 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   { step, result },
 ) => {
   if (!isHeld(saga)) throw doesNotFit('skipped', saga);
-  const steps = gaveUp(saga, graph);
+  const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
   return edited(saga, graph, now, { type: 'skipped', step, result });
 };
 
 /** The steps, or items, that a saga which needs attention stands at: what an operator may retry or skip. */
-export function gaveUp({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
-  const resumed = state.stuckIn ?? 'running';
+export function permanentlyFailed({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
+  const resumed = state.heldPhase ?? 'running';
   const failed = [...state.steps]
     .filter(([key, step]) => {
-      const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).cut;
+      const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).pruned;
       return step.status === 'compensation_failed' || (isForward && isFailed(step));
     })
     .map(([key]) => key);
@@ -210,17 +210,17 @@ function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, eve
   const evolved = evolve(known, saga.state, event);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
-  const { state, decision } = follow(graph, heard(graph, evolved, saga, now), now);
+  const { state, decision } = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
   if (state.status === 'paused') {
     // Where it would go on.
-    const next = decide(graph, { ...state, status: state.stuckIn! }, now);
+    const next = decide(graph, { ...state, status: state.heldPhase! }, now);
     return { state, step: describeStep(state, next), due: false };
   }
   return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
 }
 
 /** What was sent meanwhile came before the time that is over now. */
-function heard(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga, now: number): SagaState {
+function withPendingSignals(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga, now: number): SagaState {
   let state = given;
   for (
     let event = nextSignal(graph, state, signals, now);
@@ -233,9 +233,9 @@ function heard(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga,
 
 function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {
   const doing =
-    state.stuckIn === undefined
+    state.heldPhase === undefined
       ? ''
-      : `, while ${state.stuckIn === 'compensating' ? 'compensating' : 'going forward'}`;
+      : `, while ${state.heldPhase === 'compensating' ? 'compensating' : 'going forward'}`;
   return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
 }
 

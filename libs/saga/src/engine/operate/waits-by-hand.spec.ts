@@ -22,7 +22,7 @@ describe('a saga that is tried again when a wait is long over', () => {
       pay: { ...PENDING, status: 'failed', attempts: 1, failures: 1 },
       reply: { ...PENDING, status: 'waiting', wait: { signal: 'reply', until: 500 } },
     },
-    { status: 'stuck', stuckIn: 'running' },
+    { status: 'stuck', heldPhase: 'running' },
   );
   const triedAgain = (signals: StoredSaga['signals']) => {
     const edit = retryEdit({ ...SAGA, state: stuck, signals }, graph, 9_000, {});

@@ -1,5 +1,5 @@
 import { indexOfKey } from '../../definition/graph/saga-graph.js';
-import { resultOf, type SagaState, stands } from '../../machine/saga-state.js';
+import { resultOf, type SagaState, isKept } from '../../machine/saga-state.js';
 import { decodePayload } from './payload.js';
 
 /** The results of the steps that completed and stand, by step name, as the JSON text of one object. */
@@ -19,5 +19,5 @@ export function decodeResults(state: SagaState): Record<string, unknown> {
 }
 
 function standing(state: SagaState): string[] {
-  return [...state.steps.keys()].filter((key) => indexOfKey(key) === undefined && stands(state, key));
+  return [...state.steps.keys()].filter((key) => indexOfKey(key) === undefined && isKept(state, key));
 }

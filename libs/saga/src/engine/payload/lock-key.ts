@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { SagaValidationError } from '../../errors.js';
 import { shown } from '../../shared/shown-value.js';
-import { leaveAlone } from '../../shared/ignore-rejection.js';
+import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { decodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
 import { isKey } from './storable-key.js';
@@ -26,7 +26,7 @@ export function lockKeyOf(graph: SagaGraph, input: string | undefined): string |
     );
   }
   if (isKey(key, LONGEST_LOCK_KEY)) return key;
-  leaveAlone(key);
+  ignoreRejection(key);
   const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
   throw new SagaValidationError(
     `start(): lockKey of saga '${graph.name}' must synchronously return a string of 1 to ${LONGEST_LOCK_KEY} characters, without ` +

@@ -1,6 +1,6 @@
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import { readObject, type ReadObject, type UnreadableOption } from '../../shared/read-object.js';
-import { textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaPayloadError } from '../../errors.js';
 import { encodePayload } from './payload.js';
@@ -63,7 +63,7 @@ function read(message: OutboxMessage, what: string): Given {
   if (!object)
     return refuse(what, `is ${shown(message)}; give an object such as { topic: 'orders', payload: { … } }`);
   if (object.flaws.length > 0)
-    throw new SagaPayloadError(`${what}: ${textOfProblems(object.flaws.map(textOfFlaw))}`, what);
+    throw new SagaPayloadError(`${what}: ${textOfProblems(object.flaws.map(textOfDiagnostic))}`, what);
   return object.options;
 }
 

@@ -61,7 +61,7 @@ describe('a call that is not wanted any more', () => {
     ['it is held by a worker, or was when that was lost', stored({ lockedBy: 'w' })],
     ['an attempt of it was made', stored({}, { steps: step({ attempts: 1, status: 'waiting' }) })],
     ['an attempt of it may have been made', stored({}, { steps: step({ unknown: true }) })],
-    ['a person has to look at it', stored({}, { status: 'stuck', stuckIn: 'running' })],
+    ['a person has to look at it', stored({}, { status: 'stuck', heldPhase: 'running' })],
     ['it has ended', stored({}, { status: 'completed' })],
     ['it is no handler’s', stored({ name: 'shipment' })],
   ])('is asked to turn back like any other saga if %s', (_, saga) => {

@@ -386,7 +386,7 @@ export interface StoredSummary {
   readonly correlationId?: string;
   readonly status: SagaStatus;
   /** The direction of a saga that is stuck, suspended or paused. */
-  readonly stuckIn?: 'running' | 'compensating';
+  readonly heldPhase?: 'running' | 'compensating';
   /** Of the last checkpoint. */
   readonly revision: number;
   readonly step: string;
@@ -463,7 +463,7 @@ export interface SagaStore {
   /** What operators did to this saga, and what it was sent: the latest of it, oldest first. */
   history(id: string, limit: number): Promise<HistoryRecord[]>;
   /** What this saga was sent and has not taken yet, as far as that is stored; in order. */
-  unheard(id: string): Promise<readonly StoredSignal[]>;
+  pendingSignals(id: string): Promise<readonly StoredSignal[]>;
   /** Those of these sagas that are terminal. */
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */

@@ -48,7 +48,7 @@ export class RunChildren {
   }
 
   /** What became of the sagas that are waited for, as far as they have ended. */
-  async heard(state: SagaState): Promise<SagaEvent[]> {
+  async endedEvents(state: SagaState): Promise<SagaEvent[]> {
     // It stands still: what has come is received once it goes on.
     if (state.status === 'paused') return [];
     const awaited = awaitedBy(state);
@@ -56,9 +56,9 @@ export class RunChildren {
   }
 
   /** The same, before anything is begun. */
-  async heardFirst(state: SagaState): Promise<SagaEvent[]> {
+  async endedEventsFirst(state: SagaState): Promise<SagaEvent[]> {
     try {
-      return await this.heard(state);
+      return await this.endedEvents(state);
     } catch (error) {
       if (!(error instanceof SagaCodecError)) throw error;
       throw new UnreadableChild(`${error.message} The lease of the saga is released`, { cause: error });

@@ -40,11 +40,11 @@ describe('what a saga was sent', () => {
       isTransient: () => false,
     };
     const written: Checkpoint[] = [];
-    const unheard = async () => {
+    const pendingSignals = async () => {
       heard.open();
       return [sent(1)];
     };
-    const run = runOf(SAGA, graph, () => 'done', { ...portsTo(written), store, unheard });
+    const run = runOf(SAGA, graph, () => 'done', { ...portsTo(written), store, pendingSignals });
     const ended = run.advance();
     await staged.passed;
     run.look();
@@ -60,9 +60,9 @@ describe('what a saga was sent', () => {
   it('is not asked for, where nothing is over', async () => {
     let now = 0;
     let asked = 0;
-    const unheard = async () => ((asked += 1), []);
+    const pendingSignals = async () => ((asked += 1), []);
     // Each look at the clock takes its time.
-    const ports = { ...portsTo([]), now: () => (now += 0.01), unheard };
+    const ports = { ...portsTo([]), now: () => (now += 0.01), pendingSignals };
     const timed = reply('reply', { wait: { signal: 'reply', timeout: 60_000 } });
     const run = runOf(SAGA, graphOf(stepOf('pay'), timed), () => 'done', ports);
     expect(await run.advance()).toMatchObject({ type: 'released' });
@@ -92,8 +92,8 @@ describe('what a saga was sent', () => {
       now = 600;
       await slow.passed;
     };
-    const unheard = async () => [sent(1)];
-    const run = runOf({ ...SAGA, state }, graph, invoke, { ...portsTo([]), now: () => now, unheard });
+    const pendingSignals = async () => [sent(1)];
+    const run = runOf({ ...SAGA, state }, graph, invoke, { ...portsTo([]), now: () => now, pendingSignals });
     expect(await run.advance()).toEqual({ type: 'settled' });
     expect(run.state.status).toBe('completed');
   });

@@ -7,7 +7,7 @@ import { nextSignal } from '../operate/next-signal.js';
 import type { SagaStore, StoredSignal } from '../ports/saga-store.js';
 
 export interface RunSignalsPorts {
-  readonly unheard: SagaStore['unheard'];
+  readonly pendingSignals: SagaStore['pendingSignals'];
   readonly now: () => number;
 }
 
@@ -50,7 +50,7 @@ export class RunSignals {
   /** Something may have come; true: something has. */
   async look(): Promise<boolean> {
     const [before, asOf] = [this.known, this.ports.now()];
-    this.keep(await this.ports.unheard(this.id));
+    this.keep(await this.ports.pendingSignals(this.id));
     this.asOf = Math.max(this.asOf, asOf);
     return this.known > before;
   }
@@ -73,8 +73,8 @@ export class RunSignals {
   }
 
   /** What was taken, as far as that is stored, is not told again. */
-  forget({ heard = {} }: SagaState): void {
-    if (this.kept.length > 0) this.kept = this.kept.filter(({ name, number }) => number > (heard[name] ?? 0));
+  forget({ lastTakenSignals = {} }: SagaState): void {
+    if (this.kept.length > 0) this.kept = this.kept.filter(({ name, number }) => number > (lastTakenSignals[name] ?? 0));
   }
 
   private keep(signals: readonly StoredSignal[]): void {

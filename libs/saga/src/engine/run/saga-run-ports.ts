@@ -48,7 +48,7 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
   readonly children: ChildSagas;
   /** What a saga was sent and has not taken. */
-  readonly unheard: SagaStore['unheard'];
+  readonly pendingSignals: SagaStore['pendingSignals'];
   readonly log: EngineLog;
 }
 

@@ -38,7 +38,7 @@ import {
 const SAFE_PART = 0.9;
 
 /** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
-const STAGE_PATIENCE = 2_000;
+const STAGE_MAX_WAIT_MS = 2_000;
 
 const SETTLED: RunEnd = { type: 'settled' };
 
@@ -175,12 +175,12 @@ export class SagaRun implements TransactionHost {
   }
 
   private async lookAround(): Promise<void> {
-    if (this.children) for (const event of await this.children.heard(this.state)) this.inbox.put({ event });
+    if (this.children) for (const event of await this.children.endedEvents(this.state)) this.inbox.put({ event });
     if (await this.signals?.look()) this.inbox.put({ wake: true });
   }
 
   async advance(): Promise<RunEnd> {
-    if (this.children) for (const event of await this.children.heardFirst(this.state)) this.apply(event);
+    if (this.children) for (const event of await this.children.endedEventsFirst(this.state)) this.apply(event);
     for (;;) {
       if (this.isFenced) return { type: 'fenced' };
       const look = this.signals?.lookInTime(this.state);
@@ -378,7 +378,7 @@ export class SagaRun implements TransactionHost {
   }
 
   async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
-    const release = await this.writing.acquireWithin(STAGE_PATIENCE, this.ports.clock);
+    const release = await this.writing.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
     if (!release) throw new NotNow();
     if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);

@@ -8,7 +8,7 @@ import {
 } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { SagaDriftError } from '../../errors.js';
-import { unmetNeeds } from '../../machine/missing-code.js';
+import { missingCode } from '../../machine/missing-code.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type {
   GraphReader,
@@ -94,7 +94,7 @@ class FitOfInstances {
 
   count({ id, graphRevision, state }: UnfinishedSaga): void {
     const bound = this.bound.get(graphRevision ?? this.newest);
-    const needs = bound ? unmetNeeds(bound, state) : [];
+    const needs = bound ? missingCode(bound, state) : [];
     if (needs.length === 0 && bound) {
       this.unaffected += 1;
       return;

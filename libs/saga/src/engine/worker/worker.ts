@@ -20,7 +20,7 @@ import type { RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
 import { lostLeasesOf } from '../run/live-state.js';
-import { unmetNeeds } from '../../machine/missing-code.js';
+import { missingCode } from '../../machine/missing-code.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from '../versions/saga-bindings.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { deadlocked } from './lock-deadlock.js';
@@ -52,7 +52,7 @@ export interface WorkerPorts {
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
-  readonly unheard: SagaStore['unheard'];
+  readonly pendingSignals: SagaStore['pendingSignals'];
   readonly observers: SagaObservers;
   readonly onSettled: (saga: SettledSaga) => void;
   /** The saga does not run here any more, and is not settled. */
@@ -384,9 +384,9 @@ export class Worker {
 
   /** One that may need what the class does not have is not run. */
   private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
-    const needs = unmetNeeds(bound, run.state);
-    if (needs.length === 0) return;
-    run.begin([{ type: 'unfit', needs, mend: DRIFT_MEND, now: this.ports.storeClock.now() }]);
+    const missing = missingCode(bound, run.state);
+    if (missing.length === 0) return;
+    run.begin([{ type: 'unfit', missing, fix: DRIFT_MEND, now: this.ports.storeClock.now() }]);
   }
 
   /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */

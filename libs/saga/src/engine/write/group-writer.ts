@@ -35,7 +35,7 @@ class Pending<Item, Result> {
 }
 
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
-const LANE_PATIENCE = 100;
+const LANE_MAX_WAIT_MS = 100;
 
 /**
  * Group commit: what is written while a statement is in flight goes into the next one, so that a busy process
@@ -88,11 +88,11 @@ export class GroupWriter<Item, Result> {
   /** A statement may hang (a half-open connection), or be in backoff: then the next ones go another way. */
   private watchLanes(): void {
     if (this.busy === 0 || this.watch !== undefined) return;
-    this.watch = this.options.clock.after(LANE_PATIENCE, () => {
+    this.watch = this.options.clock.after(LANE_MAX_WAIT_MS, () => {
       this.watch = undefined;
       const oldest = this.queue[0];
       if (!oldest) return;
-      if (this.options.clock.monotonic() - oldest.since >= LANE_PATIENCE && this.busy < this.options.lanes)
+      if (this.options.clock.monotonic() - oldest.since >= LANE_MAX_WAIT_MS && this.busy < this.options.lanes)
         void this.runLane();
       else this.watchLanes();
     });

@@ -5,7 +5,7 @@ import type { Taken } from '../../store/postgres/outbox/postgres-outbox.js';
 /** Renewed after this part of a lease. */
 const RENEWED_AFTER = 1 / 3;
 /** Nothing is begun past this part of a lease, since it was asked for. */
-const CERTAIN = 0.9;
+const LEASE_SAFE_SHARE = 0.9;
 
 export interface LaneLease {
   /** Are all of the lanes certainly still ours? */
@@ -39,7 +39,7 @@ export class LaneLeases {
     this.held.add(held);
     this.renewLater();
     return {
-      isHeld: () => !held.lost && this.clock.monotonic() - held.asked < this.lease * CERTAIN,
+      isHeld: () => !held.lost && this.clock.monotonic() - held.asked < this.lease * LEASE_SAFE_SHARE,
       release: () => void this.held.delete(held),
     };
   }

@@ -49,7 +49,7 @@ const LANES_AT_ONCE = 8;
  * messages, which are sent one after the other, does not keep those of its neighbours waiting.
  */
 const LONG_TURN = 1_000;
-const A_FEW = 0.25;
+const FEW_KEYS_SHARE = 0.25;
 /** While the broker is out of order, so many messages ask whether it is back. */
 const PROBE = { messages: 10, lanes: 1 };
 /** Down to a page of one message. */
@@ -198,7 +198,7 @@ export class Relay {
         timeout: this.settings.sendTimeout,
         clock: this.time.clock,
         watch: this.watch,
-        goesOn: (share) => !this.abandoned && (share > A_FEW || this.now < late) && lease.isHeld(),
+        goesOn: (share) => !this.abandoned && (share > FEW_KEYS_SHARE || this.now < late) && lease.isHeld(),
       });
       const settlement = this.settlementOf(report);
       await this.persistently(() => this.outbox.settle(taken.lanes, settlement));

@@ -1,5 +1,5 @@
 import { readObject, type ReadObject, type UnreadableOption } from '../../shared/read-object.js';
-import { textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { SagaValidationError } from '../../errors.js';
 import { shown } from '../../shared/shown-value.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
@@ -20,7 +20,7 @@ export function readOptions<T extends object>(
   const read = readable(what, () => readObject<T>(given, names));
   if (!read) throw new SagaValidationError(`${what} is ${shown(given)}; give an object.`);
   if (read.flaws.length > 0)
-    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfFlaw))}`);
+    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfDiagnostic))}`);
   return read.options;
 }
 

@@ -3,7 +3,7 @@ import type * as Transformer from 'class-transformer';
 import type * as Validator from 'class-validator';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { isStandardSchema } from '../../definition/types/standard-schema.js';
-import { textOfFlaw } from '../../shared/diagnostic.js';
+import { textOfDiagnostic } from '../../shared/diagnostic.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { InputProblem } from './input-problems.js';
 
@@ -46,7 +46,7 @@ export async function uncheckableInputs(
     if (!input) continue;
     const loaded = await (loading ??= load());
     const flaw = 'missing' in loaded ? missingFlaw(loaded.missing) : classFlaw(input, loaded);
-    if (flaw) problems.push(`${type.name}: @Saga input is the class ${nameOf(input)}, ${textOfFlaw(flaw)}`);
+    if (flaw) problems.push(`${type.name}: @Saga input is the class ${nameOf(input)}, ${textOfDiagnostic(flaw)}`);
   }
   return problems;
 }
@@ -55,7 +55,7 @@ function missingFlaw(missing: readonly string[]) {
   const are = missing.length === 1 ? 'is' : 'are';
   return {
     problem: `but ${missing.join(' and ')}, required to validate it, ${are} not installed`,
-    mend: `run ${INSTALL}, or give a Standard Schema (zod, valibot, arktype)`,
+    fix: `run ${INSTALL}, or give a Standard Schema (zod, valibot, arktype)`,
   };
 }
 
@@ -64,7 +64,7 @@ function classFlaw(input: Type, { getMetadataStorage }: Validators) {
   if (rules.length > 0) return undefined;
   return {
     problem: 'which has no decorators of class-validator, so that no property would be validated',
-    mend: 'decorate its properties (@IsString() and others), or give a Standard Schema (zod, valibot, arktype)',
+    fix: 'decorate its properties (@IsString() and others), or give a Standard Schema (zod, valibot, arktype)',
   };
 }
 
@@ -76,7 +76,7 @@ export async function problemsByClass(type: Type, value: unknown): Promise<Input
   const loaded = await (loading ??= load());
   if ('missing' in loaded)
     throw new SagaConfigurationError(
-      `The input is validated by the class ${nameOf(type)}, ${textOfFlaw(missingFlaw(loaded.missing))}.`,
+      `The input is validated by the class ${nameOf(type)}, ${textOfDiagnostic(missingFlaw(loaded.missing))}.`,
     );
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return [{ path: [], message: 'must be an object' }];

@@ -5,7 +5,7 @@ import type { SagaPoller } from './saga.poller.js';
 const PAUSES = 3;
 
 /** What workers do beside running sagas, in passes, one at a time, and without hurry. */
-export class Upkeep {
+export class Maintenance {
   private passing: Promise<void> | undefined;
   private readonly stopping = new AbortController();
 
@@ -43,7 +43,7 @@ export class Upkeep {
    * After a transaction that took so many milliseconds.
    * @returns false if there is to be no other
    */
-  async rest(took: number): Promise<boolean> {
+  async pause(took: number): Promise<boolean> {
     const { signal } = this;
     await sleep(took * PAUSES, undefined, { signal }).catch(() => undefined);
     return !signal.aborted;

@@ -11,7 +11,7 @@ import { readOptions } from '../calls/call-options.js';
 import { KEY_RULE } from '../calls/start-options.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
-import { Upkeep } from './maintenance.js';
+import { Maintenance } from './maintenance.js';
 
 /** The name of the interval that deletes ended sagas, among the application's scheduled intervals. */
 export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
@@ -66,7 +66,7 @@ interface Pass {
 
 /** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
 export class SagaCleanup {
-  private readonly upkeep: Upkeep;
+  private readonly maintenance: Maintenance;
 
   constructor(
     private readonly store: PostgresCleanup,
@@ -77,7 +77,7 @@ export class SagaCleanup {
     /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
     private readonly grace: () => number = () => 0,
   ) {
-    this.upkeep = new Upkeep(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
+    this.maintenance = new Maintenance(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
   }
 
   /** From now on by itself, if anything has a retention. */
@@ -85,16 +85,16 @@ export class SagaCleanup {
     const ages = [...this.registry.retentions.values()];
     if (ages.length === 0) return;
     const every = Math.min(EVERY, Math.max(AT_LEAST, Math.min(...ages)));
-    this.upkeep.start(every);
+    this.maintenance.start(every);
   }
 
   /** Deletes all that is old enough now, unless another process runs it. */
   tick(): Promise<void> {
-    return this.upkeep.tick();
+    return this.maintenance.tick();
   }
 
   stop(): Promise<void> {
-    return this.upkeep.stop();
+    return this.maintenance.stop();
   }
 
   /**
@@ -103,23 +103,23 @@ export class SagaCleanup {
    */
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
-    const goesOn = async () => !this.upkeep.signal.aborted;
-    while (!(await this.index.ensure(this.upkeep.signal)) && (await goesOn())) await sleep(INDEX_POLL);
+    const goesOn = async () => !this.maintenance.signal.aborted;
+    while (!(await this.index.ensure(this.maintenance.signal)) && (await goesOn())) await sleep(INDEX_POLL);
     return this.delete(await this.tasksOf(which), { limit, dryRun, alone: false, goesOn });
   }
 
   private async pass(): Promise<void> {
     try {
-      if (!(await this.index.ensure(this.upkeep.signal))) return;
+      if (!(await this.index.ensure(this.maintenance.signal))) return;
       const ages = [...this.registry.retentions];
       const longest = Math.max(...ages.map(([, age]) => age));
       const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
-      const goesOn = (took: number) => this.upkeep.rest(took);
+      const goesOn = (took: number) => this.maintenance.pause(took);
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted because their retention has passed`);
     } catch (error) {
-      if (this.upkeep.signal.aborted) return;
+      if (this.maintenance.signal.aborted) return;
       this.log.warn(`Old sagas could not be deleted; the next run tries again: ${(error as Error).message}`);
     }
   }

@@ -7,7 +7,7 @@ import type {
   PostgresPartitions,
 } from '../../store/postgres/partitions/postgres-partitions.js';
 import type { SagaPoller } from './saga.poller.js';
-import { Upkeep } from './maintenance.js';
+import { Maintenance } from './maintenance.js';
 
 /** The name of the interval that maintains partitions, among the application's scheduled intervals. */
 export const SAGA_PARTITIONS_INTERVAL = 'saga:partitions';
@@ -29,7 +29,7 @@ const LOCKED = '55P03';
 export class SagaPartitions {
   private partitioning: Partitioning | undefined;
   private readonly keptUntil = new Map<string, number>();
-  private readonly upkeep: Upkeep;
+  private readonly maintenance: Maintenance;
 
   constructor(
     private readonly store: PostgresPartitions,
@@ -37,7 +37,7 @@ export class SagaPartitions {
     poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
   ) {
-    this.upkeep = new Upkeep(poller, SAGA_PARTITIONS_INTERVAL, () => this.pass());
+    this.maintenance = new Maintenance(poller, SAGA_PARTITIONS_INTERVAL, () => this.pass());
   }
 
   /**
@@ -64,15 +64,15 @@ export class SagaPartitions {
 
   /** From now on by itself, if there are any. */
   start(): void {
-    if (this.partitioning) this.upkeep.start(EVERY);
+    if (this.partitioning) this.maintenance.start(EVERY);
   }
 
   tick(): Promise<void> {
-    return this.upkeep.tick();
+    return this.maintenance.tick();
   }
 
   stop(): Promise<void> {
-    return this.upkeep.stop();
+    return this.maintenance.stop();
   }
 
   private async pass(): Promise<void> {
@@ -92,7 +92,7 @@ export class SagaPartitions {
     const ahead = AHEAD[this.partitioning.partitions];
     let made: boolean | undefined;
     do made = await unlessLocked(this.store.makeAhead(ahead));
-    while (made && !this.upkeep.signal.aborted);
+    while (made && !this.maintenance.signal.aborted);
     return made !== undefined;
   }
 
@@ -120,7 +120,7 @@ export class SagaPartitions {
     do {
       began = performance.now();
       after = await this.store.forget(name, after);
-    } while (after !== undefined && (await this.upkeep.rest(performance.now() - began)));
+    } while (after !== undefined && (await this.maintenance.pause(performance.now() - began)));
   }
 }
 

@@ -3,7 +3,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
 import type { StoredSaga } from '../../engine/ports/saga-store.js';
-import type { Surroundings } from './saga-snapshot.js';
+import type { SnapshotContext } from './saga-snapshot.js';
 import type { Running } from '../saga.runtime.js';
 
 /** The saga of the handler that a saga waits for. */
@@ -11,7 +11,7 @@ export async function remoteOf(
   { state }: StoredSaga,
   graph: SagaGraph | undefined,
   { engine, graphs }: Running,
-): Promise<Surroundings['remote']> {
+): Promise<SnapshotContext['remote']> {
   const [awaited] = awaitedBy(state);
   if (!awaited || !graph?.steps.get(awaited.step)?.remote) return undefined;
   const saga = await engine.load({ id: awaited.id });

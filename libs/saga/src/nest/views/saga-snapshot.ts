@@ -6,7 +6,7 @@ import type { Serialized } from '../../shared/serialized.js';
 import { decide } from '../../machine/decide.js';
 import { undecidedPivot } from '../../machine/pivots.js';
 import { mapSteps } from '../../machine/step-changes.js';
-import { gaveUp } from '../../engine/operate/operator-edits.js';
+import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { liveState, runningSince } from '../../engine/run/live-state.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
@@ -120,12 +120,12 @@ export type WaitingFor =
   /** The saga that this step started has not ended. */
   | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
   /** The handler of this remote step runs, or waits for something itself: `get(id)` shows for what. */
-  | ({ readonly kind: 'remote-step' } & AskedHandler)
+  | ({ readonly kind: 'remote-step' } & RemoteHandlerRef)
   /**
    * No worker has claimed this remote step since this time. `deployed`: the processes with the handler are stopped or
    * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
    */
-  | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & AskedHandler)
+  | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & RemoteHandlerRef)
   /** The step waits for a signal of this name, at most until this time. */
   | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
   /** An operator must approve or reject this step, at most until this time. */
@@ -137,7 +137,7 @@ export type WaitingFor =
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 /** A handler that a remote step calls, and the saga in which the handler runs. */
-export interface AskedHandler {
+export interface RemoteHandlerRef {
   /** The step that calls the handler. */
   readonly step: string;
   /** The handler's name. */
@@ -162,7 +162,7 @@ export interface SagaSummary {
    * The direction in which a `stuck`, `suspended` or `paused` saga stopped, and continues after a retry or resume.
    * `compensating`: the compensation of `step` failed, not the step.
    */
-  readonly stuckIn?: 'running' | 'compensating';
+  readonly heldPhase?: 'running' | 'compensating';
   /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
   /** A number that rises with every change. Pass it as `expects` of an operator action. */
@@ -219,7 +219,7 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
    * The direction in which a `stuck`, `suspended` or `paused` saga stopped, and continues after a retry or resume.
    * `compensating`: a compensation failed, not a step.
    */
-  readonly stuckIn?: 'running' | 'compensating';
+  readonly heldPhase?: 'running' | 'compensating';
   /** A number that rises with every change. Pass it as `expects` of an operator action. */
   readonly revision: number;
   /** The correlation id, or the id of the saga if it was started without one. */
@@ -286,7 +286,7 @@ export function toSummary(row: StoredSummary): SagaSummary {
     saga: row.name,
     version: row.version,
     status: row.status,
-    stuckIn: row.stuckIn,
+    heldPhase: row.heldPhase,
     revision: row.revision,
     correlationId: row.correlationId ?? row.id,
     step: row.step,
@@ -299,7 +299,7 @@ export function toSummary(row: StoredSummary): SagaSummary {
 }
 
 /** The data that a snapshot shows beside the stored saga. */
-export interface Surroundings {
+export interface SnapshotContext {
   /** Undefined if this process does not have the saga's version. Then only recorded steps are shown. */
   readonly graph: SagaGraph | undefined;
   readonly now: number;
@@ -309,7 +309,7 @@ export interface Surroundings {
   readonly remote?: { readonly saga: StoredSaga; readonly deployed: boolean };
 }
 
-export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot {
+export function toSnapshot(saga: StoredSaga, around: SnapshotContext): SagaSnapshot {
   const { graph, now } = around;
   const live = graph ? liveState(saga, graph, now) : saga.state;
   const recorded = [...live.steps.keys()].filter((key) => indexOfKey(key) === undefined);
@@ -319,7 +319,7 @@ export function toSnapshot(saga: StoredSaga, around: Surroundings): SagaSnapshot
     saga: saga.name,
     version: saga.version,
     status: saga.state.status,
-    stuckIn: saga.state.stuckIn,
+    heldPhase: saga.state.heldPhase,
     revision: saga.checkpoints,
     correlationId: saga.correlationId ?? saga.id,
     input: decodePayload(saga.input),
@@ -364,7 +364,7 @@ function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number
       ? state
       : mapSteps(state, (step) => (underWay(step) ? { ...step, active: true } : step));
   // Of one that stands still: where it would go on.
-  const going = live.status === 'paused' ? { ...live, status: live.stuckIn! } : live;
+  const going = live.status === 'paused' ? { ...live, status: live.heldPhase! } : live;
   return describeStep(live, decide(graph, going, now));
 }
 
@@ -402,14 +402,14 @@ function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt)
   };
 }
 
-function waitingFor(saga: StoredSaga, around: Surroundings): WaitingFor | undefined {
+function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
   const { graph, now, limit, remote } = around;
   const { status, steps } = saga.state;
   // Steps of one that was aborted stay as they were.
   if (isTerminal(status)) return undefined;
   if (status === 'paused') return paused(saga);
   if (status === 'stuck' || status === 'suspended') {
-    return { kind: 'person', steps: [...new Set(gaveUp(saga, graph))] };
+    return { kind: 'person', steps: [...new Set(permanentlyFailed(saga, graph))] };
   }
   const { lock } = saga;
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
@@ -464,7 +464,7 @@ function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
 
 function handlerOrItsStep(
   step: string,
-  { saga, deployed }: NonNullable<Surroundings['remote']>,
+  { saga, deployed }: NonNullable<SnapshotContext['remote']>,
   now: number,
 ): WaitingFor {
   const { id, version, dueAt } = saga;

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { types } from 'node:util';
 import { OptionReader } from '../../definition/options/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
@@ -57,7 +57,7 @@ export class AesGcmCodec implements PayloadCodec {
   /** @throws SagaConfigurationError for invalid keys */
   constructor(options: AesGcmCodecOptions) {
     const problems: string[] = [];
-    const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+    const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
     const { keys, current = '' } = reader.options(options, ['keys', 'current']);
     for (const [id, key] of Object.entries(keys ?? {})) {
       if (!KEY_ID.test(id)) problems.push(`the key id ${shown(id)} must match ${KEY_ID.source}`);

@@ -36,7 +36,7 @@ const FULL: SagaState = stateOf(
     'ship[0]': stepOf({ result: JSON.stringify(SECRET) }),
     reply: stepOf({
       status: 'waiting',
-      wait: { signal: 'reply', heard: 1, payload: JSON.stringify(SECRET) },
+      wait: { signal: 'reply', takenSignal: 1, payload: JSON.stringify(SECRET) },
     }),
   },
   { failure: { kind: 'error', step: 'charge', error: said(), reason: SECRET } },
@@ -66,7 +66,7 @@ describe('a saga in a coded store', () => {
     expect(stored).not.toContain(SECRET);
     expect(stored.match(/saga:coded:/g)).toHaveLength(14);
     // What people go by, and what SQL asks for.
-    for (const readable of ['Declined', '"kind":"error"', '"heard":1', '2026-01-01'])
+    for (const readable of ['Declined', '"kind":"error"', '"takenSignal":1', '2026-01-01'])
       expect(stored).toContain(readable);
   });
 
@@ -137,7 +137,7 @@ describe.each([
   test('is never given to a parent, nor as a signal', async () => {
     const inner = new MemorySagaStore();
     const { id } = await full(coded(inner));
-    await expect(foreign(inner).unheard(id)).rejects.toEqual(failure(keyId));
+    await expect(foreign(inner).pendingSignals(id)).rejects.toEqual(failure(keyId));
     await coded(inner).edit({ id }, ({ state }) => ({
       ...{ state: { ...state, status: 'completed' }, due: false, step: '' },
     }));

@@ -155,8 +155,8 @@ export class CodedSagaStore implements SagaStore {
     return this.store.signal(encoded, awaited);
   }
 
-  async unheard(id: string): Promise<readonly StoredSignal[]> {
-    return (await this.store.unheard(id)).map((signal) => convertSignal(signal, this.coder.decoding));
+  async pendingSignals(id: string): Promise<readonly StoredSignal[]> {
+    return (await this.store.pendingSignals(id)).map((signal) => convertSignal(signal, this.coder.decoding));
   }
 
   /** @throws SagaCodecError for what a parent would be given of them, and cannot be decoded */

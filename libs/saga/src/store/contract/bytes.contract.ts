@@ -133,7 +133,7 @@ export function describeBytes(subject: () => StoreSubject): void {
       for (let n = 1; n <= 5; n += 1)
         await store.signal([{ target: { id: saga.id }, name: `s${n % 2}`, messageId: `m${n}`, payload }]);
       const largest = await subject().largestAnswerTo(async () => {
-        const heard = await store.unheard(saga.id);
+        const heard = await store.pendingSignals(saga.id);
         expect(heard.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
         expect(heard.every((signal) => signal.payload === payload)).toBe(true);
       });
@@ -170,7 +170,7 @@ export function describeBytes(subject: () => StoreSubject): void {
           [itemKey('each', 0)]: stepOf({ result: text(20 * KB) }),
           wait: stepOf({
             status: 'waiting',
-            wait: { signal: 's', heard: 1, payload: text(100 * KB) },
+            wait: { signal: 's', takenSignal: 1, payload: text(100 * KB) },
           }),
         };
         await store.checkpoint([checkpointOf(saga, stateOf('running', steps), { release: {} })]);

@@ -69,7 +69,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
         ship: stepOf({ status: 'running', round: 3, items }),
         'ship[0]': stepOf({ round: 3, result: '1' }),
         race: stepOf({ status: 'pending', wonBy: 'pay', attempts: 0 }),
-        slow: stepOf({ status: 'skipped', cut: true }),
+        slow: stepOf({ status: 'skipped', pruned: true }),
       };
       const state = stateOf('compensating', steps, { round: 3, rollbackTo: 'pay' });
       expect((await saved(checkpointOf(saga, state))).state).toEqual(state);
@@ -128,7 +128,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
         reason: 'no money',
         error: { name: 'Declined', message: 'declined', cause: { name: 'Error', message: 'no money' } },
       };
-      const stuck = stateOf('stuck', {}, { stuckIn: 'compensating', failure });
+      const stuck = stateOf('stuck', {}, { heldPhase: 'compensating', failure });
       expect((await saved(checkpointOf(saga, stuck))).state).toEqual(stuck);
       const running = await saved(checkpointOf(saga, stateOf('running')));
       expect(running.state).toEqual(stateOf('running'));

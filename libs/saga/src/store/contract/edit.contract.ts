@@ -23,7 +23,7 @@ export function describeEdits(subject: () => StoreSubject): void {
     test('is made to the saga as it is stored, and gives it back as it is then', async () => {
       const { store } = subject();
       const saga = await started(store, { correlationId: 'order-1', input: '1' });
-      const state = stateOf('stuck', { a: stepOf() }, { stuckIn: 'running' });
+      const state = stateOf('stuck', { a: stepOf() }, { heldPhase: 'running' });
       const edited = await store.edit({ id: saga.id }, (given, now) => {
         expect(given).toEqual(saga);
         expect(Math.abs(now - saga.createdAt)).toBeLessThan(TOLERANCE_MS);
@@ -94,7 +94,7 @@ export function describeEdits(subject: () => StoreSubject): void {
         untouched: stepOf({ result: '{"a":1}', errors: [error] }),
         copied: stepOf({
           items: ['1', '2'],
-          wait: { signal: 'paid', heard: 1, payload: '{}' },
+          wait: { signal: 'paid', takenSignal: 1, payload: '{}' },
           errors: [error],
         }),
         retried: stepOf({ status: 'failed', failures: 3, errors: [error] }),

@@ -42,13 +42,13 @@ export function describeFinding(subject: () => StoreSubject): void {
     test('says in which direction a saga stopped that is stuck', async () => {
       const { store } = subject();
       const name = uniqueName();
-      for (const stuckIn of ['running', 'compensating'] as const) {
+      for (const heldPhase of ['running', 'compensating'] as const) {
         const saga = await held(store, { name });
-        await store.checkpoint([checkpointOf(saga, stateOf('stuck', {}, { stuckIn }), { release: {} })]);
+        await store.checkpoint([checkpointOf(saga, stateOf('stuck', {}, { heldPhase }), { release: {} })]);
       }
       await held(store, { name });
       const summaries = await store.find({ name, limit: 10 });
-      expect(summaries.map(({ stuckIn }) => stuckIn)).toEqual([undefined, 'compensating', 'running']);
+      expect(summaries.map(({ heldPhase }) => heldPhase)).toEqual([undefined, 'compensating', 'running']);
     });
 
     test('holds those of a name, in any of some states', async () => {

@@ -173,7 +173,7 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       await waits(failing);
       const to = (status: 'paused' | 'running', due: boolean) =>
         store.edit({ id: failing.id }, ({ state }) => ({
-          state: { ...state, status, stuckIn: due ? undefined : 'running' },
+          state: { ...state, status, heldPhase: due ? undefined : 'running' },
           step: '',
           due,
         }));

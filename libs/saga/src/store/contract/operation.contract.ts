@@ -142,7 +142,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       const { store } = subject();
       const saga = await held(store);
       await edit(saga.id, request);
-      const paused = stateOf('paused', {}, { stuckIn: 'running' });
+      const paused = stateOf('paused', {}, { heldPhase: 'running' });
       await store.checkpoint([checkpointOf(saga, paused, { release: {}, pauseSeen: true })]);
       expect(await claimedIds(store, saga.name)).toEqual([]);
     });

@@ -64,7 +64,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       const saga = await started(store);
       const payloads = [undefined, 'null', ...AWKWARD_TEXTS.map((text) => JSON.stringify(text))];
       for (const payload of payloads) await send(store, saga, sent('reply', payload));
-      expect((await store.unheard(saga.id)).map(({ payload }) => payload)).toEqual(payloads);
+      expect((await store.pendingSignals(saga.id)).map(({ payload }) => payload)).toEqual(payloads);
     });
 
     test('has any name', async () => {
@@ -102,7 +102,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       const { store } = subject();
       const saga = await started(store);
       for (const name of ['a', 'b', 'a']) await send(store, saga, sent(name));
-      const all = await store.unheard(saga.id);
+      const all = await store.pendingSignals(saga.id);
       expect(all.map(({ name, number }) => `${name}${number}`)).toEqual(['a1', 'b2', 'a3']);
       expect((await loaded(store, saga.id)).signals).toEqual(all);
     });
@@ -111,10 +111,10 @@ export function describeSignals(subject: () => StoreSubject): void {
       const { store } = subject();
       const saga = await held(store);
       for (const name of ['a', 'b', 'a', 'a']) await send(store, saga, sent(name));
-      await store.checkpoint([checkpointOf(saga, stateOf('running', {}, { heard: { a: 3 } }))]);
-      const left = await store.unheard(saga.id);
+      await store.checkpoint([checkpointOf(saga, stateOf('running', {}, { lastTakenSignals: { a: 3 } }))]);
+      const left = await store.pendingSignals(saga.id);
       expect(left.map(({ name, number }) => `${name}${number}`)).toEqual(['b2', 'a4']);
-      expect((await loaded(store, saga.id)).state.heard).toEqual({ a: 3 });
+      expect((await loaded(store, saga.id)).state.lastTakenSignals).toEqual({ a: 3 });
     });
 
     test('is told to whoever holds it, who need not have heard: given back, it is due at once', async () => {
@@ -137,7 +137,7 @@ export function describeSignals(subject: () => StoreSubject): void {
     test('does not wake one that needs a person', async () => {
       const { store } = subject();
       const saga = await held(store);
-      const stuck = { ...waitingFor('reply'), status: 'stuck', stuckIn: 'running' } as const;
+      const stuck = { ...waitingFor('reply'), status: 'stuck', heldPhase: 'running' } as const;
       await store.checkpoint([checkpointOf(saga, stuck, { release: {} })]);
       expect((await send(store, saga, sent('reply'))).outcome).toBe('kept');
       expect(await claimedIds(store, saga.name)).toEqual([]);
@@ -150,7 +150,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       const signal = sent('reply', '1');
       expect((await send(store, saga, signal)).outcome).toBe('kept');
       expect((await send(store, saga, { ...signal, name: 'other', payload: '2' })).outcome).toBe('known');
-      expect(await store.unheard(saga.id)).toEqual([{ ...signal, number: 1 }]);
+      expect(await store.pendingSignals(saga.id)).toEqual([{ ...signal, number: 1 }]);
     });
 
     test('is refused when no step of the saga waits for it; only of sagas that are known', async () => {
@@ -164,7 +164,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await told(saga, kept)).toBe('kept');
       expect(await told(saga, { ...kept, name: 'repl' })).toBe('known');
       expect(await told(other, sent('repl'))).toBe('kept');
-      expect(await store.unheard(saga.id)).toHaveLength(1);
+      expect(await store.pendingSignals(saga.id)).toHaveLength(1);
       await store.checkpoint([lastCheckpointOf(saga)]);
       expect(await told(saga, sent('repl'))).toBe('refused');
       expect(await told(saga, sent('reply'))).toBe('ended');
@@ -188,7 +188,7 @@ export function describeSignals(subject: () => StoreSubject): void {
         outcome: 'ended',
         saga: { id: saga.id, status: 'completed' },
       });
-      expect(await store.unheard(saga.id)).toHaveLength(1);
+      expect(await store.pendingSignals(saga.id)).toHaveLength(1);
     });
   });
 
@@ -204,7 +204,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       ]);
       for (const { id, signals } of claim.sagas) {
         const given = await store.checkpoint([
-          checkpointOf({ id, epoch: 1 }, waitingFor('reply', { heard: { reply: signals?.length ?? 0 } }), {
+          checkpointOf({ id, epoch: 1 }, waitingFor('reply', { lastTakenSignals: { reply: signals?.length ?? 0 } }), {
             release: {},
           }),
         ]);
@@ -237,7 +237,7 @@ export function describeSignals(subject: () => StoreSubject): void {
         done.id,
         b.id,
       ]);
-      expect((await store.unheard(b.id)).map(({ name }) => name)).toEqual(['1', '2']);
+      expect((await store.pendingSignals(b.id)).map(({ name }) => name)).toEqual(['1', '2']);
     });
 
     test('finds sagas by name and correlation id, or by the id in its place', async () => {

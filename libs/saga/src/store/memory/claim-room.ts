@@ -1,7 +1,7 @@
 import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
 import type { ClaimBytes } from '../../engine/ports/saga-store.js';
 import type { MemoryRow } from './memory-row.js';
-import { unheardBy } from './pending-signals.js';
+import { pendingSignalsOf } from './pending-signals.js';
 
 /** The room of a claim for large sagas: what ClaimBytes says of it. */
 export class ClaimRoom {
@@ -32,5 +32,5 @@ export class ClaimRoom {
 }
 
 function sizeOf(row: MemoryRow): number {
-  return sizeOfSaga({ ...row.saga, signals: unheardBy(row) });
+  return sizeOfSaga({ ...row.saga, signals: pendingSignalsOf(row) });
 }

@@ -44,7 +44,7 @@ function reachedFrom(row: MemoryRow, kin: MemoryRow[], families: MemoryFamilies,
 
 /** It has not begun. */
 function mayFail({ saga: { state } }: MemoryRow): boolean {
-  return state.status === 'running' || (state.status === 'paused' && state.stuckIn === 'running');
+  return state.status === 'running' || (state.status === 'paused' && state.heldPhase === 'running');
 }
 
 function deadlockOf(row: MemoryRow, holder: MemoryRow, held: MemoryRow): LockDeadlock {

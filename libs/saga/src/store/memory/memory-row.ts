@@ -12,7 +12,7 @@ import {
 } from '../../engine/ports/saga-store.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { type StepStatus } from '../../definition/types/saga-status.js';
-import { unheardBy } from './pending-signals.js';
+import { pendingSignalsOf } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
 
 const NO_STEPS: SagaState['steps'] = new Map();
@@ -168,7 +168,7 @@ export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
 
 export function toStoredSaga(row: MemoryRow): StoredSaga {
   const { saga, lock } = row;
-  const signals = unheardBy(row);
+  const signals = pendingSignalsOf(row);
   const held = lock && { key: lock.key, held: hasLock(row) };
   const leasedAt = saga.lockedBy === undefined ? undefined : saga.leasedAt;
   const lostLeases = saga.takeovers > 0 ? saga.lostLeases : undefined;
@@ -183,9 +183,9 @@ export function toExisting({ saga }: MemoryRow): ExistingSaga {
 export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
   const { id, name, version, correlationId, checkpoints: revision, tags } = saga;
   const { createdAt, updatedAt, finishedAt } = saga;
-  const { status, stuckIn } = saga.state;
+  const { status, heldPhase } = saga.state;
   return storedCopy({
-    ...{ id, name, version, correlationId, status, stuckIn, revision, step, error, tags },
+    ...{ id, name, version, correlationId, status, heldPhase, revision, step, error, tags },
     ...{ createdAt, updatedAt, finishedAt },
   });
 }

@@ -44,7 +44,7 @@ import {
 } from './memory-row.js';
 import { historyOf, statsOf, toOverdue } from './memory-reports.js';
 import { keepSignal, waitsFor } from './memory-signals.js';
-import { unheardBy } from './pending-signals.js';
+import { pendingSignalsOf } from './pending-signals.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
@@ -281,9 +281,9 @@ export class MemorySagaStore implements SagaStore {
     });
   }
 
-  async unheard(id: string): Promise<readonly StoredSignal[]> {
+  async pendingSignals(id: string): Promise<readonly StoredSignal[]> {
     const row = this.rows.get(id);
-    return storedCopy((row && unheardBy(row)) ?? []);
+    return storedCopy((row && pendingSignalsOf(row)) ?? []);
   }
 
   async ended(ids: readonly string[]): Promise<StoredSaga[]> {

@@ -1,7 +1,7 @@
 import type { StoredSaga, StoredSignal } from '../../engine/ports/saga-store.js';
 
 /** What it has not taken yet; undefined: nothing was sent at all. */
-export function unheardBy({
+export function pendingSignalsOf({
   signals,
   saga,
 }: {
@@ -9,6 +9,6 @@ export function unheardBy({
   readonly saga: Pick<StoredSaga, 'state'>;
 }): readonly StoredSignal[] | undefined {
   if (signals.length === 0) return undefined;
-  const heard = saga.state.heard ?? {};
+  const heard = saga.state.lastTakenSignals ?? {};
   return signals.filter(({ name, number }) => number > (heard[name] ?? 0));
 }

@@ -11,7 +11,7 @@ import type {
   UnfinishedSaga,
   UpgradeTurn,
 } from '../../engine/ports/graph-store.js';
-import { waitAsLongAsItTakes } from './setup/disable-timeouts.js';
+import { disableTimeouts } from './setup/disable-timeouts.js';
 import { SagaGraphRevision } from './schema/saga-entities.js';
 import {
   atRestPageSql,
@@ -77,7 +77,7 @@ export class PostgresGraphStore implements GraphStore {
 
   exclusively<T>(work: (graphs: GraphWriter) => Promise<T>): Promise<T> {
     return committed(this.dataSource.manager, 'The graph of a saga', async (manager) => {
-      await waitAsLongAsItTakes(manager);
+      await disableTimeouts(manager);
       await manager.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [GRAPH_LOCK, this.schema]);
       return work({
         ...this.readerOn(manager),

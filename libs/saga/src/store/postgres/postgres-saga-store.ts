@@ -25,16 +25,16 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
-import { type Answers, answersOf } from './connection/statement-watchdog.js';
+import { type StatementWatchdog, watchdogOf } from './connection/statement-watchdog.js';
 import { ApplicationSql, type Sql } from './connection/application-sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
 import { checkpointCall } from './checkpoint/checkpoint-call.js';
 import { SagaClaims } from './claim/claim-sagas.js';
 import { findSagas } from './read/find-sagas.js';
-import { HotCalls, IDLE_TIMEOUT } from './checkpoint/hot-calls.js';
+import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/hot-calls.js';
 import { sendSignals } from './signals/postgres-signals.js';
 import { relaxedCall } from './checkpoint/relaxed-statement.js';
-import { beMorePatient } from './connection/engine-client.js';
+import { withTimeoutFactor } from './connection/engine-client.js';
 import { type Isolation, isolationOf } from './connection/isolation.js';
 import { inLockOrder } from './checkpoint/in-lock-order.js';
 import { poolOf } from './connection/saga-data-source.js';
@@ -46,7 +46,7 @@ import { SagaStarts } from './start/start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { readOnlyFailure } from './connection/read-only-transaction.js';
-import { TransactionPlaces } from './connection/connection-reserve.js';
+import { ConnectionReserve } from './connection/connection-reserve.js';
 import { committed, sendWithin, TransactionWatch } from './connection/transaction-watch.js';
 import { isTransientError } from './connection/transient-errors.js';
 import { isUuid } from './connection/uuid.js';
@@ -83,12 +83,12 @@ interface UnsavedRow {
 
 /** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
 export class PostgresSagaStore implements SagaStore {
-  private readonly answers: Answers;
+  private readonly watchdog: StatementWatchdog;
   private readonly isolation: Isolation;
-  private readonly places: TransactionPlaces;
+  private readonly connections: ConnectionReserve;
   private readonly channel: string;
   private readonly sql: Statements;
-  private readonly calls: HotCalls;
+  private readonly calls: PreparedCalls;
   private readonly starts: SagaStarts;
   private readonly claims: SagaClaims;
   private readonly pageBytes: number;
@@ -102,12 +102,12 @@ export class PostgresSagaStore implements SagaStore {
     { pageBytes = PAGE_BYTES }: ReadBounds = {},
   ) {
     const pool = poolOf(application);
-    this.answers = answersOf(pool);
+    this.watchdog = watchdogOf(pool);
     this.isolation = isolationOf(pool);
-    this.places = new TransactionPlaces(pool.options.max);
+    this.connections = new ConnectionReserve(pool.options.max);
     this.channel = wakeupChannel(schema);
     this.sql = statementsOf(`"${schema}"`);
-    this.calls = new HotCalls(dataSource, this.answers, schema, this.sql);
+    this.calls = new PreparedCalls(dataSource, this.watchdog, schema, this.sql);
     this.starts = new SagaStarts(this.calls, this.sql, pageBytes);
     this.pageBytes = pageBytes;
     this.reader = this.readerOn(dataSource);
@@ -133,7 +133,7 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    return this.places.within(() => this.transaction(work));
+    return this.connections.run(() => this.transaction(work));
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
@@ -186,7 +186,7 @@ export class PostgresSagaStore implements SagaStore {
     const runner = this.dataSource.createQueryRunner();
     try {
       // Who asks for tags may have many sagas looked at.
-      beMorePatient(await runner.connect(), FIND_PATIENCE);
+      withTimeoutFactor(await runner.connect(), FIND_PATIENCE);
       return await findSagas(runner.manager, filter);
     } finally {
       await runner.release();
@@ -198,7 +198,7 @@ export class PostgresSagaStore implements SagaStore {
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
     return committed(this.dataSource.manager, "An operator's change", async (manager) => {
-      const idle = this.answers.betweenStatements;
+      const idle = this.watchdog.betweenStatements;
       if (idle !== undefined) await this.query(manager, `SELECT ${IDLE_TIMEOUT}`, [String(idle)]);
       const found = await this.loadOn(manager, target);
       if (!found) return undefined;
@@ -252,8 +252,8 @@ export class PostgresSagaStore implements SagaStore {
     return sendSignals(this.queryOn(this.dataSource), this.sql, signals, awaited);
   }
 
-  unheard(id: string): Promise<readonly StoredSignal[]> {
-    return this.reader.unheard(id);
+  pendingSignals(id: string): Promise<readonly StoredSignal[]> {
+    return this.reader.pendingSignals(id);
   }
 
   ended(ids: readonly string[]): Promise<StoredSaga[]> {
@@ -277,9 +277,9 @@ export class PostgresSagaStore implements SagaStore {
     work: (manager: EntityManager) => Promise<Checkpoint>,
   ): Promise<CheckpointResult> {
     const runner = this.application.createQueryRunner();
-    const client = (await this.answers.connected(runner.connect())) as PgClient;
+    const client = (await this.watchdog.connected(runner.connect())) as PgClient;
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
-    const answered = <T>(answer: Promise<T>) => this.answers.of(client, answer);
+    const answered = <T>(answer: Promise<T>) => this.watchdog.watch(client, answer);
     let inLine: Checkpoint | undefined;
     try {
       const watch = TransactionWatch.on(client);
@@ -313,7 +313,7 @@ export class PostgresSagaStore implements SagaStore {
     checkpoint: Checkpoint,
   ): Promise<{ result: CheckpointResult; isInLine: boolean }> {
     const sql = new ApplicationSql(manager);
-    const idleTimeout = this.answers.betweenStatements;
+    const idleTimeout = this.watchdog.betweenStatements;
     const [result] = await this.checkpointOn(sql, [checkpoint], { idleTimeout });
     if (result !== 'raised') return { result: result!, isInLine: false };
     const [stored] = await this.checkpointOn(sql, [{ ...checkpoint, lock: undefined }], { idleTimeout });
@@ -346,7 +346,7 @@ export class PostgresSagaStore implements SagaStore {
         schema: this.schema,
         sql: this.sql,
       });
-    const [row] = await this.calls.atFirst<SavedRow>(sql, fresh, call, idleTimeout);
+    const [row] = await this.calls.insertOrUpsert<SavedRow>(sql, fresh, call, idleTimeout);
     if (row!.saved === null) return checkpoints.map(() => 'saved');
     if (row!.saved[0] === null) return ['raised'];
     const saved = new Set(row!.saved);

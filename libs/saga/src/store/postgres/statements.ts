@@ -73,7 +73,7 @@ const plainStatements = (s: string) => ({
   checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
   checkpointPublish: `SELECT ${callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)} AS saved`,
   checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
-  lineUp: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'line_up_1', 4)}`,
+  lineUp: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
@@ -81,7 +81,7 @@ const plainStatements = (s: string) => ({
   signalPart: signalPartSql(s),
   stands: standsSql(s),
   stayInLine: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
-  leaveLine: `SELECT ${callSql(s, 'leave_line_1', 1)}`,
+  leaveLine: `SELECT ${callSql(s, 'lock_dequeue_1', 1)}`,
 });
 
 export type Statements = ReturnType<typeof statementsOf>;

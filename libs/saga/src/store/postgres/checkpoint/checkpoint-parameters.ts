@@ -27,7 +27,7 @@ const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
   epoch: ({ epoch }) => epoch,
   number: ({ number }) => number,
   status: ({ state }) => state.status,
-  stuck_in: ({ state }) => state.stuckIn,
+  held_phase: ({ state }) => state.heldPhase,
   failure: ({ state: { failure } }) => failure && JSON.stringify(failure),
   step: ({ step }) => step,
   error: (checkpoint) => lastError(checkpoint) ?? checkpoint.state.failure?.error?.message,
@@ -86,24 +86,24 @@ function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
  * decide, or has overtaken; null, and no cost, for the others.
  */
 function sagaProgress(state: SagaState): string | undefined {
-  const { round, rollbackTo, heard, steps, pendingRollback, overtaken } = state;
+  const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
   const awaits: string[] = [];
   for (const [, step] of unsettledSteps(steps)) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
-  const isPlain = round === 1 && rollbackTo === undefined && heard === undefined && awaits.length === 0;
+  const isPlain = round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
   if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
   return JSON.stringify({
-    ...{ round, rollbackTo, heard, pendingRollback, overtaken },
+    ...{ round, rollbackTo, lastTakenSignals, pendingRollback, overtaken },
     ...(awaits.length > 0 && { awaits }),
   });
 }
 
 /** What only steps of forks, fan-outs and savepoints, those with a rate limit or lost attempts, and sub-sagas have. */
 function stepProgress(step: StepState): string | undefined {
-  const { round, returns, items, wonBy, permit, cut, child, wait, lost } = step;
-  const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !cut;
+  const { round, returns, items, wonBy, permit, pruned, child, wait, lost } = step;
+  const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !pruned;
   const isAlone = child === undefined && wait === undefined && lost === undefined;
   if (isPlain && permit === undefined && isAlone) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, cut, child, wait, lost });
+  return JSON.stringify({ round, returns, items, wonBy, permit, pruned, child, wait, lost });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

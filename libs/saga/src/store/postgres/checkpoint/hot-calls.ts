@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { Answers } from '../connection/statement-watchdog.js';
+import type { StatementWatchdog } from '../connection/statement-watchdog.js';
 import type { Sql } from '../connection/application-sql.js';
 import type { Statements } from '../statements.js';
 import { isUnprepared } from '../connection/transient-errors.js';
@@ -22,12 +22,12 @@ export interface StoreCall {
 export const IDLE_TIMEOUT = `set_config('idle_in_transaction_session_timeout', $1, true)`;
 
 /** Sends what every start and every checkpoint costs. */
-export class HotCalls {
+export class PreparedCalls {
   private prepares = true;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly answers: Answers,
+    private readonly watchdog: StatementWatchdog,
     private readonly schema: string,
     private readonly sql: Statements,
   ) {}
@@ -36,7 +36,7 @@ export class HotCalls {
    * What nobody has stored is inserted without looking for it, which costs less. Should it be there all the same, as
    * when an earlier try arrived and its acknowledgement did not, it is looked for.
    */
-  async atFirst<Row>(
+  async insertOrUpsert<Row>(
     sql: Sql,
     fresh: boolean,
     call: (fresh: boolean) => StoreCall,
@@ -64,7 +64,7 @@ export class HotCalls {
     if (!isHot || sql !== this.dataSource || !this.prepares) return sql.query(text, parameters);
     this.dataSource.logger.logQuery(text);
     try {
-      const { rows } = await this.answers.send<Row>({
+      const { rows } = await this.watchdog.send<Row>({
         name: `${this.schema}.${statement.replace('Relaxed', '~')}`, // 63 characters at most, as PostgreSQL keeps them
         text,
         values: parameters,

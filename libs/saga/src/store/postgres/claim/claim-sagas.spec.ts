@@ -70,7 +70,7 @@ describe('a claim whose connection is lost while it lines sagas up', () => {
     await until(async () => {
       const ended = await client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%line_up_1%'`,
+         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
       );
       return ended.rowCount;
     });
@@ -216,13 +216,13 @@ test('a saga that lines up while the lock is being handed on gets it', async () 
     `UPDATE saga.instance SET status = 'completed', locked_by = NULL, due_at = NULL, rank_at = NULL WHERE id = $1`,
     [first],
   );
-  await client.query('SELECT saga.leave_line_1(ARRAY[$1]::uuid[])', [first]);
+  await client.query('SELECT saga.lock_dequeue_1(ARRAY[$1]::uuid[])', [first]);
   let hasEnded = false;
   const claiming = store.claim(request).finally(() => (hasEnded = true));
   await until(async () => {
     const waiting = await dataSource.query<unknown[]>(
       `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%line_up_1%'`,
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
     );
     return hasEnded || waiting.length;
   });

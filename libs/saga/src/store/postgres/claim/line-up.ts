@@ -1,7 +1,7 @@
 import type { LockDeadlock, StoredSaga } from '../../../engine/ports/saga-store.js';
 import { isTerminal } from '../../../machine/saga-state.js';
 
-/** What line_up_1 gives of a claimed saga that may run. */
+/** What lock_enqueue_1 gives of a claimed saga that may run. */
 export interface LinedUpRow {
   readonly id: string;
   readonly deadline: number | null;
@@ -16,7 +16,7 @@ export function isToLineUp({ lock, state }: StoredSaga): boolean {
   return lock !== undefined && (!lock.held || isTerminal(state.status));
 }
 
-/** The arguments of line_up_1. */
+/** The arguments of lock_enqueue_1. */
 export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
   return [
     sagas.map(({ id }) => id),

@@ -3,7 +3,7 @@
  * waits for a checkpoint of its own saga that is being written, and that one needs a connection as well: if transactions
  * held all of them, each would wait for one that another holds, for ever. Those beyond wait without a connection.
  */
-export class TransactionPlaces {
+export class ConnectionReserve {
   private readonly waiting: (() => void)[] = [];
   private free: number;
 
@@ -13,7 +13,7 @@ export class TransactionPlaces {
   }
 
   /** In order of arrival. */
-  async within<T>(transaction: () => Promise<T>): Promise<T> {
+  async run<T>(transaction: () => Promise<T>): Promise<T> {
     if (this.free > 0) this.free -= 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {

@@ -1,4 +1,4 @@
-import type { Answers } from './statement-watchdog.js';
+import type { StatementWatchdog } from './statement-watchdog.js';
 import { atOwnLevel, type Isolation, OpenTransaction } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgStatement } from './pg-types.js';
@@ -10,12 +10,12 @@ type QueryCallback = (error: Error | null, result?: unknown) => void;
  * engine's: it is waited for as such, runs at the engine's isolation level, and is read by the engine's own parsers.
  */
 export class EngineClient {
-  patience = 1;
+  timeoutFactor = 1;
   private readonly watch = new OpenTransaction();
 
   constructor(
     private readonly client: PgClient,
-    private readonly answers: Answers,
+    private readonly watchdog: StatementWatchdog,
     private readonly isolation: Isolation,
   ) {}
 
@@ -36,9 +36,9 @@ export class EngineClient {
   private send(given: string | PgStatement, values?: unknown[]): Promise<unknown> {
     const statement = typeof given === 'string' ? { text: atOwnLevel(given), values } : given;
     const send = () =>
-      this.answers.of(this.client, this.client.query({ ...statement, types: OWN_TYPES }), this.patience);
+      this.watchdog.watch(this.client, this.client.query({ ...statement, types: OWN_TYPES }), this.timeoutFactor);
     if (!this.watch.isAlone(statement.text)) return send();
-    return this.isolation.alone(this.client, this.answers, send);
+    return this.isolation.alone(this.client, this.watchdog, send);
   }
 
   on(event: 'error', listener: () => void): unknown {
@@ -50,6 +50,6 @@ export class EngineClient {
 }
 
 /** The statements of this connection of a saga DataSource may take so many times as long. */
-export function beMorePatient(client: unknown, patience: number): void {
-  if (client instanceof EngineClient) client.patience = patience;
+export function withTimeoutFactor(client: unknown, timeoutFactor: number): void {
+  if (client instanceof EngineClient) client.timeoutFactor = timeoutFactor;
 }

@@ -1,4 +1,4 @@
-import type { BoundedAnswers, PgClient, PgPool } from './pg-types.js';
+import type { StatementWatch, PgClient, PgPool } from './pg-types.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from '../schema/functions/raised-isolation.js';
 
 /** serialization_failure: no statement of ours meets it at READ COMMITTED, but for rows that move between partitions. */
@@ -20,22 +20,22 @@ export class Isolation {
   isRaised = false;
 
   /** A single statement, in a transaction of its own. */
-  async alone<T>(client: PgClient, answers: BoundedAnswers, send: () => Promise<T>): Promise<T> {
-    if (this.isRaised) return inTransaction(client, answers, send);
+  async alone<T>(client: PgClient, watchdog: StatementWatch, send: () => Promise<T>): Promise<T> {
+    if (this.isRaised) return inTransaction(client, watchdog, send);
     try {
       return await send();
     } catch (error) {
-      if (!(await this.isReason(error, client, answers))) throw error;
+      if (!(await this.isReason(error, client, watchdog))) throw error;
       this.isRaised = true;
-      return inTransaction(client, answers, send);
+      return inTransaction(client, watchdog, send);
     }
   }
 
-  private async isReason(error: unknown, client: PgClient, answers: BoundedAnswers): Promise<boolean> {
+  private async isReason(error: unknown, client: PgClient, watchdog: StatementWatch): Promise<boolean> {
     const { code } = error as { code?: unknown };
     if (code === NOT_READ_COMMITTED) return true;
     if (code !== SERIALIZATION_FAILURE) return false;
-    const asked = answers.of(client, client.query(`SELECT ${IS_RAISED} AS "isRaised"`));
+    const asked = watchdog.watch(client, client.query(`SELECT ${IS_RAISED} AS "isRaised"`));
     const { rows } = (await asked.catch(() => ({ rows: [] }))) as { rows: { isRaised: unknown }[] };
     return rows[0]?.isRaised === true;
   }
@@ -43,16 +43,16 @@ export class Isolation {
 
 async function inTransaction<T>(
   client: PgClient,
-  answers: BoundedAnswers,
+  watchdog: StatementWatch,
   send: () => Promise<T>,
 ): Promise<T> {
-  await answers.of(client, client.query(BEGIN));
+  await watchdog.watch(client, client.query(BEGIN));
   try {
     const result = await send();
-    await answers.of(client, client.query('COMMIT'));
+    await watchdog.watch(client, client.query('COMMIT'));
     return result;
   } catch (error) {
-    await answers.of(client, client.query('ROLLBACK')).catch(() => undefined);
+    await watchdog.watch(client, client.query('ROLLBACK')).catch(() => undefined);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EngineLog } from '../../../engine/ports/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../../engine/ports/wakeup.js';
-import { answersOf } from './statement-watchdog.js';
+import { watchdogOf } from './statement-watchdog.js';
 import type { PgClient, PgPool } from './pg-types.js';
 
 /** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
@@ -65,8 +65,8 @@ export class ListenWakeup implements Wakeup {
     const { client } = this;
     this.client = undefined;
     if (client)
-      await answersOf(this.pool)
-        .of(client, client.end())
+      await watchdogOf(this.pool)
+        .watch(client, client.end())
         .catch(() => undefined);
   }
 
@@ -81,10 +81,10 @@ export class ListenWakeup implements Wakeup {
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
-    const answers = answersOf(this.pool);
+    const watchdog = watchdogOf(this.pool);
     try {
-      await answers.of(client, client.connect());
-      await answers.of(client, client.query(`LISTEN "${this.channel}"`));
+      await watchdog.watch(client, client.connect());
+      await watchdog.watch(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
       this.sayToItself();
       if (this.failures > 0) this.log.log(`LISTEN works again after ${this.failures} failed attempt(s)`);
@@ -102,8 +102,8 @@ export class ListenWakeup implements Wakeup {
   private beatLater(client: PgClient): void {
     this.heartbeat = setTimeout(() => {
       if (client !== this.client) return;
-      answersOf(this.pool)
-        .of(client, client.query('SELECT 1'))
+      watchdogOf(this.pool)
+        .watch(client, client.query('SELECT 1'))
         .then(
           () => {
             if (!this.listening) this.beDeaf();

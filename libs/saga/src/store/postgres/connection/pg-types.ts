@@ -41,7 +41,7 @@ export interface PgClient {
 }
 
 /** Waits for answers of the server, for a bounded time. */
-export interface BoundedAnswers {
-  /** @param patience in bounds */
-  of<T>(client: PgClient, answer: Promise<T>, patience?: number): Promise<T>;
+export interface StatementWatch {
+  /** @param timeoutFactor in bounds */
+  watch<T>(client: PgClient, answer: Promise<T>, timeoutFactor?: number): Promise<T>;
 }

@@ -1,6 +1,6 @@
 import { DataSource, type EntitySchema } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { answersOf } from './statement-watchdog.js';
+import { watchdogOf } from './statement-watchdog.js';
 import { EngineClient } from './engine-client.js';
 import { isolationOf, shareIsolation } from './isolation.js';
 import { sagaMigrations, type SagaMigrationsOptions } from '../schema/saga-migrations.js';
@@ -58,7 +58,7 @@ export async function createSagaDataSource(
 ): Promise<DataSource> {
   const pool = poolOf(application);
   surviveLostConnections(pool);
-  const [answers, isolation] = [answersOf(pool), isolationOf(pool)];
+  const [watchdog, isolation] = [watchdogOf(pool), isolationOf(pool)];
   // TypeORM asks its `driver` option for a Pool; this one is the application's, and is not ours to close.
   class SharedPool {
     readonly options = pool.options;
@@ -66,8 +66,8 @@ export async function createSagaDataSource(
       shareIsolation(this, isolation);
     }
     connect(callback: (error: Error | undefined, client?: object, release?: ReleaseClient) => void): void {
-      answers.connect((error, client, release) =>
-        error ? callback(error) : callback(undefined, new EngineClient(client, answers, isolation), release),
+      watchdog.connect((error, client, release) =>
+        error ? callback(error) : callback(undefined, new EngineClient(client, watchdog, isolation), release),
       );
     }
     on(): this {

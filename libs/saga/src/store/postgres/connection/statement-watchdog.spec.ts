@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { until } from '../../../../../../test/support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
-import { answersOf } from './statement-watchdog.js';
+import { watchdogOf } from './statement-watchdog.js';
 import type { PgPool } from './pg-types.js';
 
 const BOUND = 200;
@@ -25,14 +25,14 @@ describe('what the engine asks of PostgreSQL', () => {
   });
 
   const ask = (text: string) =>
-    answersOf(pool as unknown as PgPool).send<{ n: number }>({ name: text, text, values: [] });
+    watchdogOf(pool as unknown as PgPool).send<{ n: number }>({ name: text, text, values: [] });
 
   test('takes as long as it takes while no bound is set, as for migrations', async () => {
     expect((await ask('SELECT 1 AS n FROM pg_sleep(0.5)')).rows).toEqual([{ n: 1 }]);
   });
 
   test('fails as on a lost connection when there is no answer within the bound, and its connection is not used again', async () => {
-    answersOf(pool as unknown as PgPool).within(BOUND);
+    watchdogOf(pool as unknown as PgPool).setStatementTimeout(BOUND);
     const before = pool.totalCount;
     await expect(ask('SELECT 1 AS n FROM pg_sleep(60)')).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     expect(pool.totalCount).toBe(before - 1);
@@ -41,7 +41,7 @@ describe('what the engine asks of PostgreSQL', () => {
 
   test('does not pile up in the server when it waits for a lock', async () => {
     // Long enough for the statement to be under way, on a busy machine as well.
-    answersOf(pool as unknown as PgPool).within(10 * BOUND);
+    watchdogOf(pool as unknown as PgPool).setStatementTimeout(10 * BOUND);
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
     await other.query('BEGIN; SELECT FROM item FOR UPDATE');
@@ -57,7 +57,7 @@ describe('what the engine asks of PostgreSQL', () => {
   });
 
   test('is not taken for unanswered because this process stood still meanwhile', async () => {
-    answersOf(pool as unknown as PgPool).within(BOUND);
+    watchdogOf(pool as unknown as PgPool).setStatementTimeout(BOUND);
     const answer = ask('SELECT 1 AS n FROM pg_sleep(0.1)');
     // Once it is under way.
     await until(async () => pool.totalCount > pool.idleCount);

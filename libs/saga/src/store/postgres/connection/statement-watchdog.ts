@@ -3,10 +3,10 @@ import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
-const LOOKS = 4;
+const CHECKS_PER_TIMEOUT = 4;
 
 /** How long (ms) the request to leave off may be in progress. */
-const ERRAND = 10_000;
+const CANCEL_TIMEOUT_MS = 10_000;
 
 interface Awaited {
   readonly client: PgClient;
@@ -21,7 +21,7 @@ interface Awaited {
  *
  * Only the engine's own statements are bounded; the application's settings and statements stay as they are.
  */
-export class Answers {
+export class StatementWatchdog {
   private readonly awaited = new Set<Awaited>();
   /** Of those who wait for a connection, since how many looks. */
   private readonly waiting = new Set<{ looks: number }>();
@@ -37,9 +37,9 @@ export class Answers {
   }
 
   /** Milliseconds. Without, as while migrations run, whatever takes long may take long. */
-  within(bound: number): void {
+  setStatementTimeout(bound: number): void {
     this.bound = bound;
-    if (this.awaited.size + this.waiting.size > 0) this.watch();
+    if (this.awaited.size + this.waiting.size > 0) this.schedule();
   }
 
   /**
@@ -52,12 +52,12 @@ export class Answers {
 
   /**
    * What was asked of this connection.
-   * @param patience in bounds
+   * @param timeoutFactor in bounds
    */
-  async of<T>(client: PgClient, answer: Promise<T>, patience = 1): Promise<T> {
-    const awaited: Awaited = { client, looksLeft: patience * LOOKS };
+  async watch<T>(client: PgClient, answer: Promise<T>, timeoutFactor = 1): Promise<T> {
+    const awaited: Awaited = { client, looksLeft: timeoutFactor * CHECKS_PER_TIMEOUT };
     this.awaited.add(awaited);
-    this.watch();
+    this.schedule();
     try {
       return await answer;
     } finally {
@@ -87,7 +87,7 @@ export class Answers {
     return new Promise((resolve, reject) => {
       this.connect((error, client, release) => {
         if (error) return reject(error);
-        const send = () => this.of(client, client.query<Row>(statement));
+        const send = () => this.watch(client, client.query<Row>(statement));
         isolation.alone(client, this, send).then(
           (result) => (release(), resolve(result)),
           (failure: Error) => (release(failure), reject(failure)),
@@ -99,17 +99,17 @@ export class Answers {
   private waitForConnection(): () => void {
     const waiting = { looks: 0 };
     this.waiting.add(waiting);
-    this.watch();
+    this.schedule();
     return () => void this.waiting.delete(waiting);
   }
 
-  private watch(): void {
+  private schedule(): void {
     if (this.timer !== undefined || this.bound === Infinity) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.look();
-      if (this.awaited.size + this.waiting.size > 0) this.watch();
-    }, this.bound / LOOKS);
+      if (this.awaited.size + this.waiting.size > 0) this.schedule();
+    }, this.bound / CHECKS_PER_TIMEOUT);
     this.timer.unref();
   }
 
@@ -121,7 +121,7 @@ export class Answers {
       this.giveUp(awaited.client);
     }
     let standsInTheWay = false;
-    for (const waiting of this.waiting) standsInTheWay = (waiting.looks += 1) > LOOKS || standsInTheWay;
+    for (const waiting of this.waiting) standsInTheWay = (waiting.looks += 1) > CHECKS_PER_TIMEOUT || standsInTheWay;
     if (standsInTheWay) this.lookAtThoseConnecting();
   }
 
@@ -136,7 +136,7 @@ export class Answers {
       if (!client._connecting) continue;
       const looks = (this.connecting.get(client) ?? 0) + 1;
       this.connecting.set(client, looks);
-      if (looks > LOOKS) end(client, this.silence());
+      if (looks > CHECKS_PER_TIMEOUT) end(client, this.silence());
     }
   }
 
@@ -152,13 +152,13 @@ export class Answers {
   }
 }
 
-const ofPools = new WeakMap<PgPool, Answers>();
+const ofPools = new WeakMap<PgPool, StatementWatchdog>();
 
 /** One for each pool. */
-export function answersOf(pool: PgPool): Answers {
-  const answers = ofPools.get(pool) ?? new Answers(pool);
-  ofPools.set(pool, answers);
-  return answers;
+export function watchdogOf(pool: PgPool): StatementWatchdog {
+  const watchdog = ofPools.get(pool) ?? new StatementWatchdog(pool);
+  ofPools.set(pool, watchdog);
+  return watchdog;
 }
 
 /** As if the network had said so: `end()` would wait for the other side. */
@@ -178,5 +178,5 @@ function cancel(client: PgClient, pool: PgPool): void {
   const { processID, secretKey } = client;
   const statement = {};
   messenger.cancel({ activeQuery: statement, processID, secretKey }, statement);
-  setTimeout(() => connection.stream.destroy(), ERRAND).unref();
+  setTimeout(() => connection.stream.destroy(), CANCEL_TIMEOUT_MS).unref();
 }

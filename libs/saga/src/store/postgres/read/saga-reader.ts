@@ -73,7 +73,7 @@ export class SagaReader {
   }
 
   /** What a saga was sent and has not taken yet, in order. */
-  async unheard(id: string): Promise<readonly StoredSignal[]> {
+  async pendingSignals(id: string): Promise<readonly StoredSignal[]> {
     return (await this.signalsOf(id)).map(toStoredSignal);
   }
 

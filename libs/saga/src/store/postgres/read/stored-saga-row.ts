@@ -12,9 +12,9 @@ export interface StoredSagaRow {
   graph_revision: number | null;
   correlation_id: string | null;
   status: SagaStatus;
-  stuck_in: 'running' | 'compensating' | null;
+  held_phase: 'running' | 'compensating' | null;
   failure: SagaFailure | null;
-  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'heard' | 'pendingRollback' | 'overtaken'> | null;
+  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'> | null;
   deadline_at: number | null;
   input: string | null;
   priority: number;
@@ -73,7 +73,7 @@ export interface StepJson {
   errors: StepState['errors'] | null;
   progress: Pick<
     StepState,
-    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait' | 'lost'
+    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait' | 'lost'
   > | null;
   startedAt: number;
   updatedAt: number;
@@ -83,12 +83,12 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
   const steps = row.steps ?? [];
   const state: SagaState = {
     status: row.status,
-    stuckIn: row.stuck_in ?? undefined,
+    heldPhase: row.held_phase ?? undefined,
     failure: row.failure ?? undefined,
     round: row.progress?.round ?? 1,
     rollbackTo: row.progress?.rollbackTo,
     deadline: row.deadline_at ?? undefined,
-    heard: row.progress?.heard,
+    lastTakenSignals: row.progress?.lastTakenSignals,
     ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
     ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
     steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
@@ -158,7 +158,7 @@ function toStepState(step: StepJson): StepState {
     items: step.progress?.items,
     wonBy: step.progress?.wonBy,
     permit: step.progress?.permit,
-    cut: step.progress?.cut ?? false,
+    pruned: step.progress?.pruned ?? false,
     child: step.progress?.child,
     wait: step.progress?.wait,
     ...(step.progress?.lost && { lost: step.progress.lost }),

@@ -1,4 +1,4 @@
-import { isUnheard, unheardColumn, unheardJson } from '../signals/unheard.sql.js';
+import { isPending, pendingColumn, pendingJson } from '../signals/pending-signals.sql.js';
 
 /**
  * A saga's row with its steps as JSON, for whoever reads whole sagas. Payloads come as text: the driver
@@ -7,7 +7,7 @@ import { isUnheard, unheardColumn, unheardJson } from '../signals/unheard.sql.js
  * @param inParts a condition: its steps and signals are left to statements of their own
  */
 export const storedSagaColumns = (schema: string, i: string, inParts: string): string => `
-  ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.stuck_in, ${i}.failure, ${i}.progress,
+  ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.held_phase, ${i}.failure, ${i}.progress,
   ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.checkpoints, ${i}.locked_by, ${i}.lost_leases, ${i}.takeovers, ${i}.losses,
   ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
   (extract(epoch FROM ${i}.sla_at) * 1000)::float8 AS sla_at,
@@ -21,7 +21,7 @@ export const storedSagaColumns = (schema: string, i: string, inParts: string): s
   coalesce(${inParts}, false) AS in_parts,
   CASE WHEN ${inParts} THEN NULL ELSE (SELECT json_agg(${stepJson('s')})
     FROM ${schema}.step s WHERE s.saga_id = ${i}.id) END AS steps,
-  CASE WHEN ${inParts} THEN NULL ELSE ${unheardColumn(schema, i)} END AS signals`;
+  CASE WHEN ${inParts} THEN NULL ELSE ${pendingColumn(schema, i)} END AS signals`;
 
 /** A step as JSON. @param s the alias of its row */
 const stepJson = (s: string): string => `json_build_object(
@@ -42,11 +42,11 @@ ORDER BY s.name`;
  * $1 the saga's id, $2 the number of the last one before it, $3 bytes.
  */
 export const signalPartSql = (schema: string): string => `
-SELECT i.signals > p.last AS more, ${unheardJson('g')} AS signal
+SELECT i.signals > p.last AS more, ${pendingJson('g')} AS signal
 FROM (SELECT ${schema}.signal_part_1($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance WHERE id = $1::uuid) i
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last
-  AND ${isUnheard('i', 's')} ORDER BY s.number) g`;
+  AND ${isPending('i', 's')} ORDER BY s.number) g`;
 
 /** Is it still as it was read before its parts were? $1 the saga's id. */
 export const standsSql = (schema: string): string =>

@@ -7,7 +7,7 @@ const withoutPayloads = (
 
 /** Where an instance stands, in the columns of stored-saga.sql.ts; payloads are left out, of which there may be many megabytes. */
 const standingColumns = (schema: string): string => `
-  i.id, i.name, i.version, i.graph_revision, i.status, i.stuck_in, i.failure, i.progress, i.locked_by,
+  i.id, i.name, i.version, i.graph_revision, i.status, i.held_phase, i.failure, i.progress, i.locked_by,
   i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state, false AS in_parts,
   (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
   (SELECT json_agg(json_build_object(

@@ -20,9 +20,9 @@ export const SAGA_FUNCTIONS = [
   ...['start_1', 'start_one_1', 'checkpoint_1', 'checkpoint_one_1'],
   ...[
     'checkpoint_locked_1',
-    'line_up_1',
-    'leave_line_1',
-    'hand_over_1',
+    'lock_enqueue_1',
+    'lock_dequeue_1',
+    'lock_hand_over_1',
     'lock_line_1',
     'lock_holder_1',
     'family_locks_1',
@@ -69,7 +69,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         tags jsonb,
         priority smallint NOT NULL DEFAULT 0,
         failure json,
-        stuck_in text,
+        held_phase text,
         progress json,
         deadline_at timestamptz,
         epoch int NOT NULL,
@@ -90,7 +90,7 @@ export abstract class CreateSagaTables implements MigrationInterface {
         watched boolean NOT NULL DEFAULT false,
         lock_key text,
         lock_state text,
-        lock_place bigint,
+        lock_position bigint,
         lock_timeout float8,
         lock_deadlock json,
         parent_id uuid,
@@ -194,15 +194,15 @@ export abstract class CreateSagaTables implements MigrationInterface {
         WHERE correlation_id IS NOT NULL`);
     // Sagas with a semantic lock only: the line of each key, and the promise that one of it is active.
     await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_lock_line ON ${schema}.instance (name, lock_key, lock_place)
+      CREATE INDEX IF NOT EXISTS instance_lock_line ON ${schema}.instance (name, lock_key, lock_position)
         WHERE lock_state IS NOT NULL`);
     await queryRunner.query(`
       CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON ${schema}.instance (name, lock_key)
         WHERE lock_state = 'held'`);
     await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_place)
+      CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_position)
         WHERE lock_state = 'inside'`);
-    await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_place`);
+    await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_position`);
     // Sagas with an sla only: those that will be overdue, by when, and those that are.
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_sla ON ${schema}.instance (sla_at)
@@ -249,6 +249,6 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".signal`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
     await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);
-    await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_place`);
+    await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_position`);
   }
 }

@@ -37,7 +37,7 @@ export class SagaInstance {
   /** What made it compensate, or stop. Encoded, if there is a codec. */
   failure!: SagaFailure | null;
   /** While stuck: what it was doing, and goes back to on retry. */
-  stuckIn!: 'running' | 'compensating' | null;
+  heldPhase!: 'running' | 'compensating' | null;
   /**
    * Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to; of those with
    * signals: by name the number of the last one taken, and the names that are waited for; of those whose rollback waits
@@ -46,7 +46,7 @@ export class SagaInstance {
   progress!: {
     round: number;
     rollbackTo?: string;
-    heard?: Record<string, number>;
+    lastTakenSignals?: Record<string, number>;
     awaits?: string[];
     pendingRollback?: object;
     overtaken?: object;
@@ -82,7 +82,7 @@ export class SagaInstance {
   /** Stored and not looked at yet, in line, active, or active under the lock of an ancestor; null: it has left the line, or has no lock. */
   lockState!: 'arriving' | 'waiting' | 'held' | 'inside' | null;
   /** Its place in the line of its key: the smaller, the sooner. */
-  lockPlace!: string | null;
+  lockPosition!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   lockTimeout!: number | null;
   /** Why it does not get its lock, and is to fail; null: it does. */
@@ -128,11 +128,11 @@ export class SagaStep {
   /** The last few failed attempts, oldest first. */
   errors!: AttemptError[] | null;
   /**
-   * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was cut; of those with a rate
+   * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was pruned; of those with a rate
    * limit: when it may begin; of sub-saga steps: the saga that they started; of those that wait: for what.
    */
   progress!: Partial<
-    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'cut' | 'child' | 'wait'>
+    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait'>
   > | null;
   /** When something about it was first recorded. */
   startedAt!: Date;
@@ -184,7 +184,7 @@ export function sagaEntities(
         tags: { type: 'jsonb', nullable: true },
         priority: { type: 'smallint' },
         failure: { type: 'json', nullable: true },
-        stuckIn: { name: 'stuck_in', type: 'text', nullable: true },
+        heldPhase: { name: 'held_phase', type: 'text', nullable: true },
         progress: { type: 'json', nullable: true },
         deadlineAt: { ...time, name: 'deadline_at', nullable: true },
         epoch: { type: 'int' },
@@ -201,7 +201,7 @@ export function sagaEntities(
         watched: { type: 'boolean' },
         lockKey: { name: 'lock_key', type: 'text', nullable: true },
         lockState: { name: 'lock_state', type: 'text', nullable: true },
-        lockPlace: { name: 'lock_place', type: 'bigint', nullable: true },
+        lockPosition: { name: 'lock_position', type: 'bigint', nullable: true },
         lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },
         lockDeadlock: { name: 'lock_deadlock', type: 'json', nullable: true },
         parentId: { name: 'parent_id', type: 'uuid', nullable: true },

@@ -1,7 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
 import { OptionReader } from '../../../definition/options/option-reader.js';
-import { textOfFlaw, textOfProblems } from '../../../shared/diagnostic.js';
+import { textOfDiagnostic, textOfProblems } from '../../../shared/diagnostic.js';
 import { shown } from '../../../shared/shown-value.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { schemaFlaw } from '../connection/schema-name.js';
@@ -64,7 +64,7 @@ export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationC
 
 function readMigrationOptions(given: SagaMigrationsOptions): Partial<SagaMigrationsOptions> {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, mend) => problems.push(textOfFlaw({ problem, mend })));
+  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
   const options = reader.options(given, ['partitions']);
   if (problems.length > 0) throw new SagaConfigurationError(`sagaMigrations(): ${textOfProblems(problems)}`);
   return options;

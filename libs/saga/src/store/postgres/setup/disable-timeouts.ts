@@ -2,7 +2,7 @@
  * For the rest of a transaction (or session) in which processes that start together wait for each other: under the timeouts that a
  * server has for ordinary statements all but the first of them would fail to start.
  */
-export async function waitAsLongAsItTakes(
+export async function disableTimeouts(
   sql: { query(text: string): Promise<unknown> },
   scope: 'LOCAL' | 'SESSION' = 'LOCAL',
 ): Promise<void> {

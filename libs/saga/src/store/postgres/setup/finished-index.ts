@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { beMorePatient } from '../connection/engine-client.js';
+import { withTimeoutFactor } from '../connection/engine-client.js';
 import { finishedIndexSql } from '../schema/finished-index.sql.js';
-import { waitAsLongAsItTakes } from './disable-timeouts.js';
+import { disableTimeouts } from './disable-timeouts.js';
 
 /** Milliseconds. */
 const STOP_EVERY = 50;
@@ -35,7 +35,7 @@ export class FinishedIndex {
     if (this.isThere || (this.isThere = (await this.look()) === 'valid')) return true;
     const runner = this.dataSource.createQueryRunner();
     try {
-      beMorePatient(await runner.connect(), PATIENCE);
+      withTimeoutFactor(await runner.connect(), PATIENCE);
       return (this.isThere = await this.build(runner, signal));
     } catch (error) {
       if ((error as { code?: unknown }).code !== '42501') throw error;
@@ -103,7 +103,7 @@ async function withoutTimeouts(runner: QueryRunner, statement: string): Promise<
     `SELECT current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' AS limited`,
   )) as [{ limited: boolean }];
   if (!limited) return void (await runner.query(statement));
-  await waitAsLongAsItTakes(runner, 'SESSION');
+  await disableTimeouts(runner, 'SESSION');
   try {
     await runner.query(statement);
   } finally {

@@ -1,7 +1,7 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
 import { checkServer } from './check-server.js';
-import { waitAsLongAsItTakes } from './disable-timeouts.js';
+import { disableTimeouts } from './disable-timeouts.js';
 import { SAGA_NEEDS } from './needs.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
@@ -18,7 +18,7 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
   let exists = false;
   try {
     await queryRunner.startTransaction();
-    await waitAsLongAsItTakes(queryRunner);
+    await disableTimeouts(queryRunner);
     await queryRunner.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     [{ exists }] = (await queryRunner.query(
       'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',

@@ -36,7 +36,7 @@ export const SAGA_NEEDS: Needs = {
     'concurrency',
     ...MESSAGING_NEEDS.tables,
   ],
-  sequences: ['lock_place'],
+  sequences: ['lock_position'],
   functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
 };
 

@@ -1,7 +1,7 @@
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { Lease, NewSaga, StartResult } from '../../../engine/ports/saga-store.js';
 import type { Sql } from '../connection/application-sql.js';
-import type { HotCalls } from '../checkpoint/hot-calls.js';
+import type { PreparedCalls } from '../checkpoint/hot-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import type { Statements } from '../statements.js';
 
@@ -27,7 +27,7 @@ interface ExistingRow {
 /** How new sagas are stored: in one statement, and one more for those that were there already. */
 export class SagaStarts {
   constructor(
-    private readonly calls: HotCalls,
+    private readonly calls: PreparedCalls,
     private readonly sql: Statements,
     /** See ReadBounds. */
     private readonly pageBytes: number,
@@ -63,7 +63,7 @@ export class SagaStarts {
     const one = startOneParameters(sagas);
     const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
     const statement = one ? 'startOne' : 'start';
-    const [row] = await this.calls.atFirst<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
+    const [row] = await this.calls.insertOrUpsert<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
       statement: durability === 'relaxed' ? (`${statement}Relaxed` as const) : statement,
       parameters: [...given, fresh],
     }));

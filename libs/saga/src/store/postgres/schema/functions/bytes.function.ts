@@ -1,5 +1,5 @@
 import { SMALL_SAGA } from '../../../../engine/ports/payload-size.js';
-import { isUnheard } from '../../signals/unheard.sql.js';
+import { isPending } from '../../signals/pending-signals.sql.js';
 import { PINNED } from './pinned-plan.js';
 
 /** How far beyond the sagas that are picked first a claim looks for small ones. */
@@ -27,7 +27,7 @@ const bytesOfSaga = (schema: string, of: (column: string) => string): string => 
       FROM ${schema}.step s WHERE s.saga_id = i.id) END
     + CASE WHEN i.signals = 0 THEN 0 ELSE (
       SELECT coalesce(sum(${of('g.payload')}), 0) FROM ${schema}.signal g
-      WHERE g.saga_id = i.id AND ${isUnheard('i', 'g')}) END)::bigint`;
+      WHERE g.saga_id = i.id AND ${isPending('i', 'g')}) END)::bigint`;
 
 /**
  * How many bytes sagas have, for statements that read whole sagas: rows are counted, and their payloads may have any size.
@@ -120,7 +120,7 @@ BEGIN
   FOR part IN
     SELECT g.number, ${exactBytes('g.payload')} + 200 AS bytes
     FROM ${schema}.instance i CROSS JOIN LATERAL (
-      SELECT * FROM ${schema}.signal g WHERE g.saga_id = i.id AND g.number > $2 AND ${isUnheard('i', 'g')} ORDER BY g.number) g
+      SELECT * FROM ${schema}.signal g WHERE g.saga_id = i.id AND g.number > $2 AND ${isPending('i', 'g')} ORDER BY g.number) g
     WHERE i.id = $1
   LOOP
     total := total + part.bytes;

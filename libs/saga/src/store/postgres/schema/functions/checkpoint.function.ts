@@ -10,7 +10,7 @@ export const SAGA_COLUMNS = {
   epoch: 'int',
   number: 'int',
   status: 'text',
-  stuck_in: 'text',
+  held_phase: 'text',
   failure: 'json',
   step: 'text',
   error: 'text',
@@ -85,7 +85,7 @@ DECLARE
 BEGIN
   WITH updated AS (
     UPDATE ${schema}.instance i SET
-      status = w.status, stuck_in = w.stuck_in, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
+      status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
       takeovers = 0, losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END, checkpoints = w.number,
       locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
       due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,

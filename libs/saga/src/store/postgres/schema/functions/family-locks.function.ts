@@ -7,7 +7,7 @@ import { PINNED } from './pinned-plan.js';
  *
  * What an ancestor holds, its sub-sagas do not wait for: it waits for them. They run under its hold, with the
  * `lock_state` 'inside', any number of them at a time. While anyone is inside, somebody holds the lock: if the holder
- * leaves before them (only one that is aborted does), one of them holds it on (hand_over_1).
+ * leaves before them (only one that is aborted does), one of them holds it on (lock_hand_over_1).
  *
  * What waits for a lock, and is waited for by the holder of another, can be part of a circle. What closes it is always a
  * saga that lines up: who gets a lock has started nothing yet, or is undone, and then what it started lines up again
@@ -129,7 +129,7 @@ BEGIN
   SELECT array_agg(reach.id) INTO reached FROM reach;
   circle := ${toldOf(schema, 'own')};
   IF circle IS NULL OR own.status = 'running' THEN RETURN circle; END IF;
-  PERFORM FROM ${waitersForKin(schema)} AND NOT (i.status = 'running' OR (i.status = 'paused' AND i.stuck_in = 'running'));
+  PERFORM FROM ${waitersForKin(schema)} AND NOT (i.status = 'running' OR (i.status = 'paused' AND i.held_phase = 'running'));
   IF FOUND THEN RETURN circle; END IF;
   waiters := ARRAY(SELECT i.id FROM ${waitersForKin(schema)} ORDER BY i.id);
   UPDATE ${schema}.instance i SET

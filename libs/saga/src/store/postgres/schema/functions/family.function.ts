@@ -62,7 +62,7 @@ BEGIN
   END IF;
   saved := ${schema}.checkpoint_1(${parameterList(checkpoint, CHECKPOINT_ARGUMENTS)});
   IF cardinality(saved) = 0 THEN RETURN saved; END IF;
-  IF cardinality($1) > 0 THEN PERFORM ${schema}.leave_line_1(saved); END IF;
+  IF cardinality($1) > 0 THEN PERFORM ${schema}.lock_dequeue_1(saved); END IF;
   IF cardinality($5) > 0 THEN PERFORM ${schema}.publish_1(${parameterList(5, PUBLISH_ARGUMENTS)}); END IF;
   IF $3 IS NOT NULL THEN PERFORM ${schema}.wake_1($3); END IF;
   IF cardinality($4) > 0 THEN

@@ -19,7 +19,7 @@ import { PINNED } from './pinned-plan.js';
  * refuses others, and the transaction of a step, which may be at any level, hands nothing over there: its checkpoint
  * leaves the saga ended, with its lock still held, and due. The process that committed it lines it up at once, in a
  * transaction of its own; if that process is lost, whoever claims the saga does. To line up one that has ended is to
- * take it out of its line (line_up_1).
+ * take it out of its line (lock_enqueue_1).
  *
  * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only; pinned by the
  * functions' settings, as in checkpoint.function.ts.
@@ -70,15 +70,15 @@ BEGIN
   RETURN coalesce(
     (SELECT h.id FROM ${schema}.instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held'),
     (SELECT l.id FROM ${schema}.instance l WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
-     ORDER BY l.lock_place LIMIT 1));
+     ORDER BY l.lock_position LIMIT 1));
 END $function$`;
 
 /**
- * hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. What others are
+ * lock_hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. What others are
  * inside of is not free: the first of them holds it on.
  */
 const handOver = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.lock_hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   next record;
@@ -87,11 +87,11 @@ BEGIN
   IF FOUND THEN RETURN; END IF;
   UPDATE ${schema}.instance i SET lock_state = 'held'
   WHERE i.id = (SELECT n.id FROM ${schema}.instance n WHERE n.name = $1 AND n.lock_key = $2 AND n.lock_state = 'inside'
-    ORDER BY n.lock_place LIMIT 1);
+    ORDER BY n.lock_position LIMIT 1);
   IF FOUND THEN RETURN; END IF;
   SELECT l.id, l.lock_state, l.status <> 'running' AS undone INTO next FROM ${schema}.instance l
   WHERE l.name = $1 AND l.lock_key = $2 AND ${IN_LINE}
-  ORDER BY l.lock_place LIMIT 1;
+  ORDER BY l.lock_position LIMIT 1;
   IF next.lock_state = 'waiting' THEN
     UPDATE ${schema}.instance i SET
       lock_state = 'held',
@@ -112,12 +112,12 @@ const nothingDueIfEnded = (i: string): string =>
     .join(', ');
 
 /**
- * leave_line_1: takes sagas out of their lines that have ended, or that will never begin, and hands over what they
+ * lock_dequeue_1: takes sagas out of their lines that have ended, or that will never begin, and hands over what they
  * held. Called with their lines locked. One that has ended is not due afterwards, whichever claim holds it: no later
  * claim would see a lock, and take it out of its line again.
  */
 const leaveLine = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.leave_line_1(uuid[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.lock_dequeue_1(uuid[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   gone record;
@@ -131,19 +131,19 @@ BEGIN
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
     RETURNING i.name, i.lock_key
   LOOP
-    PERFORM ${schema}.hand_over_1(gone.name, gone.lock_key);
+    PERFORM ${schema}.lock_hand_over_1(gone.name, gone.lock_key);
   END LOOP;
 END $function$`;
 
 /**
- * line_up_1: lines up sagas with a lock that were just claimed. It gives the ids and deadlines of those that may run, and
+ * lock_enqueue_1: lines up sagas with a lock that were just claimed. It gives the ids and deadlines of those that may run, and
  * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
  * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
  * line, nothing is given.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const lineUp = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.line_up_1(uuid[], int[], text[], text[])
+CREATE OR REPLACE FUNCTION ${schema}.lock_enqueue_1(uuid[], int[], text[], text[])
 RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -154,13 +154,13 @@ BEGIN
   PERFORM ${schema}.lock_line_1($3, $4);
   PERFORM ${schema}.lock_families_1($1, $2);
   -- One that is to be cancelled does not wait for a turn.
-  PERFORM ${schema}.leave_line_1($1);
+  PERFORM ${schema}.lock_dequeue_1($1);
   FOR given IN
-    SELECT i.id, i.name, i.lock_key, i.lock_place, i.lock_state, i.status, i.parent_id,
+    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id,
       i.status <> 'running' AS undone
     FROM unnest($1, $2) AS w(id, epoch)
     JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
-    ORDER BY i.lock_place
+    ORDER BY i.lock_position
   LOOP
     CONTINUE WHEN ${hasEnded('given')};
     IF given.lock_state IN ('arriving', 'waiting') THEN
@@ -169,7 +169,7 @@ BEGIN
       IF NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM ${schema}.instance l
-          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_place < given.lock_place AND ${IN_LINE}))
+          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_position < given.lock_position AND ${IN_LINE}))
       THEN
         circle := CASE WHEN given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
         IF circle IS NULL THEN
@@ -208,6 +208,6 @@ BEGIN
   saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
     .map((_, n) => `$${n + 3}`)
     .join(', ')});
-  PERFORM ${schema}.leave_line_1(saved);
+  PERFORM ${schema}.lock_dequeue_1(saved);
   RETURN saved;
 END $function$`;

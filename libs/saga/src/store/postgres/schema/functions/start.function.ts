@@ -83,7 +83,7 @@ END $function$`;
 const insertSagas = (schema: string, rows: string, unique: Unique): string => `
     INSERT INTO ${schema}.instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_place, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -94,7 +94,7 @@ const insertSagas = (schema: string, rows: string, unique: Unique): string => `
       w.lock_key,
       CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
       CASE WHEN w.lock_key IS NOT NULL
-        THEN (SELECT nextval('${schema}.lock_place')) * ${CALL_PLACES} + w.lock_order END,
+        THEN (SELECT nextval('${schema}.lock_position')) * ${CALL_PLACES} + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
     FROM ${rows}

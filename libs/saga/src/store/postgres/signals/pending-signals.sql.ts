@@ -1,9 +1,9 @@
 /** A signal that a saga has not taken yet. @param i the alias of the instance row @param g that of the signal */
-export const isUnheard = (i: string, g: string): string =>
-  `${g}.number > coalesce((${i}.progress -> 'heard' ->> ${g}.name)::int, 0)`;
+export const isPending = (i: string, g: string): string =>
+  `${g}.number > coalesce((${i}.progress -> 'lastTakenSignals' ->> ${g}.name)::int, 0)`;
 
 /** @param g the alias of the signal's row */
-export const unheardJson = (g: string): string =>
+export const pendingJson = (g: string): string =>
   `json_build_object('number', ${g}.number, 'name', ${g}.name, 'messageId', ${g}.message_id, 'payload', ${g}.payload::text)`;
 
 /**
@@ -11,7 +11,7 @@ export const unheardJson = (g: string): string =>
  * that were sent nothing.
  * @param i the alias of the instance row
  */
-export const unheardColumn = (schema: string, i: string): string => `
-  CASE WHEN ${i}.signals > 0 THEN (SELECT json_agg(${unheardJson('g')} ORDER BY g.number)
+export const pendingColumn = (schema: string, i: string): string => `
+  CASE WHEN ${i}.signals > 0 THEN (SELECT json_agg(${pendingJson('g')} ORDER BY g.number)
     FROM ${schema}.signal g
-    WHERE g.saga_id = ${i}.id AND ${isUnheard(i, 'g')}) END`;
+    WHERE g.saga_id = ${i}.id AND ${isPending(i, 'g')}) END`;
