@@ -20,10 +20,10 @@ export function answerOf(
   if (!asks || index !== undefined || !isFirst) return undefined;
   const context = { round: stepState(state, node.name).round } as never;
   try {
-    if (node.when && !node.when(context)) return () => [{ type: 'skipped-by-condition', step: key }];
-    if (kind === 'await') return (now) => [{ type: 'awaited', step: key, now }];
+    if (node.when && !node.when(context)) return () => [{ type: 'condition-false', step: key }];
+    if (kind === 'await') return (now) => [{ type: 'wait-started', step: key, now }];
     const items = node.forEach?.(context).map((item) => JSON.stringify(item));
-    return items && (() => [{ type: 'expanded', step: key, items }]);
+    return items && (() => [{ type: 'fan-out-started', step: key, items }]);
   } catch (thrown) {
     const error = { name: 'Error', message: (thrown as Error).message };
     const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;

@@ -104,7 +104,7 @@ export class OperatedSaga extends PlayedSaga {
 
   private async skip(key: string): Promise<void> {
     await this.sagas().skip(this.id, key, { result: 'by hand' });
-    const isAccepted = this.takesEffect({ type: 'skipped', step: key, result: '"by hand"' });
+    const isAccepted = this.takesEffect({ type: 'operator-skipped', step: key, result: '"by hand"' });
     if (!isAccepted) throw new Error(`skip of ${key} is accepted`);
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
@@ -131,7 +131,7 @@ export class OperatedSaga extends PlayedSaga {
     const { planned, underWay, at } = this.preview;
     const since = this.entries.slice(at);
     // What gave up before is undone only when a person asks for it, and a worker that is lost leaves more to undo.
-    const others: SagaEvent['type'][] = ['retried', 'skipped', 'taken-over', 'interrupted'];
+    const others: SagaEvent['type'][] = ['retried', 'operator-skipped', 'taken-over', 'interrupted'];
     if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
     const ran = since.flatMap((entry) => {
       if (entry.type !== 'begun' || entry.attempt.kind !== 'compensate') return [];

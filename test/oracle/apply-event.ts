@@ -41,17 +41,17 @@ class Happening extends WaitHappenings {
         return this.stepCompleted(event);
       case 'step-failed':
         return this.stepFailed(event);
-      case 'skipped-by-condition':
+      case 'condition-false':
         this.change(event.step, { phase: 'skipped', retryAt: undefined });
         return [book];
-      case 'expanded':
+      case 'fan-out-started':
         this.change(event.step, { phase: 'running', items: event.items.length, retryAt: undefined });
         if (event.items.length === 0) this.complete(event.step, '[]');
         return [book];
-      case 'delayed':
+      case 'delay-started':
         this.change(event.step, { delayed: true, retryAt: event.until });
         return [book];
-      case 'awaited':
+      case 'wait-started':
         return this.awaited(event);
       case 'signalled':
         this.taken(event);
@@ -62,7 +62,7 @@ class Happening extends WaitHappenings {
       }
       case 'wait-expired':
         return this.waitExpired(event);
-      case 'permitted':
+      case 'rate-limit-granted':
         this.change(event.step, { retryAt: event.at });
         return [book];
       case 'compensation-started':
@@ -93,13 +93,13 @@ class Happening extends WaitHappenings {
       case 'paused':
       case 'unpaused':
         throw new Error('Nobody pauses anything here');
-      case 'unfit':
+      case 'code-missing':
         throw new Error('What the code of a step is missing is never asked here');
       case 'deadlocked':
         throw new Error('Nobody waits for a semantic lock here');
       case 'retried':
         return this.retried(event.step, tookEffect);
-      case 'skipped':
+      case 'operator-skipped':
         return this.skippedByHand(event, tookEffect);
       case 'undone':
         return this.undone();
@@ -333,7 +333,7 @@ class Happening extends WaitHappenings {
     this.completeFanOut(node);
   }
 
-  private skippedByHand({ step: key, result }: EventOf<'skipped'>, tookEffect: boolean): Book[] {
+  private skippedByHand({ step: key, result }: EventOf<'operator-skipped'>, tookEffect: boolean): Book[] {
     const { book, rules } = this;
     if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
     if (!tookEffect) return [book];

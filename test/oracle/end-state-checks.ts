@@ -100,7 +100,9 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
       Math.floor(call / 2) % (gaveUp.length || 1)
     ];
     const event: SagaEvent =
-      call % 2 === 0 || key === undefined ? { type: 'retried' } : { type: 'skipped', step: key, result: '1' };
+      call % 2 === 0 || key === undefined
+        ? { type: 'retried' }
+        : { type: 'operator-skipped', step: key, result: '1' };
     const called = evolve(saga.graph, state, event);
     if (called === state) continue;
     const play = playGraph({ ...saga, moves: [] }, called);
@@ -136,9 +138,9 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
     if (!['pending', 'waiting', 'running'].includes(status)) {
       stray.push(
         { type: 'step-started', step },
-        { type: 'skipped-by-condition', step },
-        { type: 'expanded', step, items: ['1'] },
-        { type: 'delayed', step, until: 1 },
+        { type: 'condition-false', step },
+        { type: 'fan-out-started', step, items: ['1'] },
+        { type: 'delay-started', step, until: 1 },
       );
     }
     if (status !== 'running') stray.push({ type: 'probe-started', step });
@@ -170,7 +172,7 @@ function strayOfWaits(graph: SagaGraph, state: SagaState, step: string): SagaEve
     { type: 'refused', name, number, error, now: 0 },
     { type: 'wait-expired', step, now: (wait?.until ?? 0) - 1 },
   ];
-  if (wait !== undefined || state.status !== 'running') stray.push({ type: 'awaited', step, now: 0 });
+  if (wait !== undefined || state.status !== 'running') stray.push({ type: 'wait-started', step, now: 0 });
   if (!isWaiting || wait.takenSignal !== undefined) stray.push({ type: 'wait-expired', step, now: 10 ** 9 });
   return stray;
 }
@@ -192,8 +194,8 @@ function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[
   const isHeld = status !== 'running' && status !== 'compensating';
   const goesOn = phase === 'running' || phase === 'cancelling' || phase === 'undoing';
   if (isHeld || !goesOn) stray.push(...ends.map((end) => ({ ...end, child: id })));
-  if (goesOn) stray.push({ type: 'step-started', step }, { type: 'skipped-by-condition', step });
-  if (isHeld && goesOn) stray.push({ type: 'skipped', step, result: '"by hand"' });
+  if (goesOn) stray.push({ type: 'step-started', step }, { type: 'condition-false', step });
+  if (isHeld && goesOn) stray.push({ type: 'operator-skipped', step, result: '"by hand"' });
   if (phase !== 'running') stray.push({ type: 'child-cancelling', step, child: id });
   if (!active) stray.push({ type: 'child-undoing', step, child: id });
   return stray;

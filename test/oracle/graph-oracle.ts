@@ -162,12 +162,12 @@ function unexpected(
     return found(keys.length === 1 ? (isUndoing(keys[0]!) ? RULED[3] : RULED[1]) : RULED[4], text);
   }
   const waits = events.flatMap((event) =>
-    event.type === 'awaited' || event.type === 'wait-expired' ? [`${event.type} ${event.step}`] : [],
+    event.type === 'wait-started' || event.type === 'wait-expired' ? [`${event.type} ${event.step}`] : [],
   );
   if (waits.join() !== expected.waits.join())
     return found(RULED[14], `[${waits.join()}], not [${expected.waits.join()}]`);
-  const others = events.filter(({ type }) => type !== 'awaited' && type !== 'wait-expired');
-  const delays = others.map((event) => (event.type === 'delayed' ? event.step : event.type));
+  const others = events.filter(({ type }) => type !== 'wait-started' && type !== 'wait-expired');
+  const delays = others.map((event) => (event.type === 'delay-started' ? event.step : event.type));
   if (delays.join() !== expected.delays.join())
     return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
   if (expected.settle.length > 0 && !(expected.settleIsOpen && (actions.length > 0 || wakeAt !== undefined)))

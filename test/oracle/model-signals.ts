@@ -88,7 +88,9 @@ export class PlayedSignals {
     if (status !== 'running') return [];
     return [...steps.values()].flatMap((step) => {
       const { wait, pruned } = step;
-      return step.status === 'waiting' && !pruned && wait && wait.takenSignal === undefined ? [wait.signal] : [];
+      return step.status === 'waiting' && !pruned && wait && wait.takenSignal === undefined
+        ? [wait.signal]
+        : [];
     });
   }
 }

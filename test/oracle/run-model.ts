@@ -231,13 +231,13 @@ class GraphPlayer implements Play {
     const round = stepState(this.state, node.name).round;
     if (index === undefined && this.isUnasked(action)) {
       const answer = this.askWhen(node, round);
-      if (answer === false) return this.checkpoint({ type: 'skipped-by-condition', step: key });
+      if (answer === false) return this.checkpoint({ type: 'condition-false', step: key });
       if (answer === 'throws') return this.failDefinition(node, round);
     }
-    if (kind === 'await') return this.checkpoint({ type: 'awaited', step: key, now: this.now });
+    if (kind === 'await') return this.checkpoint({ type: 'wait-started', step: key, now: this.now });
     if (kind === 'expand') {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
-      return this.checkpoint({ type: 'expanded', step: key, items });
+      return this.checkpoint({ type: 'fan-out-started', step: key, items });
     }
     const before = this.state;
     const started = {
@@ -410,7 +410,7 @@ class GraphPlayer implements Play {
 
   private skip(key: string): void {
     const before = this.state;
-    this.apply({ type: 'skipped', step: key, result: '"by hand"' });
+    this.apply({ type: 'operator-skipped', step: key, result: '"by hand"' });
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
     if (this.state !== before) this.entries.push({ type: 'was done by hand', key, round, undone });

@@ -32,7 +32,8 @@ export class SignalWitness {
     const { takenSignal } = wait;
     const signal = this.sent.get(takenSignal);
     const isIt = signal?.name === node.wait.signal && !signal.isRefusal && signal.payload === wait.payload;
-    if (!isIt) return [HEARD[0], `${id} with ${takenSignal}, ${wait.payload}; it was ${JSON.stringify(signal)}`];
+    if (!isIt)
+      return [HEARD[0], `${id} with ${takenSignal}, ${wait.payload}; it was ${JSON.stringify(signal)}`];
     const other = this.givenTo.get(takenSignal) ?? id;
     if (other !== id) return [HEARD[1], `${takenSignal} to ${id}, and before to ${other}`];
     const before = this.given.get(id) ?? takenSignal;

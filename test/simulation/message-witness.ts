@@ -81,7 +81,12 @@ export class MessageWitness {
   }
 
   /** A message that came before this time, and that nothing has taken. */
-  private missed(id: string, { lastTakenSignals = {} }: SagaState, signal: string, until: number): Kept | undefined {
+  private missed(
+    id: string,
+    { lastTakenSignals = {} }: SagaState,
+    signal: string,
+    until: number,
+  ): Kept | undefined {
     return this.kept
       .get(id)
       ?.find(

@@ -271,7 +271,9 @@ export class Witness {
     // Going forward, only what has lost a race is undone.
     if (status === 'running') return;
     const region = rollbackTo === undefined ? undefined : relations.descendants(rollbackTo);
-    const passed = [...pivots].find((name) => !stepState(state, name).pruned && (!region || region.has(name)));
+    const passed = [...pivots].find(
+      (name) => !stepState(state, name).pruned && (!region || region.has(name)),
+    );
     if (passed !== undefined) this.violate('I22', `${text}, and ${passed} was passed`);
   }
 

@@ -89,7 +89,8 @@ function wrongInTheEnd(graph: RandomGraph['graph'], effects: readonly Effect[], 
     .flatMap((effect) => {
       const { name, compensate } = graph.steps.get(stepOfKey(effect.key))!;
       const { pruned, round, status } = stepState(end, name);
-      const isWanted = end.status === 'completed' && status === 'completed' && !pruned && round === effect.round;
+      const isWanted =
+        end.status === 'completed' && status === 'completed' && !pruned && round === effect.round;
       const isUndone = undoOf(effects, effect) !== undefined;
       if (isWanted ? !isUndone : isUndone || compensate === undefined) return [];
       const is = isUndone ? 'undone, and wanted' : 'left behind';

@@ -79,7 +79,8 @@ export function withAdminDefaults(
   routes: Partial<SagaAdminRoutes>,
 ): ResolvedAdminOptions {
   const problems: string[] = [];
-  const report = (problem: string, fix: string): void => void problems.push(textOfDiagnostic({ problem, fix }));
+  const report = (problem: string, fix: string): void =>
+    void problems.push(textOfDiagnostic({ problem, fix }));
   let options: SagaAdminModuleOptions = {};
   let origins: readonly string[] = [];
   try {

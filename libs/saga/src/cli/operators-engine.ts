@@ -109,7 +109,7 @@ async function engineOn(
   codec: PayloadCodec | undefined,
 ) {
   const pool = poolOf(application);
-  watchdogOf(pool).setTimeout(PATIENCE);
+  watchdogOf(pool).setStatementTimeout(PATIENCE);
   const graphs = new PostgresGraphStore(dataSource, schema);
   const log = logTo(terminal);
   const stored = await graphs.newest();

@@ -152,7 +152,7 @@ function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState)
   if (step.active || awaitsChild(step)) return;
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
-    plan.follows({ type: 'delayed', step: node.name, until: plan.now + node.delay });
+    plan.follows({ type: 'delay-started', step: node.name, until: plan.now + node.delay });
   else if (node.wait !== undefined && step.wait?.takenSignal === undefined) planWait(plan, node, step);
   else plan.add(node.forEach ? 'expand' : 'run', node, step);
 }
@@ -169,7 +169,7 @@ function planWait(plan: Plan, node: StepNode, step: StepState): void {
     if (!plan.isDue(step)) plan.wake(step.retryAt!);
     // Whether it is to be waited at all.
     else if (node.when) plan.add('await', node, step);
-    else plan.follows({ type: 'awaited', step: node.name, now: plan.now });
+    else plan.follows({ type: 'wait-started', step: node.name, now: plan.now });
   } else if (wait.until !== undefined && wait.until <= plan.now) {
     plan.follows({ type: 'wait-expired', step: node.name, now: plan.now });
   } else {

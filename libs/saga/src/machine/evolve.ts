@@ -52,24 +52,24 @@ const TRANSITIONS: Transitions = {
 
   'step-failed': stepFailed,
 
-  'skipped-by-condition': (_, state, { step }) =>
+  'condition-false': (_, state, { step }) =>
     mayStart(state, step) && stepState(state, step).status !== 'running'
       ? withStep(state, step, (s) => ({ ...s, status: 'skipped', unknown: false, retryAt: undefined }))
       : state,
 
-  expanded: (graph, state, { step, items }) => {
+  'fan-out-started': (graph, state, { step, items }) => {
     const isFanOut = graph.steps.get(step)?.forEach !== undefined;
     if (!isFanOut || !mayStart(state, step) || stepState(state, step).items !== undefined) return state;
     const next = withStep(state, step, (s) => ({ ...s, status: 'running', retryAt: undefined, items }));
     return items.length === 0 ? completed(graph, next, step, undefined) : next;
   },
 
-  delayed: (_, state, { step, until }) =>
+  'delay-started': (_, state, { step, until }) =>
     mayStart(state, step) && stepState(state, step).status === 'pending'
       ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: until }))
       : state,
 
-  awaited: (graph, state, event) => {
+  'wait-started': (graph, state, event) => {
     const { wait } = stepState(state, event.step);
     const waits = graph.steps.get(event.step)?.wait !== undefined && wait === undefined;
     return waits && mayStart(state, event.step) ? startWait(graph, state, event) : state;
@@ -81,7 +81,7 @@ const TRANSITIONS: Transitions = {
 
   'wait-expired': waitExpired,
 
-  permitted: (_, state, { step, at }) =>
+  'rate-limit-granted': (_, state, { step, at }) =>
     mayStart(state, step)
       ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: at, permit: at }))
       : state,
@@ -147,7 +147,7 @@ const TRANSITIONS: Transitions = {
     return mayTurnBack ? startTurningBack(graph, withoutRetries(graph, state), failure) : state;
   },
 
-  unfit: (_, state, event) => incompatible(state, event),
+  'code-missing': (_, state, event) => incompatible(state, event),
 
   deadlocked: (graph, state, { error }) => {
     if (state.status === 'running') return startTurningBack(graph, state, { kind: 'error', error });
@@ -188,7 +188,7 @@ const TRANSITIONS: Transitions = {
     return unstuck(step === undefined ? next : reopenFanOut(next, step));
   },
 
-  skipped: (graph, state, { step, result }) => {
+  'operator-skipped': (graph, state, { step, result }) => {
     if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;
     const forward = stepState(state, step).status !== 'compensation_failed' && state.heldPhase === 'running';
     const freed = unstuck(state);

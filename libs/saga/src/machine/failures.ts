@@ -39,7 +39,9 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     errors: withError(step, event.error, now, 'step'),
     active: false,
   }));
-  return again ? next : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
+  return again
+    ? next
+    : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
 }
 
 export function compensationFailed(
@@ -68,7 +70,12 @@ export function compensationFailed(
  * already, or the step's branch has lost; the branch is cut, if others can stand in for it; back to a savepoint;
  * a halt, behind a pivot or for an operator; all the rollback.
  */
-export function failPermanently(graph: SagaGraph, given: SagaState, key: string, failure: SagaFailure): SagaState {
+export function failPermanently(
+  graph: SagaGraph,
+  given: SagaState,
+  key: string,
+  failure: SagaFailure,
+): SagaState {
   const name = stepOfKey(key);
   let state = given;
   if (key !== name)

@@ -47,7 +47,7 @@ function playOut(given: SagaState, ended: (key: string) => SagaEvent): SagaState
 }
 
 const expanded = (count: number): SagaState =>
-  evolve(GRAPH, INITIAL, { type: 'expanded', step: 'each', items: Array<string>(count).fill('0') });
+  evolve(GRAPH, INITIAL, { type: 'fan-out-started', step: 'each', items: Array<string>(count).fill('0') });
 
 const completes = (step: string): SagaEvent => ({ type: 'step-completed', step, result: '1' });
 

@@ -17,7 +17,7 @@ const started = (step: string): SagaEvent => ({ type: 'step-started', step });
 const completed = (step: string): SagaEvent => ({ type: 'step-completed', step, now: 0 });
 const due = (state: SagaState) => decide(graph, state, 0).actions.map(({ key }) => key);
 const expanded = (count: number): SagaEvent => ({
-  type: 'expanded',
+  type: 'fan-out-started',
   step: 'ship',
   items: Array.from({ length: count }, (_, n) => `${n}`),
 });

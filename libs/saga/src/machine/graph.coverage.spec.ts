@@ -21,7 +21,9 @@ describe('the sagas of the promises', () => {
         entries.some((entry) => entry.type === 'event' && entry.after.status === 'suspended'),
       ),
       returned: count(({ end }) => end.round > 1),
-      raced: count(({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ pruned }) => pruned)),
+      raced: count(
+        ({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ pruned }) => pruned),
+      ),
       'undone after all': count(({ entries }) => entries.some(isUndone)),
     };
     expect(Object.entries(counts).filter(([, plenty]) => plenty < 10)).toEqual([]);
@@ -51,7 +53,15 @@ describe('the sagas of the promises', () => {
     const plays = fc.sample(randomGraphs, { numRuns: 1_500, seed: 4 }).map((saga) => playGraph(saga));
     const ways = plays.flatMap(({ entries }) => waysOfWaits(entries));
     const wanted = [
-      ...['awaited', 'signalled', 'refused', 'wait-expired', 'a refusal is sent', 'nobody', 'sent again'],
+      ...[
+        'wait-started',
+        'signalled',
+        'refused',
+        'wait-expired',
+        'a refusal is sent',
+        'nobody',
+        'sent again',
+      ],
       ...['a wait is cut', 'a wait is turned back', 'called again'],
     ];
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 10)).toEqual([]);
@@ -100,9 +110,10 @@ function waysOfWaits(entries: readonly Entry[]): string[] {
     if (late) return event.type === 'signalled' || event.type === 'refused' ? ['sent again'] : [];
     if (before === after) return [];
     const { type } = event;
-    if (type === 'awaited' || type === 'signalled' || type === 'refused' || type === 'wait-expired')
+    if (type === 'wait-started' || type === 'signalled' || type === 'refused' || type === 'wait-expired')
       return [type];
-    const isLeft = ({ status, wait }: StepState) => status === 'waiting' && wait && wait.takenSignal === undefined;
+    const isLeft = ({ status, wait }: StepState) =>
+      status === 'waiting' && wait && wait.takenSignal === undefined;
     const left = [...before.steps].filter(([, step]) => isLeft(step)).map(([key]) => stepState(after, key));
     if (left.some(({ pruned }) => pruned)) return ['a wait is cut'];
     return left.some((step) => !isLeft(step)) ? ['a wait is turned back'] : [];

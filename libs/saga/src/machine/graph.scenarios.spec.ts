@@ -32,7 +32,7 @@ class Walk {
         );
         this.trace.push(`undo ${key}`);
       } else if (node.when?.({ round } as never) === false) {
-        this.apply({ type: 'skipped-by-condition', step: key });
+        this.apply({ type: 'condition-false', step: key });
       } else {
         this.apply({ type: 'step-started', step: key });
         if (failing.delete(key)) this.fail(key);
@@ -303,7 +303,7 @@ describe('an operator who tries again a saga that lost too many workers', () => 
       stepOf('done', { after: ['parcels', 'courier'], join: 'any' }),
     );
     const events: SagaEvent[] = [
-      { type: 'expanded', step: 'parcels', items: ['1'] },
+      { type: 'fan-out-started', step: 'parcels', items: ['1'] },
       { type: 'step-started', step: 'parcels[0]' },
       { type: 'taken-over', count: 4, bound: 3, now: 0 },
       { type: 'retried' },

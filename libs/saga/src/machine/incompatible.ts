@@ -8,7 +8,7 @@ import { withError, withStep } from './step-changes.js';
  */
 export function incompatible(
   state: SagaState,
-  { missing, fix, now }: Extract<SagaEvent, { type: 'unfit' }>,
+  { missing, fix, now }: Extract<SagaEvent, { type: 'code-missing' }>,
 ): SagaState {
   const { status, failure } = state;
   const [first] = missing;

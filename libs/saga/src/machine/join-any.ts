@@ -57,7 +57,8 @@ export function pruneLosers(graph: SagaGraph, state: SagaState): SagaState {
     const needed = node.dependents.some(
       // What is gone back behind is gone through again, or undone with all the rest: that is decided then.
       (name) =>
-        (region?.has(name) && !stepState(next, name).pruned) || needs(next, graph.steps.get(name)!, node.name),
+        (region?.has(name) && !stepState(next, name).pruned) ||
+        needs(next, graph.steps.get(name)!, node.name),
     );
     if (!needed) next = prune(next, node.name);
   }

@@ -264,10 +264,12 @@ describe('a saga that takes down worker after worker', () => {
   });
 
   it('goes on behind the step that was done by hand', () => {
-    const state = after(SEQUENCE, forward, { type: 'skipped', step: 'b', result: '7' });
+    const state = after(SEQUENCE, forward, { type: 'operator-skipped', step: 'b', result: '7' });
     expect(stepState(state, 'b')).toMatchObject({ status: 'completed', result: '7', unknown: false });
     expect(next(SEQUENCE, state)).toEqual(['run c']);
-    expect(next(SEQUENCE, after(SEQUENCE, back, { type: 'skipped', step: 'a' }))).toEqual(['compensated']);
+    expect(next(SEQUENCE, after(SEQUENCE, back, { type: 'operator-skipped', step: 'a' }))).toEqual([
+      'compensated',
+    ]);
   });
 
   it('undoes what it may have done when it is cancelled', () => {
@@ -313,13 +315,16 @@ describe('a saga with compensations that gave up', () => {
 
   it('can be retried and skipped by a process that does not have its graph', () => {
     const unknown = graphOf();
-    for (const event of [retried(), retried('b'), { type: 'skipped', step: 'b' } as const]) {
+    for (const event of [retried(), retried('b'), { type: 'operator-skipped', step: 'b' } as const]) {
       expect(after(unknown, both, event)).toEqual(after(graph, both, event));
     }
   });
 
   it('takes the one done by hand as undone', () => {
-    const state = after(graph, both, { type: 'skipped', step: 'b' }, stuck, { type: 'skipped', step: 'c' });
+    const state = after(graph, both, { type: 'operator-skipped', step: 'b' }, stuck, {
+      type: 'operator-skipped',
+      step: 'c',
+    });
     expect(next(graph, state)).toEqual(['compensate a']);
   });
 

@@ -20,7 +20,13 @@ export function missingCode({ graph, gaps }: BoundGraph, state: SagaState): Miss
   });
 }
 
-function missingFor(node: StepNode, gap: Gap, state: SagaState, runs: boolean, turnsBack: boolean): MissingCode[] {
+function missingFor(
+  node: StepNode,
+  gap: Gap,
+  state: SagaState,
+  runs: boolean,
+  turnsBack: boolean,
+): MissingCode[] {
   const { name } = node;
   const stands = standing(state, name);
   const problems = [
@@ -67,7 +73,9 @@ function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
   if (onlyCompensates(state)) return again;
   for (const name of relationsOf(graph).savepoints) {
     const after = descendantsOf(graph, name);
-    const canFail = [...after].some((step) => !isDone(stepState(state, step)) && !stepState(state, step).pruned);
+    const canFail = [...after].some(
+      (step) => !isDone(stepState(state, step)) && !stepState(state, step).pruned,
+    );
     if (state.rollbackTo === name || (canFail && mayReturnTo(graph, state, name)))
       for (const step of after) again.add(step);
   }

@@ -207,7 +207,9 @@ describe('a pivot of which its outcome is unknown', () => {
   it('holds the saga until an operator retries it, or says that it is done', () => {
     expect([doubtful.status, doubtful.heldPhase]).toEqual(['stuck', 'running']);
     expect(next(graph, evolve(graph, doubtful, { type: 'retried' }))).toEqual(['run pay']);
-    expect(next(graph, evolve(graph, doubtful, { type: 'skipped', step: 'pay' }))).toEqual(['run ship']);
+    expect(next(graph, evolve(graph, doubtful, { type: 'operator-skipped', step: 'pay' }))).toEqual([
+      'run ship',
+    ]);
   });
 
   it('lets nothing be compensated when the saga is cancelled', () => {
@@ -225,7 +227,7 @@ describe('a pivot of which its outcome is unknown', () => {
   });
 
   it('lets the rest be compensated once an operator says that it did not take effect', () => {
-    const back = evolve(graph, barred, { type: 'skipped', step: 'pay' });
+    const back = evolve(graph, barred, { type: 'operator-skipped', step: 'pay' });
     expect(next(graph, back)).toEqual(['compensate pack']);
   });
 
@@ -259,7 +261,9 @@ describe('a pivot of which its outcome is unknown', () => {
     });
 
     it('lets the rest be compensated when it is skipped', () => {
-      expect(next(race, evolve(race, lost, { type: 'skipped', step: 'pay' }))).toEqual(['compensate book']);
+      expect(next(race, evolve(race, lost, { type: 'operator-skipped', step: 'pay' }))).toEqual([
+        'compensate book',
+      ]);
     });
   });
 

@@ -18,13 +18,13 @@ export type SagaEvent =
       readonly unknown: boolean;
     } & AttemptFailed)
   /** `when` said no. */
-  | { readonly type: 'skipped-by-condition'; readonly step: string }
+  | { readonly type: 'condition-false'; readonly step: string }
   /** What `forEach` gave: the items' JSON texts. */
-  | { readonly type: 'expanded'; readonly step: string; readonly items: readonly string[] }
+  | { readonly type: 'fan-out-started'; readonly step: string; readonly items: readonly string[] }
   /** The step is ready, and begins after its delay. */
-  | { readonly type: 'delayed'; readonly step: string; readonly until: number }
+  | { readonly type: 'delay-started'; readonly step: string; readonly until: number }
   /** The step is ready, and waits for its signal from now on. */
-  | { readonly type: 'awaited'; readonly step: string; readonly now: number }
+  | { readonly type: 'wait-started'; readonly step: string; readonly now: number }
   /** The signal with this number has come, for the first step that waits for its name. */
   | {
       readonly type: 'signalled';
@@ -44,7 +44,7 @@ export type SagaEvent =
   /** No signal has come in time. */
   | { readonly type: 'wait-expired'; readonly step: string; readonly now: number }
   /** The step's rate limit lets the next attempt begin at this time, or soon after. */
-  | { readonly type: 'permitted'; readonly step: string; readonly at: number }
+  | { readonly type: 'rate-limit-granted'; readonly step: string; readonly at: number }
   /** The probe of an interrupted at-most-once step is being asked; its answer ends as the step's attempt would. */
   | { readonly type: 'probe-started'; readonly step: string }
   /** What came after the savepoint is undone: forward again. */
@@ -107,7 +107,7 @@ export type SagaEvent =
   | { readonly type: 'undone'; readonly reason?: string }
   /** The code that runs it lacks what it may need. */
   | {
-      readonly type: 'unfit';
+      readonly type: 'code-missing';
       readonly missing: readonly MissingCode[];
       /** For the person who is to bring what is missing. */
       readonly fix: string;
@@ -116,7 +116,7 @@ export type SagaEvent =
   /** An operator tries again what failed permanently; `step`: only this one. */
   | { readonly type: 'retried'; readonly step?: string }
   /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
-  | { readonly type: 'skipped'; readonly step: string; readonly result?: string }
+  | { readonly type: 'operator-skipped'; readonly step: string; readonly result?: string }
   /** Nothing is left to do; what `decide` found. */
   | {
       readonly type: 'settled';

@@ -189,14 +189,14 @@ describe('a saga that lost too many workers while it waits for another', () => {
   });
 
   it('does not have it taken as done by hand', () => {
-    expect(evolve(race, stuck, { type: 'skipped', step: 'parcel', result: '1' })).toBe(stuck);
+    expect(evolve(race, stuck, { type: 'operator-skipped', step: 'parcel', result: '1' })).toBe(stuck);
     const back = after(
       race,
       [{ type: 'retried' }, ended('parcel'), ...done('done'), CANCELLED, ...askUndo('parcel')],
       stuck,
     );
     const lost = after(race, [{ type: 'taken-over', count: 6, bound: 5, now: NOW }], back);
-    expect(evolve(race, lost, { type: 'skipped', step: 'parcel' })).toBe(lost);
+    expect(evolve(race, lost, { type: 'operator-skipped', step: 'parcel' })).toBe(lost);
   });
 });
 
@@ -298,7 +298,7 @@ describe('undoing a step whose saga completed', () => {
           ...begun('ship'),
           ended('ship', status),
           { type: 'settled', status: 'suspended' },
-          { type: 'skipped', step: 'ship', result: '"by hand"' },
+          { type: 'operator-skipped', step: 'ship', result: '"by hand"' },
           CANCELLED,
         ]);
         return next(graph, standing);

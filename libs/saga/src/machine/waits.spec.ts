@@ -109,13 +109,13 @@ describe('a step that waits for a signal', () => {
   it('is asked first whether it is to wait', () => {
     const asked = graphOf(stepOf('reply', { ...SIGNAL, when: () => true }));
     expect(decide(asked, INITIAL, 0).actions).toMatchObject([{ kind: 'await', key: 'reply' }]);
-    const state = evolve(asked, INITIAL, { type: 'awaited', step: 'reply', now: 0 });
+    const state = evolve(asked, INITIAL, { type: 'wait-started', step: 'reply', now: 0 });
     expect(decide(asked, evolve(asked, state, sent(1)), 0).actions).toMatchObject([{ kind: 'run' }]);
   });
 
   it('begins to wait once, however often it is told to', () => {
-    expect(evolve(line, waiting, { type: 'awaited', step: 'reply', now: 5 })).toBe(waiting);
-    expect(evolve(line, waiting, { type: 'awaited', step: 'ship', now: 5 })).toBe(waiting);
+    expect(evolve(line, waiting, { type: 'wait-started', step: 'reply', now: 5 })).toBe(waiting);
+    expect(evolve(line, waiting, { type: 'wait-started', step: 'ship', now: 5 })).toBe(waiting);
   });
 });
 
@@ -207,7 +207,9 @@ describe('a refusal', () => {
   });
 
   it('counts as taken, and is of no use before somebody asks', () => {
-    expect(evolve(decided, waiting, refusal(1, 'approval:pay')).lastTakenSignals).toEqual({ 'approval:pay': 1 });
+    expect(evolve(decided, waiting, refusal(1, 'approval:pay')).lastTakenSignals).toEqual({
+      'approval:pay': 1,
+    });
     const early = at(decided, 0, INITIAL);
     expect(evolve(decided, early, refusal(1, 'approval:pay'))).toBe(early);
   });

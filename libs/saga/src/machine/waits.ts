@@ -21,7 +21,7 @@ export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string)
 export function startWait(
   graph: SagaGraph,
   state: SagaState,
-  { step: name, now }: EventOf<'awaited'>,
+  { step: name, now }: EventOf<'wait-started'>,
 ): SagaState {
   const { signal, timeout } = graph.steps.get(name)!.wait!;
   return withStep(state, name, (step) => ({

@@ -124,7 +124,8 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     const answers = watchdogOf(
       poolOf(applicationDataSource(this.moduleRef, dataSource, 'SagaMessagingModule')),
     );
-    if (!answers.bounded) answers.setTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
+    if (!answers.bounded)
+      answers.setStatementTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
   }
 
   private async setUp(): Promise<Messaging> {

@@ -162,7 +162,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
     await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const patience = answerPatience(options.lease);
-    watchdogOf(poolOf(application)).setTimeout(patience);
+    watchdogOf(poolOf(application)).setStatementTimeout(patience);
     const notify = (channel: string, payload: string) =>
       dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
     const channel = wakeupChannel(options.schema);

@@ -63,8 +63,7 @@ export function unknownFlaw(key: PropertyKey, known: readonly string[], what = '
   const nearest = nearestName(written, known);
   return {
     problem: `unknown option '${what}${readable(shown)}'`,
-    fix:
-      nearest === undefined ? `The options are: ${known.join(', ')}` : `Did you mean '${what}${nearest}'?`,
+    fix: nearest === undefined ? `The options are: ${known.join(', ')}` : `Did you mean '${what}${nearest}'?`,
   };
 }
 

@@ -13,7 +13,11 @@ export interface PageOptions {
 }
 
 /** A saga as one page of text. */
-export function pageOf(saga: SagaSnapshot, byPeople: readonly TimelineEntry[], options: PageOptions): string[] {
+export function pageOf(
+  saga: SagaSnapshot,
+  byPeople: readonly TimelineEntry[],
+  options: PageOptions,
+): string[] {
   return [
     ...headOf(saga, options),
     '',
@@ -115,7 +119,11 @@ function tookText({ startedAt, updatedAt, status }: StepSnapshot, now: number): 
   return took(startedAt, goesOn ? new Date(now) : (updatedAt ?? startedAt));
 }
 
-function timelineLines(saga: SagaSnapshot, byPeople: readonly TimelineEntry[], { paint }: PageOptions): string[] {
+function timelineLines(
+  saga: SagaSnapshot,
+  byPeople: readonly TimelineEntry[],
+  { paint }: PageOptions,
+): string[] {
   const rows = timelineOf(saga, byPeople).map(({ at, text, kind }) => [
     `  ${at.toISOString()}`,
     paint('dim', `+${took(saga.createdAt, at)}`),

@@ -33,12 +33,11 @@ export function askFirst(
   if (!isFirst) return undefined;
   const context = attempt.context() as StepContext;
   try {
-    if (node.when && !answered(node.when(context)))
-      return [{ type: 'skipped-by-condition', step: node.name }];
-    if (kind === 'await') return [{ type: 'awaited', step: node.name, now: options.now }];
+    if (node.when && !answered(node.when(context))) return [{ type: 'condition-false', step: node.name }];
+    if (kind === 'await') return [{ type: 'wait-started', step: node.name, now: options.now }];
     if (!node.forEach) return undefined;
     const items = itemsOf(node.forEach(context), options.maxPayloadBytes, node.name);
-    return [{ type: 'expanded', step: node.name, items }];
+    return [{ type: 'fan-out-started', step: node.name, items }];
   } catch (error) {
     // A function of what is stored already: to ask it again would give the same.
     const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;

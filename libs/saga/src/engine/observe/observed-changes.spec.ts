@@ -112,7 +112,7 @@ describe('a saga that needs a person', () => {
   });
 
   test('and goes on with what was done by hand is told so', () => {
-    expect(told(stuck, [{ type: 'skipped', step: 'reserve' }])).toEqual([
+    expect(told(stuck, [{ type: 'operator-skipped', step: 'reserve' }])).toEqual([
       { type: 'resumed', status: 'compensating' },
       { type: 'step-compensated', step: 'reserve', attempt: 1, status: 'compensating' },
     ]);
@@ -158,7 +158,7 @@ test('a rollback to a savepoint is told as far as it goes, and so is going forwa
 test('items of a fan-out are told by their index, and then the step', () => {
   const graph = sequenceOf(stepOf('ship', { forEach: () => [1] }));
   const events: SagaEvent[] = [
-    { type: 'expanded', step: 'ship', items: ['1'] },
+    { type: 'fan-out-started', step: 'ship', items: ['1'] },
     started('ship[0]'),
     completed('ship[0]'),
   ];
@@ -173,7 +173,7 @@ test('who waits for a signal, or for a person, is told until when', () => {
     stepOf('reply', { kind: 'signal', wait: { signal: 'paid', timeout: 1_000 } }),
     stepOf('large', { kind: 'approval', wait: { signal: 'approval:large' } }),
   );
-  const events: SagaEvent[] = ['reply', 'large'].map((step) => ({ type: 'awaited', step, now: 0 }));
+  const events: SagaEvent[] = ['reply', 'large'].map((step) => ({ type: 'wait-started', step, now: 0 }));
   expect(told(INITIAL, events, graph)).toEqual([
     {
       type: 'step-waiting',

@@ -14,7 +14,8 @@ export function nextSignal(
 ): SagaEvent | undefined {
   const { lastTakenSignals = {} } = state;
   const next = signals.find(
-    ({ name, number }) => number > (lastTakenSignals[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
+    ({ name, number }) =>
+      number > (lastTakenSignals[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
   );
   return next && eventOf(next, now);
 }

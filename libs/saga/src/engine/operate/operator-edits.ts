@@ -173,11 +173,14 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   if (!isHeld(saga)) throw doesNotFit('skipped', saga);
   const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
-  return edited(saga, graph, now, { type: 'skipped', step, result });
+  return edited(saga, graph, now, { type: 'operator-skipped', step, result });
 };
 
 /** The steps, or items, that a saga which needs attention stands at: what an operator may retry or skip. */
-export function permanentlyFailed({ state }: Pick<StoredSaga, 'state'>, graph: SagaGraph | undefined): string[] {
+export function permanentlyFailed(
+  { state }: Pick<StoredSaga, 'state'>,
+  graph: SagaGraph | undefined,
+): string[] {
   const resumed = state.heldPhase ?? 'running';
   const failed = [...state.steps]
     .filter(([key, step]) => {
@@ -220,7 +223,12 @@ function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, eve
 }
 
 /** What was sent meanwhile came before the time that is over now. */
-function withPendingSignals(graph: SagaGraph, given: SagaState, { signals = [] }: StoredSaga, now: number): SagaState {
+function withPendingSignals(
+  graph: SagaGraph,
+  given: SagaState,
+  { signals = [] }: StoredSaga,
+  now: number,
+): SagaState {
   let state = given;
   for (
     let event = nextSignal(graph, state, signals, now);

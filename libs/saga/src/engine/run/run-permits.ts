@@ -43,7 +43,7 @@ export class RunPermits {
     const { times, now: storeNow } = await this.ports.reserve(limit, actions.length);
     permits.answered(clock.monotonic() - askedAt, slack);
     return actions.map(({ key }, n) => {
-      return { type: 'permitted', step: key, at: mayBegin(times[n]!, storeNow, now()) };
+      return { type: 'rate-limit-granted', step: key, at: mayBegin(times[n]!, storeNow, now()) };
     });
   }
 

@@ -12,7 +12,7 @@ const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
   'step-started',
   'compensation-started',
   'probe-started',
-  'permitted',
+  'rate-limit-granted',
   // What was sent is stored, and not taken before a step has come to its end with it.
   'signalled',
 ]);

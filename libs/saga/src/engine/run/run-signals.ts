@@ -74,7 +74,8 @@ export class RunSignals {
 
   /** What was taken, as far as that is stored, is not told again. */
   forget({ lastTakenSignals = {} }: SagaState): void {
-    if (this.kept.length > 0) this.kept = this.kept.filter(({ name, number }) => number > (lastTakenSignals[name] ?? 0));
+    if (this.kept.length > 0)
+      this.kept = this.kept.filter(({ name, number }) => number > (lastTakenSignals[name] ?? 0));
   }
 
   private keep(signals: readonly StoredSignal[]): void {

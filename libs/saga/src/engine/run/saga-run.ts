@@ -175,12 +175,14 @@ export class SagaRun implements TransactionHost {
   }
 
   private async lookAround(): Promise<void> {
-    if (this.children) for (const event of await this.children.endedEvents(this.state)) this.inbox.put({ event });
+    if (this.children)
+      for (const event of await this.children.endedEvents(this.state)) this.inbox.put({ event });
     if (await this.signals?.look()) this.inbox.put({ wake: true });
   }
 
   async advance(): Promise<RunEnd> {
-    if (this.children) for (const event of await this.children.endedEventsFirst(this.state)) this.apply(event);
+    if (this.children)
+      for (const event of await this.children.endedEventsFirst(this.state)) this.apply(event);
     for (;;) {
       if (this.isFenced) return { type: 'fenced' };
       const look = this.signals?.lookInTime(this.state);

@@ -386,7 +386,7 @@ export class Worker {
   private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
     const missing = missingCode(bound, run.state);
     if (missing.length === 0) return;
-    run.begin([{ type: 'unfit', missing, fix: DRIFT_MEND, now: this.ports.storeClock.now() }]);
+    run.begin([{ type: 'code-missing', missing, fix: DRIFT_MEND, now: this.ports.storeClock.now() }]);
   }
 
   /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */

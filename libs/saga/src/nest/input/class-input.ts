@@ -46,7 +46,8 @@ export async function uncheckableInputs(
     if (!input) continue;
     const loaded = await (loading ??= load());
     const flaw = 'missing' in loaded ? missingFlaw(loaded.missing) : classFlaw(input, loaded);
-    if (flaw) problems.push(`${type.name}: @Saga input is the class ${nameOf(input)}, ${textOfDiagnostic(flaw)}`);
+    if (flaw)
+      problems.push(`${type.name}: @Saga input is the class ${nameOf(input)}, ${textOfDiagnostic(flaw)}`);
   }
   return problems;
 }

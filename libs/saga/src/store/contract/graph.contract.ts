@@ -103,7 +103,9 @@ export function describeGraphs(subject: () => StoreSubject): void {
       const stuck = await held(store, { name });
       const [ended, aborted] = [await held(store, { name }), await held(store, { name })];
       await store.checkpoint([
-        checkpointOf(stuck, stateOf('stuck', { reserve: stepOf() }, { heldPhase: 'running' }), { release: {} }),
+        checkpointOf(stuck, stateOf('stuck', { reserve: stepOf() }, { heldPhase: 'running' }), {
+          release: {},
+        }),
         lastCheckpointOf(ended),
         lastCheckpointOf(aborted, 'aborted'),
       ]);

@@ -204,9 +204,13 @@ export function describeSignals(subject: () => StoreSubject): void {
       ]);
       for (const { id, signals } of claim.sagas) {
         const given = await store.checkpoint([
-          checkpointOf({ id, epoch: 1 }, waitingFor('reply', { lastTakenSignals: { reply: signals?.length ?? 0 } }), {
-            release: {},
-          }),
+          checkpointOf(
+            { id, epoch: 1 },
+            waitingFor('reply', { lastTakenSignals: { reply: signals?.length ?? 0 } }),
+            {
+              release: {},
+            },
+          ),
         ]);
         expect(given).toEqual(['saved']);
       }

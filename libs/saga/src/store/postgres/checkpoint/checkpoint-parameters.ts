@@ -89,7 +89,8 @@ function sagaProgress(state: SagaState): string | undefined {
   const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
   const awaits: string[] = [];
   for (const [, step] of unsettledSteps(steps)) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
-  const isPlain = round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
+  const isPlain =
+    round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
   if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
   return JSON.stringify({
     ...{ round, rollbackTo, lastTakenSignals, pendingRollback, overtaken },

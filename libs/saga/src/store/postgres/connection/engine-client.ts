@@ -36,7 +36,11 @@ export class EngineClient {
   private send(given: string | PgStatement, values?: unknown[]): Promise<unknown> {
     const statement = typeof given === 'string' ? { text: atOwnLevel(given), values } : given;
     const send = () =>
-      this.watchdog.watch(this.client, this.client.query({ ...statement, types: OWN_TYPES }), this.timeoutFactor);
+      this.watchdog.watch(
+        this.client,
+        this.client.query({ ...statement, types: OWN_TYPES }),
+        this.timeoutFactor,
+      );
     if (!this.watch.isAlone(statement.text)) return send();
     return this.isolation.alone(this.client, this.watchdog, send);
   }

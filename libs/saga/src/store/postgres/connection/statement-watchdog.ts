@@ -121,7 +121,8 @@ export class StatementWatchdog {
       this.giveUp(awaited.client);
     }
     let standsInTheWay = false;
-    for (const waiting of this.waiting) standsInTheWay = (waiting.looks += 1) > CHECKS_PER_TIMEOUT || standsInTheWay;
+    for (const waiting of this.waiting)
+      standsInTheWay = (waiting.looks += 1) > CHECKS_PER_TIMEOUT || standsInTheWay;
     if (standsInTheWay) this.lookAtThoseConnecting();
   }
 

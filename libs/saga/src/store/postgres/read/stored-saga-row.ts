@@ -14,7 +14,10 @@ export interface StoredSagaRow {
   status: SagaStatus;
   held_phase: 'running' | 'compensating' | null;
   failure: SagaFailure | null;
-  progress: Pick<SagaState, 'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'> | null;
+  progress: Pick<
+    SagaState,
+    'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'
+  > | null;
   deadline_at: number | null;
   input: string | null;
   priority: number;
