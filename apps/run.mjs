@@ -12,7 +12,7 @@ const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
 const [demo, program] = process.argv.slice(2);
 
 if (process.env.npm_lifecycle_event) endWithShell(process.ppid);
-for (const project of ['saga', 'demo-stage', demo]) {
+for (const project of ['saga', 'demo-support', demo]) {
   console.log(`Building ${project} …`);
   const { status } = spawnSync(process.execPath, [nest, 'build', project], {
     cwd: workspace,

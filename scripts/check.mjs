@@ -17,7 +17,7 @@ const JEST = [
 /** Packages that others import by their name, so that the types of these are those of the build: folder and a file of it. */
 const BUILT = {
   saga: ['libs/saga', 'dist/index.js'],
-  'demo-stage': ['libs/demo-stage', 'dist/index.js'],
+  'demo-support': ['libs/demo-support', 'dist/index.js'],
   'credit-demo': ['apps/credit-demo', 'dist/demo/index.js'],
 };
 /** Its spec looks at all specs of the repository. */

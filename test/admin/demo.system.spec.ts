@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { DemoProcess } from 'demo-stage';
+import { DemoProcess } from 'demo-support';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { inBrowser, TestBrowser } from './support/browser.js';
 

@@ -10,7 +10,7 @@ import { definable, planOf } from '../graphs/definable-graph.js';
 import { HeldCalls } from '../graphs/held-calls.js';
 import { OperatedSaga } from '../graphs/operated-saga.js';
 import { sideBySide } from '../graphs/side-by-side.js';
-import { verdictOn } from '../graphs/verdict.js';
+import { finalChecks } from '../graphs/final-checks.js';
 import { plannedSaga } from './programs/planned-saga.js';
 import { type ChaosDatabases, createChaosDatabases } from './support/chaos-databases.js';
 import { wrongWithEffects, writtenTwice } from './support/check-effects.js';
@@ -63,7 +63,7 @@ describe(`workers are killed with SIGKILL while they run random graphs (GRAPH_SE
       hit += await killOne(kill, played);
     }
     await sideBySide(played, (one) => one.play());
-    expect(played.flatMap((one, n) => verdictOn(sagas[n]!, one, SEED) ?? [])).toEqual([]);
+    expect(played.flatMap((one, n) => finalChecks(sagas[n]!, one, SEED) ?? [])).toEqual([]);
     for (const [n, saga] of played.entries()) {
       const wrong = await wrongWithEffects(databases.participants, sagas[n]!, saga);
       expect(wrong.map((what) => `${what}\n${saga.story()}`)).toEqual([]);

@@ -12,7 +12,7 @@ import { thrownThings } from '../fixtures/hostile-errors.js';
 import { specimens } from '../fixtures/hostile-values.js';
 import { isKey } from '../../libs/saga/src/engine/payload/storable-key.js';
 import { TestApps } from '../support/test-app.js';
-import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
+import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './neighbour-sagas.js';
 
 /** What a function of a definition gives, or how it fails. */
 interface Answer {

@@ -5,7 +5,7 @@ import { oddities } from '../fixtures/hostile-errors.js';
 import { specimens } from '../fixtures/hostile-values.js';
 import { withDefaults } from '../../libs/saga/src/nest/saga.options.js';
 import { TestApps } from '../support/test-app.js';
-import { casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
+import { casesOf, IN_TIME, Neighbour, Neighbours } from './neighbour-sagas.js';
 
 /** What callers without a compiler may give for anything. */
 interface Given {

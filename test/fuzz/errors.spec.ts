@@ -12,7 +12,7 @@ import {
 import { oddities, type Thrown, thrownThings } from '../fixtures/hostile-errors.js';
 import { serializeError } from '../../libs/saga/src/engine/payload/serialize-error.js';
 import { TestApps } from '../support/test-app.js';
-import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
+import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './neighbour-sagas.js';
 
 const ONCE = { attempts: 1 };
 const TWICE = { attempts: 2, delay: 0 };

@@ -11,7 +11,7 @@ import {
 } from '../../libs/saga/src/index.js';
 import { type Specimen, specimens } from '../fixtures/hostile-values.js';
 import { TestApps } from '../support/test-app.js';
-import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
+import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './neighbour-sagas.js';
 
 const ONCE = { attempts: 1 };
 interface Case {

@@ -10,7 +10,7 @@ import {
 import { hostileTexts, isStorable, SQL_TEXTS, storableTexts } from '../fixtures/hostile-values.js';
 import { fuzz } from '../fixtures/fuzz-settings.js';
 import { TestApps } from '../support/test-app.js';
-import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './company.js';
+import { allAtOnce, casesOf, IN_TIME, Neighbour, Neighbours } from './neighbour-sagas.js';
 
 const apps = TestApps.onOwnDatabase();
 const unique = (texts: string[]): string[] => [...new Set(texts)];

@@ -7,7 +7,7 @@ import type { Move, RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { CallQueue } from './held-calls.js';
-import { PlayedSaga } from './played-saga.js';
+import { LockstepSaga } from './lockstep-saga.js';
 
 /** What was said before a cancellation that it would undo, but for what was under way. */
 interface Preview {
@@ -18,7 +18,7 @@ interface Preview {
 }
 
 /** A saga that is played, with an operator who acts on it by the SagaService. */
-export class OperatedSaga extends PlayedSaga {
+export class OperatedSaga extends LockstepSaga {
   private preview: Preview | undefined;
 
   constructor(

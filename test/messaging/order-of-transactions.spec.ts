@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { fuzz } from '../fixtures/fuzz-settings.js';
 import { MessageRefusedError } from '../../libs/saga/src/messaging/index.js';
-import { Chance, type Dice } from '../simulation/chance.js';
+import { Rng, type Dice } from '../simulation/rng.js';
 import { pause, until } from '../support/gate.js';
 import { keysOfOneLane } from './support/lanes.js';
 import { MemoryBroker, payloadOf } from './support/memory-broker.js';
@@ -55,7 +55,7 @@ const seeds = Array.from({ length: numRuns }, (_, n) => base * 1_000 + n);
 test.each(seeds)(
   'transactions that followed each other are sent in order, all of them, and nothing that rolled back (seed %i)',
   async (seed) => {
-    const chance = new Chance(seed);
+    const chance = new Rng(seed);
     const [broker, witness] = [new MoodyBroker(chance.for('broker')), new OrderWitness()];
     const relay = {
       ...{ batch: 4, concurrency: 2, pollInterval: 20 },

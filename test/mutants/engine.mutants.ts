@@ -181,7 +181,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not look at what a saga waits for when it is claimed',
-    find: 'if (this.children) for (const event of await this.children.heardFirst(this.state)) this.apply(event);',
+    find: 'if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);',
     replace: '',
     killers,
   },

@@ -187,8 +187,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'complete before what lost a race is undone',
-    find: 'const clear = !cut || isClear(planUndoing(plan, graph, state, isCut(state)), graph, isCut(state));',
-    replace: 'const clear = !cut || planUndoing(plan, graph, state, isCut(state)).size >= 0;',
+    find: 'const clear = !hasPruned || isClear(planUndoing(plan, graph, state, isPruned(state)), graph, isPruned(state));',
+    replace: 'const clear = !cut || planUndoing(plan, graph, state, isPruned(state)).size >= 0;',
     killers,
   },
   {

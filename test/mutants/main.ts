@@ -86,7 +86,7 @@ async function play(mutants: readonly Mutant[], workspaces: readonly Workspace[]
   const left = [...mutants];
   const work = async (workspace: Workspace) => {
     for (let mutant = left.shift(); mutant; mutant = left.shift()) {
-      const fate = await fateOf(mutant, workspace);
+      const fate = await scriptedOutcome(mutant, workspace);
       fates.push(fate);
       console.log(`${fate.seconds.toFixed(0).padStart(4)} s  ${mutant.name}: ${endOf(fate)}`);
       // After each, so that a run that is ended loses nothing.
@@ -102,7 +102,7 @@ function endOf({ caughtBy, isUndecided }: Fate): string {
   return isUndecided ? 'NOT DECIDED' : 'SURVIVED';
 }
 
-async function fateOf(mutant: Mutant, workspace: Workspace): Promise<Fate> {
+async function scriptedOutcome(mutant: Mutant, workspace: Workspace): Promise<Fate> {
   const began = performance.now();
   let isUndecided = false;
   const caughtBy = await workspace.with(mutant, async () => {

@@ -14,20 +14,20 @@ const postgres = [testsOf('postgres-saga-store', NAMES)];
 export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a signal again',
-    find: 'return (state.heard?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;',
+    find: 'return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;',
     replace: 'return number > 0 ? stepAwaiting(graph, state, name) : undefined;',
     killers: machine,
   },
   {
     name: 'forget up to which number signals were taken',
-    find: 'return { ...state, heard: { ...state.heard, [name]: number } };',
+    find: 'return { ...state, lastTakenSignals: { ...state.lastTakenSignals, [name]: number } };',
     replace: 'return { ...state, heard: { [name]: number } };',
     killers: machine,
   },
   {
     name: 'give a signal to a step that waits for another',
-    find: 'if (step?.wait?.signal === signal && awaitsSignal(step) && !step.cut) return name;',
-    replace: 'if (step?.wait && signal && awaitsSignal(step) && !step.cut) return name;',
+    find: 'if (step?.wait?.signal === signal && awaitsSignal(step) && !step.pruned) return name;',
+    replace: 'if (step?.wait && signal && awaitsSignal(step) && !step.pruned) return name;',
     killers: machine,
   },
   {
@@ -62,14 +62,14 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'run a step that waits before anything has come',
-    find: 'else if (node.wait !== undefined && step.wait?.heard === undefined) planWait(plan, node, step);',
+    find: 'else if (node.wait !== undefined && step.wait?.takenSignal === undefined) planWait(plan, node, step);',
     replace: 'else if (node.wait !== undefined && step.wait === undefined) planWait(plan, node, step);',
     killers: machine,
   },
   {
     name: 'wait on in a branch that has lost',
-    find: "? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, cut: true }",
-    replace: '? { ...step, cut: true }',
+    find: "? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, pruned: true }",
+    replace: '? { ...step, pruned: true }',
     killers: machine,
   },
   {
@@ -86,8 +86,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ask for another signal when the method is tried again by hand',
-    find: 'return wait?.heard === undefined ? undefined : wait;',
-    replace: 'return wait?.heard === undefined ? wait : undefined;',
+    find: 'return wait?.takenSignal === undefined ? undefined : wait;',
+    replace: 'return wait?.takenSignal === undefined ? wait : undefined;',
     killers: machine,
   },
   {
@@ -110,14 +110,14 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let time pass before an operator’s retry has heard what came',
-    find: 'follow(graph, heard(graph, evolved, saga, now), now)',
-    replace: 'follow(graph, heard(graph, evolved, { ...saga, signals: [] }, now), now)',
+    find: 'follow(graph, withPendingSignals(graph, evolved, saga, now), now)',
+    replace: 'follow(graph, withPendingSignals(graph, evolved, { ...saga, signals: [] }, now), now)',
     killers: engine,
   },
   {
     name: 'let somebody reject what was approved',
-    find: 'if (wait?.heard !== undefined)',
-    replace: 'if (wait?.heard === 0)',
+    find: 'if (wait?.takenSignal !== undefined)',
+    replace: 'if (wait?.takenSignal === 0)',
     killers: engine,
   },
   {

@@ -294,7 +294,7 @@ class Happening extends WaitHappenings {
   /** P5: it had lost a join any, and is gone through after all; so is what it came after, if that still stands. */
   private needAgain({ name, after }: StepNode): void {
     const { book, rules } = this;
-    if (!book.cut.delete(name)) return;
+    if (!book.pruned.delete(name)) return;
     const winner = book.winners.get(name);
     for (const entry of after) {
       const stands = rules.phase(entry) === 'completed' || rules.phase(entry) === 'skipped';

@@ -41,7 +41,7 @@ export class Consequences {
     let isWon = false;
     for (const name of this.relations.dependents(winner)) {
       const node = this.relations.node(name);
-      const isOpen = node.join === 'any' && !rules.isCut(name) && !book.winners.has(name);
+      const isOpen = node.join === 'any' && !rules.isPruned(name) && !book.winners.has(name);
       // What is being returned before is won anew when it is gone through again.
       const isReset = book.mode === 'returning' && rules.isInRegion(name);
       if (!isOpen || isReset) continue;
@@ -53,12 +53,12 @@ export class Consequences {
   }
 
   cutUnneeded(): void {
-    for (let node = this.rules.unneeded(); node; node = this.rules.unneeded()) this.cut(node.name);
+    for (let node = this.rules.unneeded(); node; node = this.rules.unneeded()) this.prune(node.name);
   }
 
-  cut(name: string): void {
+  prune(name: string): void {
     const node = this.relations.node(name);
-    this.book.cut.add(name);
+    this.book.pruned.add(name);
     this.endWaiting(node);
   }
 
@@ -69,9 +69,9 @@ export class Consequences {
       if (phase !== 'idle') continue;
       // W3: it takes nothing any more, and what it took is taken.
       this.change(key, { wait: undefined });
-      const isOver = this.rules.isCut(node.name) && !this.rules.life(key).unknown && !node.forEach;
+      const isOver = this.rules.isPruned(node.name) && !this.rules.life(key).unknown && !node.forEach;
       if (begun > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
-      else if (this.rules.isCut(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
+      else if (this.rules.isPruned(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
       // Should it go forward again (P5), its delay begins anew.
       else if (begun === 0) this.change(key, { delayed: false, retryAt: undefined });
     }
@@ -91,7 +91,7 @@ export class Consequences {
     if (book.mode === 'returning') return this.failedBeside(node, tolerated, doubtful);
     const halted = copyOf(book);
     if (tolerated) {
-      for (const name of tolerated) this.cut(name);
+      for (const name of tolerated) this.prune(name);
       this.cutUnneeded();
       return doubtful ? [book, halted] : [book];
     }
@@ -113,7 +113,7 @@ export class Consequences {
     if (doubtful) return books;
     if (tolerated) {
       const going = new Consequences(this.relations, before);
-      for (const name of tolerated) going.cut(name);
+      for (const name of tolerated) going.prune(name);
       going.cutUnneeded();
       books.push(before);
     }
@@ -196,7 +196,7 @@ export class Consequences {
     for (const name of again) {
       for (const key of rules.keys(relations.node(name))) book.lives.delete(key);
       book.lives.delete(name);
-      book.cut.delete(name);
+      book.pruned.delete(name);
       book.winners.delete(name);
     }
     for (const name of again) rules.life(name).round = book.round;
@@ -208,17 +208,17 @@ export class Consequences {
     const lost = new Consequences(relations, copyOf(book));
     for (const going of [this, lost]) {
       if (going === lost) lost.cutDoomed(again);
-      for (const name of book.completions) if (!going.rules.isCut(name)) going.winJoins(name);
+      for (const name of book.completions) if (!going.rules.isPruned(name)) going.winJoins(name);
       going.cutUnneeded();
     }
-    return lost.book.cut.size === book.cut.size ? [book] : [book, lost.book];
+    return lost.book.pruned.size === book.pruned.size ? [book] : [book, lost.book];
   }
 
   cutDoomed(among: ReadonlySet<string>): void {
-    const isLost = (name: string) => this.rules.isCut(name);
+    const isLost = (name: string) => this.rules.isPruned(name);
     for (const { name, after, join } of this.relations.nodes) {
       if (!among.has(name) || after.length === 0) continue;
-      if (join === 'all' ? after.some(isLost) : after.every(isLost)) this.cut(name);
+      if (join === 'all' ? after.some(isLost) : after.every(isLost)) this.prune(name);
     }
   }
 

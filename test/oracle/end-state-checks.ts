@@ -93,7 +93,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
     const gaveUp = [...state.steps].filter(
       ([name, { status }]) =>
         status === 'compensation_failed' ||
-        (status === 'failed' && !isCut(state, name) && state.heldPhase === 'running'),
+        (status === 'failed' && !isPruned(state, name) && state.heldPhase === 'running'),
     );
     // Items before their step, which goes on with them.
     const key = gaveUp.map(([name]) => name).sort((a, b) => b.length - a.length)[
@@ -112,7 +112,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
   return `${state.status} after ${CALLS} calls`;
 }
 
-function isCut(state: SagaState, key: string): boolean {
+function isPruned(state: SagaState, key: string): boolean {
   return stepState(state, key.replace(/\[.*/, '')).pruned;
 }
 

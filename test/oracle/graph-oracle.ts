@@ -118,9 +118,9 @@ class Judge {
         if (item.status !== 'pending' && item.round !== round)
           return found(RULED[11], `${key} in round ${item.round}, its step in ${round}`);
       }
-      const isCut = rules.isCut(node.name);
-      if (book.mode === 'running' && pruned !== isCut)
-        return found(RULED[10], `${node.name} is ${pruned ? '' : 'not '}cut, and should be the contrary`);
+      const isPruned = rules.isPruned(node.name);
+      if (book.mode === 'running' && pruned !== isPruned)
+        return found(RULED[10], `${node.name} is ${pruned ? '' : 'not '}pruned, and should be the contrary`);
       if (life.phase === 'completed' && rules.goesForward(node)) {
         const result = resultOf(state, node.name);
         if (result !== life.result) return found(RULED[12], `${node.name}: ${result}, not ${life.result}`);

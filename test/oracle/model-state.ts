@@ -15,7 +15,7 @@ export interface Book {
   round: number;
   readonly deadline?: number;
   readonly lives: Map<string, Life>;
-  readonly cut: Set<string>;
+  readonly pruned: Set<string>;
   /** Of joins any: who was first. */
   readonly winners: Map<string, string>;
   /** Steps that completed, in order. */
@@ -66,7 +66,7 @@ export function emptyBook(deadline: number | undefined): Book {
     round: 1,
     deadline,
     lives: new Map(),
-    cut: new Set(),
+    pruned: new Set(),
     winners: new Map(),
     completions: [],
     heard: new Map(),
@@ -77,7 +77,7 @@ export function copyOf(book: Book): Book {
   return {
     ...book,
     lives: new Map([...book.lives].map(([key, life]) => [key, { ...life }])),
-    cut: new Set(book.cut),
+    pruned: new Set(book.pruned),
     winners: new Map(book.winners),
     completions: [...book.completions],
     heard: new Map(book.heard),
@@ -153,8 +153,8 @@ export class Rules {
     return life;
   }
 
-  isCut(name: string): boolean {
-    return this.book.cut.has(name);
+  isPruned(name: string): boolean {
+    return this.book.pruned.has(name);
   }
 
   /** Where attempts are made: the items of a fan-out that was asked, otherwise the step itself. */
@@ -180,7 +180,7 @@ export class Rules {
   /** Its signal has not come: neither has it begun, nor is it done. */
   isWaiting({ name }: StepNode): boolean {
     const { phase, wait } = this.life(name);
-    return phase === 'idle' && wait !== undefined && wait.number === undefined && !this.isCut(name);
+    return phase === 'idle' && wait !== undefined && wait.number === undefined && !this.isPruned(name);
   }
 
   /** W1: who takes this signal: each once, those of one name in their order, the first step that waits for it. */
@@ -202,40 +202,40 @@ export class Rules {
     if (node.after.length === 0) return true;
     const isDone = (name: string) => this.phase(name) === 'completed' || this.phase(name) === 'skipped';
     // What was lost is not done, also where it completed: after a return to a savepoint its join may be back.
-    if (node.join === 'all') return node.after.every((name) => isDone(name) && !this.isCut(name));
-    const left = node.after.filter((name) => !this.isCut(name));
+    if (node.join === 'all') return node.after.every((name) => isDone(name) && !this.isPruned(name));
+    const left = node.after.filter((name) => !this.isPruned(name));
     if (left.some((name) => this.phase(name) === 'completed')) return true;
     return left.length > 0 && left.every((name) => this.phase(name) === 'skipped');
   }
 
   /** F7: an edge that nothing comes through any more. */
   isDead(from: string, to: StepNode): boolean {
-    if (this.isCut(to.name)) return true;
+    if (this.isPruned(to.name)) return true;
     // What is returned behind decides nothing before it is gone through again.
     if (this.book.mode === 'returning' && this.isInRegion(to.name)) return false;
     const winner = this.book.winners.get(to.name);
     return to.join === 'any' && winner !== undefined && winner !== from;
   }
 
-  /** F7: whom nothing needs any more, given those that are cut. */
+  /** F7: whom nothing needs any more, given those that are pruned. */
   unneeded(): StepNode | undefined {
     return this.of.nodes.find((node) => {
       const dependents = this.of.dependents(node.name);
-      if (this.isCut(node.name) || dependents.length === 0) return false;
+      if (this.isPruned(node.name) || dependents.length === 0) return false;
       return dependents.every((name) => this.isDead(node.name, this.of.node(name)));
     });
   }
 
-  /** F8: what would be cut with a step that failed; undefined: an end of the saga would be among it. */
+  /** F8: what would be pruned with a step that failed; undefined: an end of the saga would be among it. */
   tolerating(failed: string): string[] | undefined {
-    const marks = new Set([...this.book.cut, failed]);
+    const marks = new Set([...this.book.pruned, failed]);
     // Forward in topological order.
     for (const { name, after, join } of this.of.nodes) {
       if (after.length === 0) continue;
       const hit = join === 'all' ? after.some((one) => marks.has(one)) : after.every((one) => marks.has(one));
       if (hit) marks.add(name);
     }
-    const fresh = [...marks].filter((name) => !this.isCut(name));
+    const fresh = [...marks].filter((name) => !this.isPruned(name));
     return fresh.some((name) => this.of.dependents(name).length === 0) ? undefined : fresh;
   }
 
@@ -247,12 +247,12 @@ export class Rules {
   /** Also of a loser, if its effect stays. */
   hasPassed(node: StepNode): boolean {
     if (!node.pivot || this.phase(node.name) !== 'completed') return false;
-    return !this.isCut(node.name) || !isCompensable(node);
+    return !this.isPruned(node.name) || !isCompensable(node);
   }
 
   /** P4: what it comes to is not known, and somebody is about to find out. */
   isUndecided(node: StepNode): boolean {
-    if (!node.pivot || (this.isCut(node.name) && isCompensable(node))) return false;
+    if (!node.pivot || (this.isPruned(node.name) && isCompensable(node))) return false;
     const { phase, unknown } = this.life(node.name);
     return phase === 'running' || phase === 'away' || (phase === 'idle' && unknown && !isCompensable(node));
   }
@@ -279,7 +279,7 @@ export class Rules {
     return this.of.nodes
       .filter(({ name, savepoint }) => {
         if (!savepoint || !this.of.descendants(name).has(failed)) return false;
-        if (this.phase(name) !== 'completed' || this.isCut(name)) return false;
+        if (this.phase(name) !== 'completed' || this.isPruned(name)) return false;
         if (this.life(name).returns >= savepoint.attempts - 1) return false;
         return !this.within(name).some((other) => this.hasPassed(other));
       })
@@ -288,13 +288,13 @@ export class Rules {
 
   /** Failed, nobody's loser: the saga goes on with nothing (F6.5, F6.6). */
   isHalted(): boolean {
-    return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isCut(name));
+    return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isPruned(name));
   }
 
   /** Nothing is left to begin. */
   isAllDone(): boolean {
     return this.of.nodes.every(
-      ({ name }) => this.isCut(name) || ['completed', 'skipped'].includes(this.phase(name)),
+      ({ name }) => this.isPruned(name) || ['completed', 'skipped'].includes(this.phase(name)),
     );
   }
 
@@ -317,17 +317,17 @@ export class Rules {
   }
 
   /** B3 within a region: all of it that depends on the node is clear. */
-  mayUndo({ name }: StepNode, region: 'all' | 'cut'): boolean {
+  mayUndo({ name }: StepNode, region: 'all' | 'pruned'): boolean {
     const dependents =
       region === 'all'
         ? this.of.descendants(name)
-        : walk(name, (from) => this.of.dependents(from).filter((to) => this.isCut(to)));
+        : walk(name, (from) => this.of.dependents(from).filter((to) => this.isPruned(to)));
     return [...dependents].every((other) => this.isClear(this.of.node(other)));
   }
 
   /** Is it one of those that go forward? */
   goesForward({ name }: StepNode): boolean {
-    if (this.isCut(name)) return false;
+    if (this.isPruned(name)) return false;
     return this.book.mode === 'running' || (this.book.mode === 'returning' && !this.isInRegion(name));
   }
 

@@ -3,12 +3,12 @@ import type {
   MessageTransport,
   RelayedMessage,
 } from '../../libs/saga/src/messaging/relay/message-transport.js';
-import type { Chance, Dice } from './chance.js';
-import type { DeliveryWitness } from './delivery-witness.js';
+import type { Rng, Dice } from './rng.js';
+import type { DeliveryChecker } from './delivery-checker.js';
 import type { MessagePlan } from './message-plan.js';
 import type { MessageHost } from './message-host.js';
 import type { Timeline } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 
 /** Milliseconds on a network that is well. */
 const TRAVEL = [0.2, 20] as const;
@@ -28,10 +28,10 @@ export class Broker {
 
   constructor(
     private readonly timeline: Timeline,
-    private readonly chance: Chance,
+    private readonly chance: Rng,
     private readonly plan: MessagePlan['broker'],
-    private readonly witness: Witness,
-    private readonly deliveries: DeliveryWitness,
+    private readonly checker: InvariantChecker,
+    private readonly deliveries: DeliveryChecker,
     /** Gives it to a handler; resolves once that has handled it. */
     private readonly handle: (message: RelayedMessage) => Promise<void>,
   ) {
@@ -54,7 +54,7 @@ export class Broker {
         if (!call()) return;
         const [there, back] = [dice.long(...TRAVEL), dice.long(...TRAVEL)];
         const answer = (say: () => void) => void timeline.after(back, say, life);
-        const how = this.isWell ? 'taken' : this.fateOf(message);
+        const how = this.isWell ? 'taken' : this.scriptedOutcome(message);
         const lost = () => answer(() => reject(new Error('The broker’s connection broke')));
         if (how === 'hangs') return void timeline.after(dice.long(there, LATEST), () => this.take(message));
         timeline.after(there, () => {
@@ -69,7 +69,7 @@ export class Broker {
     return { send };
   }
 
-  private fateOf({ id }: RelayedMessage): 'taken' | 'lost' | 'unconfirmed' | 'hangs' {
+  private scriptedOutcome({ id }: RelayedMessage): 'taken' | 'lost' | 'unconfirmed' | 'hangs' {
     const { lost, unconfirmed, hanging } = this.plan;
     // A part of the messages; of each, every sending but some.
     if (this.chance.for('hangs', id).happens(hanging) && this.dice.happens(0.5)) return 'hangs';
@@ -93,7 +93,7 @@ export class Broker {
   }
 
   private take(message: RelayedMessage): void {
-    this.witness.note(() => `the broker takes ${message.id}`);
+    this.checker.note(() => `the broker takes ${message.id}`);
     this.deliveries.arrives(message.id);
     this.deliver(message);
     if (this.dice.happens(this.plan.twice))

@@ -22,7 +22,7 @@ import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js
 import { UNSTORABLE } from './effect.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 
 function isUnstorable({ state, changed }: Checkpoint): boolean {
   return changed.some((key) => stepState(state, key).result?.includes(UNSTORABLE));
@@ -34,7 +34,7 @@ export class SimulatedTransaction {
 }
 
 /**
- * The one database that all processes share: the store that passes the same contract as PostgreSQL, seen by a witness
+ * The one database that all processes share: the store that passes the same contract as PostgreSQL, seen by a checker
  * after each statement. It outlives everything.
  */
 export class Database {
@@ -46,7 +46,7 @@ export class Database {
 
   constructor(
     private readonly timeline: Timeline,
-    private readonly witness: Witness,
+    private readonly checker: InvariantChecker,
   ) {
     this.memory = new MemorySagaStore({ now: () => EPOCH + timeline.now, wakeup: this.hub.wakeup() });
   }
@@ -57,7 +57,7 @@ export class Database {
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
     const results = await this.memory.start(sagas, lease);
-    sagas.forEach((saga, n) => this.witness.started(saga, results[n], lease));
+    sagas.forEach((saga, n) => this.checker.started(saga, results[n], lease));
     return results;
   }
 
@@ -77,7 +77,7 @@ export class Database {
     const results = await this.memory.checkpoint(checkpoints);
     this.publish(this.memory.outbox.slice(published));
     checkpoints.forEach((checkpoint, n) => {
-      if (results[n] === 'saved') this.witness.saved(checkpoint, worker);
+      if (results[n] === 'saved') this.checker.saved(checkpoint, worker);
     });
     if (checkpoints.some(({ lock, state }) => lock && isTerminal(state.status))) void this.checkLocks();
     return results;
@@ -95,14 +95,14 @@ export class Database {
 
   async claim(request: ClaimRequest): Promise<Claim> {
     const claim = await this.memory.claim(request);
-    for (const saga of claim.sagas) this.witness.claimed(saga, request);
+    for (const saga of claim.sagas) this.checker.claimed(saga, request);
     for (const { id, deadlock } of claim.sagas) if (deadlock) void this.checkRefusal(id);
     return claim;
   }
 
   async renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
     const result = await this.memory.renew(leases, lease);
-    for (const { id } of leases) if (!result.lost.includes(id)) this.witness.renewed(id, lease);
+    for (const { id } of leases) if (!result.lost.includes(id)) this.checker.renewed(id, lease);
     return result;
   }
 
@@ -115,10 +115,10 @@ export class Database {
     if (saga && edit && 'signal' in edit) {
       const { messageId } = edit.signal;
       const kept = saga.signals?.find((signal) => signal.messageId === messageId);
-      if (kept) this.witness.keeps(saga.id, kept);
+      if (kept) this.checker.keeps(saga.id, kept);
     } else if (saga && edit) {
-      this.witness.edited(saga, edit);
-      if (this.witness.books.get(saga.id)!.lockKey !== undefined) void this.checkLocks();
+      this.checker.edited(saga, edit);
+      if (this.checker.books.get(saga.id)!.lockKey !== undefined) void this.checkLocks();
     }
     return saga;
   }
@@ -131,7 +131,7 @@ export class Database {
     for (const [n, result] of results.entries()) {
       if (result.outcome !== 'kept') continue;
       const kept = await this.memory.pendingSignals(result.saga.id);
-      this.witness.keeps(
+      this.checker.keeps(
         result.saga.id,
         kept.find(({ messageId }) => messageId === signals[n]!.messageId)!,
       );
@@ -142,21 +142,21 @@ export class Database {
   /** Looks at what is stored now, at once; what it finds is told later, so that nothing waits for the look. */
   private async checkLocks(): Promise<void> {
     const now = EPOCH + this.timeline.now;
-    this.witness.locks.stored(await this.withLocks(), now);
+    this.checker.locks.stored(await this.withLocks(), now);
   }
 
   /** A claim says so of each that takes the saga; the first one has just seen it. */
   private async checkRefusal(id: string): Promise<void> {
-    const book = this.witness.books.get(id)!;
+    const book = this.checker.books.get(id)!;
     if (book.isDeadlocked) return;
     book.isDeadlocked = true;
     const held = new Set((await this.withLocks()).filter(({ lock }) => lock?.held).map((saga) => saga.id));
-    this.witness.locks.refused(book, (other) => held.has(other));
+    this.checker.locks.refused(book, (other) => held.has(other));
   }
 
   /** Sagas with a lock that have not ended. */
   private async withLocks(): Promise<StoredSaga[]> {
-    const ids = [...this.witness.books.values()]
+    const ids = [...this.checker.books.values()]
       .filter(({ lockKey, state }) => lockKey !== undefined && !isTerminal(state.status))
       .map(({ id }) => id);
     const sagas = await Promise.all(ids.map((id) => this.memory.load({ id })));

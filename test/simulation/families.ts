@@ -3,7 +3,7 @@ import type { UnlinkedStep } from '../../libs/saga/src/definition/graph/link-ste
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { mended } from '../graphs/definable-graph.js';
-import type { Chance, Dice } from './chance.js';
+import type { Rng, Dice } from './rng.js';
 import { randomOptions, randomStep, type SimulatedSaga } from './random-saga.js';
 
 /** What is left out of scenarios in which no sub-saga has a semantic lock of its family. */
@@ -44,7 +44,7 @@ const SUB_SAGAS = ['same', 'next'] as const;
  * @param first the number of the first class
  */
 export function familyPlanOf(
-  chance: Chance,
+  chance: Rng,
   first: number,
   { calm, processes }: { calm: number; processes: number },
   isLeftOut: (name: string) => boolean,
@@ -78,7 +78,7 @@ export function inputOfChild(step: string, input: unknown): unknown {
 }
 
 function familySagas(
-  chance: Chance,
+  chance: Rng,
   first: number,
   count: number,
   isLeftOut: (name: string) => boolean,

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
-import type { Dice } from './chance.js';
+import type { Dice } from './rng.js';
 import type { SimulatedClock } from './simulated-clock.js';
 import type { SendOptions } from './simulated-store.js';
 import type { Life } from './timeline.js';

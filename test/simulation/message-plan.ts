@@ -1,5 +1,5 @@
 import type { ResolvedRetryPolicy } from '../../libs/saga/src/definition/options/retry-policy.js';
-import type { Chance, Dice } from './chance.js';
+import type { Rng, Dice } from './rng.js';
 
 /** Transactions that publish, one strictly after the other, from one process. */
 export interface Publication {
@@ -65,7 +65,7 @@ export const RELAYS = 'relays';
 const PART_OF_SCENARIOS = 0.4;
 
 export function messagePlanOf(
-  chance: Chance,
+  chance: Rng,
   { calm, processes }: { calm: number; processes: number },
   isLeftOut: (name: string) => boolean,
 ): MessagePlan | undefined {

@@ -15,12 +15,12 @@ import {
   TransactionModel,
 } from '../models/transaction-model.js';
 import { Broker } from './broker.js';
-import type { Chance, Dice } from './chance.js';
-import { DeliveryWitness } from './delivery-witness.js';
+import type { Rng, Dice } from './rng.js';
+import { DeliveryChecker } from './delivery-checker.js';
 import type { MessagePlan, PlannedTransaction, Publication } from './message-plan.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 import type { MessageHost } from './message-host.js';
 
 /** After so long (ms), at most, the server knows that a client is gone. */
@@ -30,7 +30,7 @@ const ROUNDS = 4_000;
 
 /** The outbox, the inbox and the broker that all processes share; it outlives them. */
 export class MessageWorld {
-  readonly deliveries: DeliveryWitness;
+  readonly deliveries: DeliveryChecker;
   readonly hub = new MemoryWakeupHub();
   readonly broker: Broker;
   private readonly transactions = new TransactionModel();
@@ -42,19 +42,19 @@ export class MessageWorld {
 
   constructor(
     private readonly timeline: Timeline,
-    chance: Chance,
+    chance: Rng,
     readonly plan: MessagePlan,
-    private readonly witness: Witness,
+    private readonly checker: InvariantChecker,
     private readonly hostOf: (n: number) => MessageHost | undefined,
   ) {
     this.dice = chance.for('messages');
-    this.deliveries = new DeliveryWitness((promise, what) => witness.violate(promise, what));
+    this.deliveries = new DeliveryChecker((promise, what) => checker.violate(promise, what));
     const now = () => EPOCH + timeline.now;
     const notify = () => this.hub.announce({ type: 'published' });
     this.outbox = new OutboxModel({ now, transactions: this.transactions, lanes: plan.lanes, notify });
     this.inbox = new InboxModel(this.transactions);
     const handle = (message: RelayedMessage) => this.handle(message);
-    this.broker = new Broker(timeline, chance, plan.broker, witness, this.deliveries, handle);
+    this.broker = new Broker(timeline, chance, plan.broker, checker, this.deliveries, handle);
   }
 
   start(): void {
@@ -108,7 +108,7 @@ export class MessageWorld {
       if (!host?.life.isAlive) continue;
       const session = this.session(host);
       await this.carryOut(session, host, planned, `${name}.${n}`, key).catch((error: Error) =>
-        this.witness.note(() => `${name}.${n} fails: ${error.message}`),
+        this.checker.note(() => `${name}.${n} fails: ${error.message}`),
       );
     }
   }
@@ -146,7 +146,7 @@ export class MessageWorld {
     if (swallows)
       await session.statement(() => Promise.reject(databaseError('no', '23505'))).catch(() => undefined);
     await (end === 'commit' ? session.commit() : session.rollback());
-    this.witness.note(() => `${name} is ${transaction.status}`);
+    this.checker.note(() => `${name} is ${transaction.status}`);
   }
 
   /** Some process handles it, by the inbox as it is; rejects if it is not handled. */
@@ -214,7 +214,7 @@ export class MessageWorld {
       for (const { id, isDead } of this.outbox.stored) {
         if (!isDead || this.dice.happens(0.3)) continue;
         const discards = this.dice.happens(0.3);
-        this.witness.note(() => `${id} is ${discards ? 'discarded' : 'sent again'}`);
+        this.checker.note(() => `${id} is ${discards ? 'discarded' : 'sent again'}`);
         if (discards) {
           this.deliveries.messages.get(id)!.isDiscarded = true;
           void this.outbox.discard([id]);

@@ -1,13 +1,13 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors.js';
-import type { Chance, Dice } from './chance.js';
+import type { Rng, Dice } from './rng.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';
 import { inputOfChild } from './families.js';
-import type { Published } from './message-witness.js';
+import type { Published } from './message-checker.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 import type { CallContext, Effect } from './effect.js';
 import { UNSTORABLE } from './effect.js';
 
@@ -38,9 +38,9 @@ export class Participants {
 
   constructor(
     private readonly timeline: Timeline,
-    private readonly chance: Chance,
+    private readonly chance: Rng,
     private readonly weather: Weather,
-    private readonly witness: Witness,
+    private readonly checker: InvariantChecker,
     private readonly isSlowOff: boolean,
     private readonly publishes: boolean,
   ) {}
@@ -57,11 +57,11 @@ export class Participants {
     const node = graph.steps.get(second ?? first!)!;
     const kind = second === undefined ? 'run' : (first as 'undo' | 'probe');
     if (!caller.life.call()) return new Promise(() => undefined);
-    this.witness.called({ kind, node, ctx, worker: caller.worker, payload });
+    this.checker.called({ kind, node, ctx, worker: caller.worker, payload });
     const effect = this.effect(effectKeyOf(ctx));
     effect.calls += 1;
     const dice = this.chance.for('call', nameOf(ctx, kind), effect.calls);
-    if (this.witness.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
+    if (this.checker.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
     if (kind !== 'probe' && node.kind !== 'sub-saga') this.publish(ctx, effect.calls);
     if (kind === 'probe') return this.asked(effect, dice, caller);
     if (kind === 'undo') return this.undo(effect, ctx, dice, caller, node);
@@ -104,7 +104,7 @@ export class Participants {
       this.timeline.after(latency * dice.next(), () => {
         effect.underWay -= 1;
         if (!effect.isUndone) effect.value ??= value;
-        else this.witness.refused(effect);
+        else this.checker.refused(effect);
       });
     }
     const answered = this.after(latency, caller, () => answerTo(outcome, () => effect.value));
@@ -121,7 +121,7 @@ export class Participants {
   ): Promise<unknown> {
     return this.after(latency, caller, () =>
       answerTo(outcome, () => {
-        (manager as SimulatedTransaction).effects.push(() => this.witness.committed(effect, value));
+        (manager as SimulatedTransaction).effects.push(() => this.checker.committed(effect, value));
         return value;
       }),
     );

@@ -6,7 +6,7 @@ import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-n
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { listing, scripted } from '../oracle/random-graph.js';
 import { mended } from '../graphs/definable-graph.js';
-import type { Chance, Dice } from './chance.js';
+import type { Rng, Dice } from './rng.js';
 
 /** The name of all that waits, and of what it waits for: to be left out of scenarios that are older. */
 export const WAITS = 'waits';
@@ -25,7 +25,7 @@ const RATE = { count: 2, per: 1_000 };
  * @param isLeftOut of what was made, by its name: to make a scenario smaller
  */
 export function randomSagas(
-  chance: Chance,
+  chance: Rng,
   count: number,
   isLeftOut: (name: string) => boolean,
 ): SimulatedSaga[] {

@@ -2,7 +2,7 @@ import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../libs/saga/src/machine/saga-state.js';
 import { type SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
 import { whyItWaits } from './rest.js';
-import { SagaBook } from './saga-book.js';
+import { SagaRecord } from './saga-record.js';
 
 const graph = graphOf(stepOf('ship'));
 
@@ -13,10 +13,10 @@ interface Given {
 }
 
 /** All have one lock key, if any. */
-function booksOf(given: Record<string, Given>): ReadonlyMap<string, SagaBook> {
+function booksOf(given: Record<string, Given>): ReadonlyMap<string, SagaRecord> {
   return new Map(
     Object.entries(given).map(([id, { lock, status = 'running', child }]) => {
-      const book = new SagaBook(id, graph, lock && 'key', undefined, undefined);
+      const book = new SagaRecord(id, graph, lock && 'key', undefined, undefined);
       const step =
         child &&
         ({ ...PENDING, status: child.phase === 'running' ? 'waiting' : 'completed', child } as const);

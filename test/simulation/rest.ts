@@ -1,8 +1,8 @@
 import { awaitsChild, isTerminal } from '../../libs/saga/src/machine/saga-state.js';
-import type { SagaBook } from './saga-book.js';
+import type { SagaRecord } from './saga-record.js';
 
 /** True: it has ended, or an operator has to act. */
-export function rests({ state: { status } }: SagaBook): boolean {
+export function rests({ state: { status } }: SagaRecord): boolean {
   return isTerminal(status) || needsOperator(status);
 }
 
@@ -12,8 +12,8 @@ export function rests({ state: { status } }: SagaBook): boolean {
  * resume it.
  */
 export function whyItWaits(
-  book: SagaBook,
-  books: ReadonlyMap<string, SagaBook>,
+  book: SagaRecord,
+  books: ReadonlyMap<string, SagaRecord>,
   seen: ReadonlySet<string> = new Set(),
 ): string | undefined {
   if (seen.has(book.id)) return undefined;
@@ -27,7 +27,7 @@ export function whyItWaits(
 }
 
 /** The sagas that have not ended, each with its reason. */
-export function waitingIn(books: ReadonlyMap<string, SagaBook>): string[] {
+export function waitingIn(books: ReadonlyMap<string, SagaRecord>): string[] {
   return [...books.values()].flatMap((book) => {
     const why = rests(book) ? undefined : whyItWaits(book, books);
     return why === undefined ? [] : [`${book.id} ${why}`];
@@ -35,9 +35,9 @@ export function waitingIn(books: ReadonlyMap<string, SagaBook>): string[] {
 }
 
 function* waitedFor(
-  { state, lockHeld, lockKey, graph }: SagaBook,
-  books: ReadonlyMap<string, SagaBook>,
-): Iterable<{ other: SagaBook; what: string }> {
+  { state, lockHeld, lockKey, graph }: SagaRecord,
+  books: ReadonlyMap<string, SagaRecord>,
+): Iterable<{ other: SagaRecord; what: string }> {
   for (const step of state.steps.values()) {
     const child = awaitsChild(step) && books.get(step.child!.id);
     if (child) yield { other: child, what: 'waits for its sub-saga' };
@@ -49,6 +49,6 @@ function* waitedFor(
   }
 }
 
-function needsOperator(status: SagaBook['state']['status']): boolean {
+function needsOperator(status: SagaRecord['state']['status']): boolean {
   return status === 'stuck' || status === 'suspended';
 }

@@ -1,4 +1,4 @@
-import { Chance, type Dice } from './chance.js';
+import { Rng, type Dice } from './rng.js';
 import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
@@ -103,7 +103,7 @@ export interface Weather {
 
 export interface Scenario {
   readonly seed: number;
-  readonly chance: Chance;
+  readonly chance: Rng;
   readonly sagas: readonly SimulatedSaga[];
   /** How many of them, the last ones, are classes of families. */
   readonly familySagas: number;
@@ -143,7 +143,7 @@ export const MAX_TAKEOVERS = 5;
  * @param without names of what is left out
  */
 export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set()): Scenario {
-  const chance = new Chance(seed);
+  const chance = new Rng(seed);
   const dice = chance.for('scenario');
   const isLeftOut = (name: string) => without.has(name);
   const workers = dice.int(1, 4);
@@ -263,7 +263,7 @@ function series<T>(
 }
 
 function randomStart(
-  chance: Chance,
+  chance: Rng,
   n: number,
   {
     count,
@@ -293,7 +293,7 @@ function randomStart(
   };
 }
 
-function randomWeather(chance: Chance, isLeftOut: (name: string) => boolean): Weather {
+function randomWeather(chance: Rng, isLeftOut: (name: string) => boolean): Weather {
   const dice = chance.for('weather');
   const isBad = dice.happens(0.6);
   const rate = (what: string, most: number) => {

@@ -4,7 +4,7 @@ import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { SentSignal } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Sending } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 
 /** Where something is sent from. */
 export interface Sender {
@@ -22,7 +22,7 @@ const BY = 'a person';
 export class Senders {
   constructor(
     private readonly timeline: Timeline,
-    private readonly witness: Witness,
+    private readonly checker: InvariantChecker,
     private readonly sender: (n: number) => Sender,
   ) {}
 
@@ -52,7 +52,7 @@ export class Senders {
     if (!life.isAlive) return;
     engine.signal({ id }, signal).then(({ outcome }) => {
       isAnswered = true;
-      this.witness.note(() => `${signal.messageId} to ${id} is ${outcome}`);
+      this.checker.note(() => `${signal.messageId} to ${id} is ${outcome}`);
     }, next);
   }
 
@@ -63,7 +63,7 @@ export class Senders {
     const decision = { approved: !isRefusal, by: BY, comment: messageId, at: '2026-11-21T00:00:00.000Z' };
     engine
       .edit({ id }, (saga, graph) => decisionEdit(saga, graph, { step, decision, messageId }))
-      .catch((error: Error) => this.witness.note(() => `${messageId} is refused: ${error.message}`));
+      .catch((error: Error) => this.checker.note(() => `${messageId} is refused: ${error.message}`));
   }
 }
 

@@ -21,8 +21,8 @@ import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
 import { Timeline } from './timeline.js';
-import { verdictOn } from './verdict.js';
-import { Witness } from './witness.js';
+import { finalChecks } from './final-checks.js';
+import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
 
 /** Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its reason. */
@@ -50,7 +50,7 @@ export function simulate(scenario: Scenario, isLogging = false): Promise<Run> {
 
 class Simulation {
   private readonly timeline = new Timeline();
-  private readonly witness: Witness;
+  private readonly checker: InvariantChecker;
   private readonly database: Database;
   private readonly participants: Participants;
   private readonly processes: SimulatedProcess[];
@@ -71,25 +71,25 @@ class Simulation {
     const { timeline } = this;
     const graphs = new Map(scenario.sagas.map(({ graph }) => [graph.name, graph]));
     const isQuick = scenario.weather.delay[1] <= 20;
-    this.witness = new Witness(timeline, graphs, isQuick, isLogging);
-    this.witness.messages.epoch = EPOCH;
-    if (!scenario.isLeftOut(PIVOT_CALLS)) this.witness.onPivot = (id) => this.cancelInPivot(id);
-    this.database = new Database(timeline, this.witness);
+    this.checker = new InvariantChecker(timeline, graphs, isQuick, isLogging);
+    this.checker.messages.epoch = EPOCH;
+    if (!scenario.isLeftOut(PIVOT_CALLS)) this.checker.onPivot = (id) => this.cancelInPivot(id);
+    this.database = new Database(timeline, this.checker);
     const isSlowOff = scenario.isLeftOut('weather slow participants');
     this.participants = new Participants(
       timeline,
       scenario.chance,
       scenario.weather,
-      this.witness,
+      this.checker,
       isSlowOff,
       scenario.publishes,
     );
-    this.witness.effects = this.participants.effects;
+    this.checker.effects = this.participants.effects;
     this.operator = new Operator(this.participants);
-    this.senders = new Senders(timeline, this.witness, (n) => this.processes.at(n % this.processes.length)!);
+    this.senders = new Senders(timeline, this.checker, (n) => this.processes.at(n % this.processes.length)!);
     const { chance, messages: plan } = scenario;
     const hostOf = (n: number) => this.processes[n % this.processes.length]!.host;
-    this.messages = plan && new MessageWorld(timeline, chance, plan, this.witness, hostOf);
+    this.messages = plan && new MessageWorld(timeline, chance, plan, this.checker, hostOf);
     if (this.messages) this.database.publish = (messages) => this.messages!.checkpointed(messages);
     const startWithin = this.startWithin.bind(this);
     const world: ProcessWorld = {
@@ -107,8 +107,8 @@ class Simulation {
   }
 
   private parts() {
-    const { database, participants, witness, messages } = this;
-    return { database, participants, witness, messages };
+    const { database, participants, checker, messages } = this;
+    return { database, participants, checker, messages };
   }
 
   async run(): Promise<Run> {
@@ -125,8 +125,8 @@ class Simulation {
     this.look();
     await timeline.run(() => this.isQuiet);
     const remains = { ...this.parts(), started: this.started, isQuiet: this.restful > PATIENCE };
-    const violations = [...this.witness.violations, ...verdictOn(remains)];
-    const { books, log } = this.witness;
+    const violations = [...this.checker.violations, ...finalChecks(remains)];
+    const { books, log } = this.checker;
     return { violations, sagas: books.size, waiting: waitingIn(books), log, took: timeline.now };
   }
 
@@ -139,7 +139,7 @@ class Simulation {
     const of = start.isConflict ? start.n : start.correlationId;
     const input = JSON.stringify({ n: start.n, of, family: start.family });
     const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined });
-    if (start.isFatal) this.witness.fatal.add(id);
+    if (start.isFatal) this.checker.fatal.add(id);
     const started: Started = { start, id };
     this.started.push(started);
     const { name, version, correlationId, priority, delay, lockKey, timeout, step } = made;
@@ -188,7 +188,7 @@ class Simulation {
     const { timeline } = this;
     const process = this.processes[worker]!;
     const until = timeline.now + duration;
-    this.witness.note(() => `${name}: ${kind} of ${process.name} for ${duration} ms`);
+    this.checker.note(() => `${name}: ${kind} of ${process.name} for ${duration} ms`);
     if (kind === 'crash') process.crash();
     else if (kind === 'crash in a call') process.crashInCall(call);
     else if (kind === 'pause') process.pause(duration);
@@ -209,9 +209,9 @@ class Simulation {
     const id = this.targetOf(call);
     const process = this.processes.at(-1)!;
     if (id === undefined) return;
-    this.witness.note(() => `${call.name}: ${call.kind} ${id}`);
+    this.checker.note(() => `${call.name}: ${call.kind} ${id}`);
     await this.operator.carryOut(call, id, process.engine).catch((error: Error) => {
-      this.witness.note(() => `${call.name} is refused: ${error.message}`);
+      this.checker.note(() => `${call.name} is refused: ${error.message}`);
     });
   }
 
@@ -222,9 +222,9 @@ class Simulation {
     const [isCalled, isEarly, after] = [dice.happens(0.4), dice.happens(0.6), dice.long(0, 500)];
     if (!isCalled || this.isLastCallOver) return;
     this.timeline.after(after, () => {
-      this.witness.note(() => `${id} is cancelled while its pivot is in progress`);
+      this.checker.note(() => `${id} is cancelled while its pivot is in progress`);
       this.operator.cancelInPivot(id, isEarly, this.processes.at(-1)!.engine).catch((error: Error) => {
-        this.witness.note(() => `that is refused: ${error.message}`);
+        this.checker.note(() => `that is refused: ${error.message}`);
       });
     });
   }
@@ -236,15 +236,15 @@ class Simulation {
 
   private send(sending: Sending): void {
     const id = this.targetOf(sending);
-    const book = id === undefined ? undefined : this.witness.books.get(id);
+    const book = id === undefined ? undefined : this.checker.books.get(id);
     if (book) this.senders.carryOut(sending, book.id, book.graph);
   }
 
   /** In the end nothing is paused any more. */
   private resumeAll(): void {
-    for (const { id, state } of this.witness.books.values()) {
+    for (const { id, state } of this.checker.books.values()) {
       if (state.status !== 'paused') continue;
-      this.witness.note(() => `${id} is resumed`);
+      this.checker.note(() => `${id} is resumed`);
       void this.operator.resume(id, this.processes.at(-1)!.engine).catch(() => undefined);
     }
   }
@@ -252,10 +252,10 @@ class Simulation {
   /** In the end everything is sent that is waited for, and that nobody has sent. */
   private sendWhatIsMissing(): void {
     const { now } = this.timeline;
-    for (const { id, state } of this.witness.books.values()) {
+    for (const { id, state } of this.checker.books.values()) {
       for (const [key, { status, wait }] of state.status === 'running' ? state.steps : []) {
         if (status !== 'waiting' || wait === undefined || wait.takenSignal !== undefined) continue;
-        if (this.witness.messages.isKeptFor(id, state, wait.signal)) continue;
+        if (this.checker.messages.isKeptFor(id, state, wait.signal)) continue;
         const name = `last ${key} ${Math.floor(now)}`;
         if (wait.signal.startsWith(APPROVAL_PREFIX)) this.senders.decide(id, key, name, -1, false);
         else this.senders.send(id, signalOf(name, wait.signal), 0);
@@ -264,14 +264,14 @@ class Simulation {
   }
 
   private targetOf({ saga, ofChild }: Pick<OperatorCall, 'saga' | 'ofChild'>): string | undefined {
-    const book = this.witness.books.get(`saga-${saga}`);
+    const book = this.checker.books.get(`saga-${saga}`);
     const child = book && [...book.state.steps.values()].find((step) => step.child)?.child?.id;
     return ofChild ? child : book?.id;
   }
 
   /** Nothing goes wrong any more. */
   private calmDown(): void {
-    this.witness.note(() => 'all is well from here');
+    this.checker.note(() => 'all is well from here');
     this.database.downUntil = 0;
     Object.assign(this.scenario.weather, { lost: 0, unanswered: 0, late: 0, hintsLost: 0, failing: 0 });
     this.messages?.calmDown();
@@ -296,7 +296,7 @@ class Simulation {
   }
 
   private allRest(): boolean {
-    const { books } = this.witness;
+    const { books } = this.checker;
     for (const book of books.values())
       if (!rests(book) && whyItWaits(book, books) === undefined) return false;
     return true;

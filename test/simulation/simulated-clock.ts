@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../libs/saga/src/shared/clock.js';
-import type { Dice } from './chance.js';
+import type { Dice } from './rng.js';
 import type { Happening, Life, Timeline } from './timeline.js';
 
 const HOUR = 3_600_000;

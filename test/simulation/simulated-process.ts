@@ -13,7 +13,7 @@ import { SimulatedClock } from './simulated-clock.js';
 import { SimulatedStore, type StoreWorld } from './simulated-store.js';
 import { SimulatedWakeup } from './simulated-wakeup.js';
 import { Life } from './timeline.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 
 const POLL = 1_000;
 /** A process that is gone is started again, after so long (ms). */
@@ -22,7 +22,7 @@ const RESTART = [100, 3_000] as const;
 export interface ProcessWorld extends StoreWorld {
   readonly scenario: Scenario;
   readonly participants: Participants;
-  readonly witness: Witness;
+  readonly checker: InvariantChecker;
   readonly messages: MessageWorld | undefined;
   /** Starts some saga in the transaction of this manager. */
   readonly startWithin: (engine: SagaEngine, manager: EntityManager, id: string) => Promise<void>;
@@ -56,7 +56,7 @@ export class SimulatedProcess {
   start(): void {
     this.lives += 1;
     this.isStopping = false;
-    const { scenario, timeline, witness } = this.world;
+    const { scenario, timeline, checker } = this.world;
     const { name } = this;
     const life = (this.life = new Life());
     const dice = scenario.chance.for('process', name);
@@ -80,9 +80,9 @@ export class SimulatedProcess {
         random: dice.next,
         newId: () => `${name}/child-${(ids += 1)}`,
       },
-      logTo(witness, name),
+      logTo(checker, name),
     );
-    witness.note(() => `${name} begins`);
+    checker.note(() => `${name} begins`);
     void this.engine.start();
     this.relayMessages(life);
     this.tick(life);
@@ -118,7 +118,7 @@ export class SimulatedProcess {
     this.isStopping = true;
     await Promise.all([this.engine.stop(), this.relay?.stop()]);
     if (!life.isAlive) return;
-    this.world.witness.note(() => `${this.name} has shut down`);
+    this.world.checker.note(() => `${this.name} has shut down`);
     life.end();
     this.gone(life);
   }
@@ -139,7 +139,7 @@ export class SimulatedProcess {
 
   /** Its relay and its handlers have a connection and chances of their own. */
   private relayMessages(life: Life): void {
-    const { scenario, timeline, witness, messages, startWithin } = this.world;
+    const { scenario, timeline, checker, messages, startWithin } = this.world;
     if (!messages) return;
     const { name, engine } = this;
     const dice = scenario.chance.for('relay', name);
@@ -152,7 +152,7 @@ export class SimulatedProcess {
     };
     const store = new SimulatedStore(this.world, name, life, this.link, dice, call);
     this.host = {
-      ...{ name, life, dice, call, log: logTo(witness, name) },
+      ...{ name, life, dice, call, log: logTo(checker, name) },
       clock: new SimulatedClock(timeline, life, dice),
       send: (execute, options) => store.send(execute, options),
       start: (manager, id) => startWithin(engine, manager, id),
@@ -183,10 +183,10 @@ export class SimulatedProcess {
   }
 
   private gone(life: Life): void {
-    const { timeline, scenario, witness } = this.world;
+    const { timeline, scenario, checker } = this.world;
     if (life.restarts) return;
     life.restarts = true;
-    witness.note(() => `${this.name} is gone`);
+    checker.note(() => `${this.name} is gone`);
     void this.wakeup.stop();
     void this.relayWakeup?.stop();
     const [from, to] = RESTART;
@@ -202,7 +202,7 @@ export class SimulatedProcess {
   }
 }
 
-function logTo(witness: Witness, name: string): EngineLog {
-  const say = (level: string) => (text: string) => witness.note(() => `${name} ${level}: ${text}`);
+function logTo(checker: InvariantChecker, name: string): EngineLog {
+  const say = (level: string) => (text: string) => checker.note(() => `${name} ${level}: ${text}`);
   return { debug: () => undefined, log: say('says'), warn: say('warns'), error: say('fails') };
 }

@@ -16,7 +16,7 @@ import type {
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { sessionOf } from '../models/transaction-model.js';
-import type { Dice } from './chance.js';
+import type { Dice } from './rng.js';
 import { Database, SimulatedTransaction } from './database.js';
 import { ConnectionLost, type Link } from './link.js';
 import type { Weather } from './scenario.js';

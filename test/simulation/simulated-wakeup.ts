@@ -1,6 +1,6 @@
 import type { Wakeup, WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import type { MemoryWakeup, MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
-import type { Dice } from './chance.js';
+import type { Dice } from './rng.js';
 import type { Link } from './link.js';
 import type { StoreWorld } from './simulated-store.js';
 import type { Life } from './timeline.js';

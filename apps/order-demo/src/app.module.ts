@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { HttpModule } from 'demo-stage';
+import { HttpModule } from 'demo-support';
 import { SagaModule, type SagaModuleOptions } from 'nestjs-durable-saga';
 import { SagaAdminModule } from 'nestjs-durable-saga/admin';
 import { DASHBOARD_PATH } from './http/dashboard-path.js';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DatabaseServer, endWithParent, LOG_LEVELS, sayReady } from 'demo-stage';
+import { DatabaseServer, endWithParent, LOG_LEVELS, sayReady } from 'demo-support';
 import { AppModule } from './app.module.js';
 import { readEnvironment } from './environment.js';
 import { whatToTry } from './http/what-to-try.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DatabaseServer } from 'demo-stage';
+import { DatabaseServer } from 'demo-support';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { DatabaseModule } from './database/database.module.js';
 import { FaultsService } from './faults/faults.service.js';

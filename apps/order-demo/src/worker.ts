@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { endWithParent, LOG_LEVELS, sayReady } from 'demo-stage';
+import { endWithParent, LOG_LEVELS, sayReady } from 'demo-support';
 import { AppModule } from './app.module.js';
 import { readEnvironment } from './environment.js';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { stepOfKey } from '../../../libs/saga/src/definition/graph/saga-graph.js';
 import { Relations } from '../../oracle/model-state.js';
-import type { PlayedSaga } from '../../graphs/played-saga.js';
+import type { LockstepSaga } from '../../graphs/lockstep-saga.js';
 import type { RandomGraph } from '../../oracle/random-graph.js';
 import { type SagaState, stepState } from '../../../libs/saga/src/machine/saga-state.js';
 
@@ -22,7 +22,7 @@ const KEY = /^(?<id>[^:]+):(?<key>\w+(?:\[\d+\])?)(?:~(?<round>\d+))?(?<undo>:co
 export async function wrongWithEffects(
   participants: pg.Pool,
   { graph }: RandomGraph,
-  { id, end, entries }: Pick<PlayedSaga, 'id' | 'end' | 'entries'>,
+  { id, end, entries }: Pick<LockstepSaga, 'id' | 'end' | 'entries'>,
 ): Promise<string[]> {
   const { rows } = await participants.query<{ key: string; seq: string }>(
     'SELECT key, seq FROM effect WHERE saga_id = $1 ORDER BY seq',
@@ -55,12 +55,12 @@ function undoOf(effects: readonly Effect[], { key, round }: Effect): Effect | un
 
 /** What depends on a step is undone before it; a join any does not depend on those that lost it. */
 function wrongWithOrder(relations: Relations, effects: readonly Effect[], end: SagaState): string[] {
-  const isCut = (name: string) => stepState(end, name).pruned;
+  const isPruned = (name: string) => stepState(end, name).pruned;
   return effects
     .filter(({ isUndoing, seq }) => isUndoing && seq !== BY_HAND)
     .flatMap((undone) => {
       const step = stepOfKey(undone.key);
-      const dependents = isCut(step) ? cutAfter(relations, step, isCut) : relations.descendants(step);
+      const dependents = isPruned(step) ? cutAfter(relations, step, isPruned) : relations.descendants(step);
       return effects
         .filter(({ key, isUndoing, seq }) => !isUndoing && dependents.has(stepOfKey(key)) && seq < undone.seq)
         .filter(({ key }) => relations.node(key).compensate !== undefined)
@@ -69,10 +69,14 @@ function wrongWithOrder(relations: Relations, effects: readonly Effect[], end: S
     });
 }
 
-function cutAfter(relations: Relations, from: string, isCut: (name: string) => boolean): ReadonlySet<string> {
+function cutAfter(
+  relations: Relations,
+  from: string,
+  isPruned: (name: string) => boolean,
+): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (name: string): void => {
-    for (const next of relations.dependents(name).filter((one) => isCut(one) && !found.has(one))) {
+    for (const next of relations.dependents(name).filter((one) => isPruned(one) && !found.has(one))) {
       found.add(next);
       visit(next);
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Dice } from '../../simulation/chance.js';
+import type { Dice } from '../../simulation/rng.js';
 import type { OrderWitness } from './order-witness.js';
 
 const PUBLISH = `SELECT saga.publish_1(ARRAY[$1::uuid], ARRAY['orders'], ARRAY[$2], ARRAY['t'], ARRAY[to_json($3::text)],

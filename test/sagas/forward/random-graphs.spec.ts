@@ -8,9 +8,9 @@ import { plannedSaga } from '../../chaos/programs/planned-saga.js';
 import { definable, planOf } from '../../graphs/definable-graph.js';
 import { HeldCalls } from '../../graphs/held-calls.js';
 import { OperatedSaga } from '../../graphs/operated-saga.js';
-import { MAX_TAKEOVERS } from '../../graphs/played-saga.js';
+import { MAX_TAKEOVERS } from '../../graphs/lockstep-saga.js';
 import { sideBySide } from '../../graphs/side-by-side.js';
-import { verdictOn } from '../../graphs/verdict.js';
+import { finalChecks } from '../../graphs/final-checks.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';
 
 /** More of them: GRAPH_RUNS=1000; others: GRAPH_SEED, with the seed of a message the same again. */
@@ -64,7 +64,7 @@ describe(`${RUNS} sagas of random graphs in real applications (GRAPH_SEED=${SEED
       app = await start(cast);
       await sideBySide(played, (one) => one.play());
       await sideBySide(played, (one) => one.endLate());
-      expect(played.flatMap((one, n) => verdictOn(cast[n]!.saga, one, SEED) ?? [])).toEqual([]);
+      expect(played.flatMap((one, n) => finalChecks(cast[n]!.saga, one, SEED) ?? [])).toEqual([]);
       const outcomes = await Promise.all(played.map(({ id }) => app.sagas.wait(id)));
       expect(outcomes.map(({ status }) => status)).toEqual(played.map(({ end }) => end.status));
     },

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { euros } from 'demo-stage';
+import { euros } from 'demo-support';
 import type { EntityManager } from 'typeorm';
 import type { CreditReply, ReleaseCredit, ReserveCredit } from '../messages/customer-messages.js';
 import { Credit } from './credit.entity.js';

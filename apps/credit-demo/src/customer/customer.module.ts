@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { HttpModule } from 'demo-stage';
+import { HttpModule } from 'demo-support';
 import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
 import { publisherOf } from '../service/brokers.js';
 import { databaseOf } from '../service/database.js';

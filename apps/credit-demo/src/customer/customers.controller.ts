@@ -9,7 +9,7 @@ import {
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { IsInt, IsNotEmpty, IsString, Max, MaxLength, Min } from 'class-validator';
-import { euros } from 'demo-stage';
+import { euros } from 'demo-support';
 import { DataSource } from 'typeorm';
 import { Credit } from './credit.entity.js';
 import { Customer } from './customer.entity.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Claim } from './books.js';
+import type { Claim } from './reconcile.js';
 
 /**
  * The claims once they all hold; or as they are when nothing has become better for as long as `patience` (ms). What

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { euros, type Json, narrate, printTimeline, type SagaTimeline, until } from 'demo-stage';
+import { euros, type Json, narrate, printTimeline, type SagaTimeline, until } from 'demo-support';
 import type { CreditStatus } from '../customer/credit.entity.js';
 import type { OrderStatus } from '../order/order.entity.js';
 import type { OrderView } from '../order/orders.service.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './demo-environment.js';
 
 /** Waits until the order's saga has ended, shows its timeline, and checks how it came out. */
 export async function settlesAs(
-  { orders }: Stage,
+  { orders }: DemoEnvironment,
   orderId: string,
   status: Exclude<OrderStatus, 'pending'>,
 ): Promise<Json<SagaTimeline>> {
@@ -20,7 +20,7 @@ export async function settlesAs(
 
 /** What the customer sees at the end. */
 export async function reads(
-  { orders }: Pick<Stage, 'orders'>,
+  { orders }: Pick<DemoEnvironment, 'orders'>,
   orderId: string,
   status: OrderStatus,
 ): Promise<Json<OrderView>> {
@@ -32,14 +32,22 @@ export async function reads(
 }
 
 /** How much of a customer's limit is reserved, and by nothing but the customer service's own word. */
-export async function holds({ customers }: Stage, customerId: string, reserved: number): Promise<void> {
+export async function holds(
+  { customers }: DemoEnvironment,
+  customerId: string,
+  reserved: number,
+): Promise<void> {
   const customer = await customers.customer(customerId);
   narrate(`${customerId}: ${euros(customer.reserved)} of ${euros(customer.creditLimit)} are reserved`);
   assert.equal(customer.reserved, reserved, `${euros(reserved)} should be reserved for ${customerId}`);
 }
 
 /** A release is a message too, and arrives after the order was rejected. */
-export function creditBecomes({ customers }: Stage, orderId: string, status: CreditStatus): Promise<unknown> {
+export function creditBecomes(
+  { customers }: DemoEnvironment,
+  orderId: string,
+  status: CreditStatus,
+): Promise<unknown> {
   return until(`the credit of the order ${orderId} is ${status}`, async () => {
     return (await customers.credit(orderId)).status === status;
   });

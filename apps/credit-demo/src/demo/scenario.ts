@@ -1,10 +1,10 @@
 import type { PlaceOrderDto } from '../order/place-order.dto.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './demo-environment.js';
 
 export interface Scenario {
   readonly title: string;
   /** Throws when what it sees is not what was promised. */
-  play(stage: Stage): Promise<void>;
+  play(stage: DemoEnvironment): Promise<void>;
 }
 
 /** An order that goes well if the credit limit allows it. */

@@ -3,9 +3,9 @@ import { Logger } from '@nestjs/common';
 import { findBroker } from '../../../../test/support/find-broker.js';
 import type { Service } from '../service/service.js';
 import { atRest } from './at-rest.js';
-import { checkBooks, type Claim } from './books.js';
+import { reconcile, type Claim } from './reconcile.js';
 import { SCENARIOS } from './scenarios/all-scenarios.js';
-import { Stage, type StageOptions } from './stage.js';
+import { DemoEnvironment, type DemoOptions } from './demo-environment.js';
 
 const TAMPERINGS: readonly [what: string, kind: Claim['kind'], service: Service, statement: string][] = [
   [
@@ -69,15 +69,15 @@ beforeAll(() => {
 });
 afterAll(() => void jest.restoreAllMocks());
 
-function playScenarios(options: StageOptions): Stage {
-  const stage = new Stage({ ...options, databaseUrl: process.env.TEST_DATABASE_URL });
+function playScenarios(options: DemoOptions): DemoEnvironment {
+  const stage = new DemoEnvironment({ ...options, databaseUrl: process.env.TEST_DATABASE_URL });
   beforeAll(() => stage.open());
   afterAll(() => stage.close());
 
   test.each(SCENARIOS)('$title', ({ play }) => play(stage));
 
   test('and everything adds up', async () => {
-    for (const { what, problems } of await atRest(() => checkBooks(stage)))
+    for (const { what, problems } of await atRest(() => reconcile(stage)))
       expect({ what, problems }).toEqual({ what, problems: [] });
   });
   return stage;
@@ -87,15 +87,15 @@ describe('over the embedded MQTT broker', () => {
   const stage = playScenarios({ broker: 'mqtt' });
 
   // One after the other, each beside those before.
-  test.each(TAMPERINGS)('the check of the books notices %s', async (_what, kind, service, statement) => {
+  test.each(TAMPERINGS)('the check of the records notices %s', async (_what, kind, service, statement) => {
     const before = await problemsOf(stage, kind);
     await stage.database(service).query(statement);
     expect(await problemsOf(stage, kind)).toBeGreaterThan(before);
   });
 });
 
-async function problemsOf(stage: Stage, kind: Claim['kind']): Promise<number> {
-  const claims = (await checkBooks(stage)).filter((claim) => claim.kind === kind);
+async function problemsOf(stage: DemoEnvironment, kind: Claim['kind']): Promise<number> {
+  const claims = (await reconcile(stage)).filter((claim) => claim.kind === kind);
   return claims.flatMap(({ problems }) => problems).length;
 }
 

@@ -1,4 +1,4 @@
-import { HttpClient, type Json, type SagaTimeline } from 'demo-stage';
+import { HttpClient, type Json, type SagaTimeline } from 'demo-support';
 import type { Credit } from '../customer/credit.entity.js';
 import type { Customer } from '../customer/customer.entity.js';
 import type { OrderView } from '../order/orders.service.js';

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
-import { type SagaTimeline, toTimeline } from 'demo-stage';
+import { type SagaTimeline, toTimeline } from 'demo-support';
 import { SagaService } from 'nestjs-durable-saga';
 import { type OrderView, OrdersService } from './orders.service.js';
 import { PlaceOrderDto } from './place-order.dto.js';

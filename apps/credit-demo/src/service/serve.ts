@@ -1,6 +1,6 @@
 import { Logger, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { endWithParent, LOG_LEVELS, sayReady } from 'demo-stage';
+import { endWithParent, LOG_LEVELS, sayReady } from 'demo-support';
 import { consumerOf, untilKept } from './brokers.js';
 import { readEnvironment } from './environment.js';
 import type { Service } from './service.js';

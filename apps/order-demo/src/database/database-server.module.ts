@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DatabaseServer } from 'demo-stage';
+import { DatabaseServer } from 'demo-support';
 import { readEnvironment } from '../environment.js';
 
 /** Apart from DatabaseModule, which imports it: so Nest stops the server after the connections are closed. */

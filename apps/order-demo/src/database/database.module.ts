@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
-import { DatabaseServer } from 'demo-stage';
+import { DatabaseServer } from 'demo-support';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { CreateFaultTable } from '../faults/migrations/create-fault-table.js';
 import { CreateInventoryTables } from '../inventory/migrations/create-inventory-tables.js';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { type Json, narrate, printTimeline, type SagaTimeline } from 'demo-stage';
+import { type Json, narrate, printTimeline, type SagaTimeline } from 'demo-support';
 import type { SagaStatus } from 'nestjs-durable-saga';
 import type { Ending } from './scenario.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './demo-environment.js';
 
 /** Waits until the order's saga has ended or needs a person, shows its timeline, and checks that it came out so. */
 export async function settlesAs(
-  { orders }: Stage,
+  { orders }: DemoEnvironment,
   orderId: string,
   status: SagaStatus,
   after?: string,
@@ -18,7 +18,11 @@ export async function settlesAs(
 }
 
 /** What the customer sees at the end. */
-export async function endsAs({ orders }: Stage, orderId: string, status: Ending['status']): Promise<Ending> {
+export async function endsAs(
+  { orders }: DemoEnvironment,
+  orderId: string,
+  status: Ending['status'],
+): Promise<Ending> {
   const order = await orders.order(orderId);
   const because = order.cancelledBecause ? `: ${order.cancelledBecause}` : '';
   narrate(`the customer reads: ${order.status}${because}`);

@@ -1,4 +1,4 @@
-import { HttpClient, type Json, type SagaTimeline } from 'demo-stage';
+import { HttpClient, type Json, type SagaTimeline } from 'demo-support';
 import type { Page, SagaSummary } from 'nestjs-durable-saga';
 import type { Fault } from '../faults/fault.entity.js';
 import type { Participant } from '../faults/participants.js';

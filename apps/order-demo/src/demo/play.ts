@@ -1,13 +1,13 @@
-import { runDemo, title } from 'demo-stage';
+import { runDemo, title } from 'demo-support';
 import { DASHBOARD_PATH } from '../http/dashboard-path.js';
-import { checkBooks, readStock } from './books.js';
+import { reconcile, readStock } from './reconcile.js';
 import type { Ending, Scenario } from './scenario.js';
 import { completedOrder } from './scenarios/completed-order.js';
 import { declinedCard } from './scenarios/declined-card.js';
 import { killedWorker } from './scenarios/killed-worker.js';
 import { shippingDown } from './scenarios/shipping-down.js';
 import { stuckRefund } from './scenarios/stuck-refund.js';
-import { LEASE, Stage } from './stage.js';
+import { LEASE, DemoEnvironment } from './demo-environment.js';
 
 const SCENARIOS: readonly Scenario[] = [
   completedOrder,
@@ -18,7 +18,7 @@ const SCENARIOS: readonly Scenario[] = [
 ];
 
 /** `npm run demo`: plays the scenarios against real processes, and checks at the end that everything adds up. */
-async function play(stage: Stage): Promise<string[]> {
+async function play(stage: DemoEnvironment): Promise<string[]> {
   console.log('Starting a database, the API and two workers …');
   await stage.open();
   const workers = stage.workers.map(({ name, pid }) => `${name} (process ${pid})`).join(' and ');
@@ -31,7 +31,7 @@ async function play(stage: Stage): Promise<string[]> {
     endings.push(await scenario.play(stage));
   }
   title("Does it add up? From the participants' own tables, without a look at the sagas:");
-  return checkBooks(stage.database, endings, before);
+  return reconcile(stage.database, endings, before);
 }
 
-await runDemo(new Stage(), play);
+await runDemo(new DemoEnvironment(), play);

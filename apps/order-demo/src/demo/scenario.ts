@@ -1,10 +1,10 @@
 import type { PlaceOrderDto } from '../orders/place-order.dto.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './demo-environment.js';
 
 export interface Scenario {
   readonly title: string;
   /** Throws when what it sees is not what was promised. */
-  play(stage: Stage): Promise<Ending>;
+  play(stage: DemoEnvironment): Promise<Ending>;
 }
 
 /** What the customer was promised: either all of it, or nothing. */

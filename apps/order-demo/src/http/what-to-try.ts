@@ -1,4 +1,4 @@
-import type { DatabaseServer } from 'demo-stage';
+import type { DatabaseServer } from 'demo-support';
 import { DASHBOARD_PATH } from './dashboard-path.js';
 
 /** Printed by `npm start`. */

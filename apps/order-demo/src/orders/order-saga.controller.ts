@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
-import { type SagaTimeline, toTimeline } from 'demo-stage';
+import { type SagaTimeline, toTimeline } from 'demo-support';
 import { SagaService, type SagaTarget } from 'nestjs-durable-saga';
 import { PlaceOrderSaga } from './place-order.saga.js';
 import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';

@@ -5,11 +5,11 @@ import type { JSON_OPTION } from './command.js';
 import { EXIT, option, type ValuesOf } from './command.js';
 import type { YES_OPTION } from './confirm.js';
 import { confirmed } from './confirm.js';
-import type { OperatorSession } from './operated.js';
+import type { OperatorSession } from './operator-session.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 import { readWhere, readWhole, WHERE } from './values.js';
-import { counted } from './text/words.js';
+import { counted } from './text/format.js';
 
 export const BULK_OPTIONS = {
   where: option.several('<name>=<value>', `instead of a target, ${WHERE}`),

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { codecFlaw } from '../nest/codec-flaw.js';
+import { codecProblem } from '../nest/codec-problem.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { option, type ValuesOf } from './command.js';
 import { CannotTell, UsageError } from './usage-error.js';
@@ -27,7 +27,7 @@ export async function readCodec({
   const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
   const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
   if (codec === undefined) throw new UsageError(`${path} has no default export`);
-  const flaw = codecFlaw(codec);
+  const flaw = codecProblem(codec);
   if (flaw) throw new UsageError(`${path}: ${flaw.join('; ')}`);
   return codec as PayloadCodec;
 }

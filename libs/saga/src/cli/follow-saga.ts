@@ -4,12 +4,12 @@ import { isSettled } from '../machine/saga-state.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import type { SagaTarget } from '../nest/saga.service.js';
 import { fitted } from './text/columns.js';
-import type { OperatorSession } from './operated.js';
+import type { OperatorSession } from './operator-session.js';
 import { headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
 import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
 import { timelineOf } from './text/timeline.js';
-import { waitingText } from './text/words.js';
+import { waitingText } from './text/format.js';
 
 export interface FollowOptions {
   /** Milliseconds between two looks; default 500. */

@@ -35,7 +35,7 @@ import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
 import { readCodec } from './codec-option.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
 import { databaseUrl } from './database-url.js';
-import type { Deployed, OperatorSession, OperatorsRunning, SAGA_OPTIONS } from './operated.js';
+import type { Deployed, OperatorSession, OperatorsRunning, SAGA_OPTIONS } from './operator-session.js';
 import type { Terminal } from './terminal.js';
 import { CannotTell, UsageError } from './usage-error.js';
 

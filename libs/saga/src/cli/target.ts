@@ -1,6 +1,6 @@
 import type { SagaTarget } from '../nest/saga.service.js';
 import { isUuid } from '../nest/calls/start-options.js';
-import type { OperatorSession } from './operated.js';
+import type { OperatorSession } from './operator-session.js';
 import { UsageError } from './usage-error.js';
 
 export const TARGET = '<target>';

@@ -57,11 +57,11 @@ function advance(graph: SagaGraph, state: SagaState, now: number): Decision {
   const pending = state.pendingRollback !== undefined;
   const halted = pending || isHalted(graph, state);
   let left = false;
-  let cut = false;
+  let hasPruned = false;
   for (const node of graph.steps.values()) {
     const step = stepState(state, node.name);
     if (step.pruned) {
-      cut = true;
+      hasPruned = true;
       continue;
     }
     if (isDone(step)) continue;
@@ -73,7 +73,8 @@ function advance(graph: SagaGraph, state: SagaState, now: number): Decision {
     if (state.deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
     plan.wake(state.deadline);
   }
-  const clear = !cut || isClear(planUndoing(plan, graph, state, isCut(state)), graph, isCut(state));
+  const clear =
+    !hasPruned || isClear(planUndoing(plan, graph, state, isPruned(state)), graph, isPruned(state));
   if (!left && clear) return { actions: [], settle: 'completed' };
   if (plan.isEmpty && !(isActive(state) || plan.waits)) {
     return { actions: [], settle: halted && suspends(graph, state) ? 'suspended' : 'stuck' };
@@ -143,7 +144,7 @@ function isActive(state: SagaState): boolean {
   return false;
 }
 
-function isCut(state: SagaState): (name: string) => boolean {
+function isPruned(state: SagaState): (name: string) => boolean {
   return (name) => stepState(state, name).pruned;
 }
 

@@ -271,9 +271,9 @@ function isHeld({ status }: SagaState): boolean {
 
 /** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
-  // An item is cut with its step.
-  const isCut = stepState(state, stepOfKey(key)).pruned;
-  if (state.heldPhase === 'running' && step.status === 'failed' && !isCut) {
+  // An item is pruned with its step.
+  const isPruned = stepState(state, stepOfKey(key)).pruned;
+  if (state.heldPhase === 'running' && step.status === 'failed' && !isPruned) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };

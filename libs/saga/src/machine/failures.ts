@@ -67,7 +67,7 @@ export function compensationFailed(
 
 /**
  * A step, or an item of it, has failed for good. What follows, in this order: nothing, if the saga compensates
- * already, or the step's branch has lost; the branch is cut, if others can stand in for it; back to a savepoint;
+ * already, or the step's branch has lost; the branch is pruned, if others can stand in for it; back to a savepoint;
  * a halt, behind a pivot or for an operator; all the rollback.
  */
 export function failPermanently(

@@ -261,7 +261,7 @@ describe('a join any', () => {
     );
     const walk = new Walk(graph).go({ failing: ['check'], leaving: ['inside', 'outside'] });
     expect(walk.complete('inside').state.rollbackTo).toBe('open');
-    expect(stepState(walk.state, 'outside-2')).toMatchObject({ cut: false, status: 'pending' });
+    expect(stepState(walk.state, 'outside-2')).toMatchObject({ pruned: false, status: 'pending' });
   });
 });
 

@@ -32,12 +32,12 @@ export function tolerate(graph: SagaGraph, state: SagaState, failed: string): Sa
   return pruneLosers(graph, next);
 }
 
-/** After a return: what is to happen again, but waits for a step outside that was cut, never can. */
+/** After a return: what is to happen again, but waits for a step outside that was pruned, never can. */
 export function pruneAgain(graph: SagaGraph, state: SagaState, region: ReadonlySet<string>): SagaState {
   let next = state;
-  const isCut = (name: string) => stepState(next, name).pruned;
+  const isPruned = (name: string) => stepState(next, name).pruned;
   for (const node of graph.steps.values()) {
-    if (region.has(node.name) && neverBegins(node, isCut)) next = prune(next, node.name);
+    if (region.has(node.name) && neverBegins(node, isPruned)) next = prune(next, node.name);
   }
   return next;
 }
@@ -66,8 +66,8 @@ export function pruneLosers(graph: SagaGraph, state: SagaState): SagaState {
 }
 
 function needs(state: SagaState, dependent: StepNode, name: string): boolean {
-  const { pruned: isCut, wonBy } = stepState(state, dependent.name);
-  return !isCut && (!isRace(dependent) || wonBy === undefined || wonBy === name);
+  const { pruned: isPruned, wonBy } = stepState(state, dependent.name);
+  return !isPruned && (!isRace(dependent) || wonBy === undefined || wonBy === name);
 }
 
 /** What has not begun never will; what is in progress settles, and is undone like what has completed. */
@@ -87,8 +87,8 @@ function prune(state: SagaState, name: string): SagaState {
 export function uncut(graph: SagaGraph, state: SagaState, names: readonly string[]): SagaState {
   let next = state;
   for (const name of names) {
-    const { pruned: isCut, wonBy } = stepState(next, name);
-    if (!isCut) continue;
+    const { pruned: isPruned, wonBy } = stepState(next, name);
+    if (!isPruned) continue;
     const node = graph.steps.get(name)!;
     next = withStep(next, name, (step) => ({ ...step, pruned: false }));
     const needed = node.after.filter((entry) => !isRace(node) || wonBy === undefined || wonBy === entry);

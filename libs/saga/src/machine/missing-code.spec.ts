@@ -40,7 +40,7 @@ describe('a saga needs a step that is gone', () => {
   });
 
   test('not in a branch that has lost', () => {
-    const lost = { ...PENDING, cut: true, status: 'skipped' } as const;
+    const lost = { ...PENDING, pruned: true, status: 'skipped' } as const;
     const state = { ...stateOf('running', ''), steps: new Map([['b', lost]]) };
     expect(needs(graphOf(stepOf('a'), stepOf('b')), { b: RUN }, state)).toEqual([]);
   });

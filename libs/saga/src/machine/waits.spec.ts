@@ -59,9 +59,9 @@ describe('a step that waits for a signal', () => {
   it('is run with what came, and with nothing if that was nothing', () => {
     const told = evolve(line, waiting, sent(1));
     expect(decide(line, told, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
-    expect(stepState(told, 'reply').wait).toEqual({ signal: 'reply', heard: 1, payload: '"reply 1"' });
+    expect(stepState(told, 'reply').wait).toEqual({ signal: 'reply', takenSignal: 1, payload: '"reply 1"' });
     const empty = evolve(line, waiting, { type: 'signalled', name: 'reply', number: 1 });
-    expect(stepState(empty, 'reply').wait).toEqual({ signal: 'reply', heard: 1 });
+    expect(stepState(empty, 'reply').wait).toEqual({ signal: 'reply', takenSignal: 1 });
   });
 
   it('takes none of another name', () => {
@@ -90,7 +90,7 @@ describe('a step that waits for a signal', () => {
     const rest: SagaEvent[] = [{ type: 'settled', status: 'suspended' }, { type: 'retried' }];
     const state = reach(suspending, waiting, sent(1), ...failed('reply'), ...rest);
     expect(decide(suspending, state, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
-    expect(stepState(state, 'reply').wait).toMatchObject({ heard: 1, payload: '"reply 1"' });
+    expect(stepState(state, 'reply').wait).toMatchObject({ takenSignal: 1, payload: '"reply 1"' });
   });
 
   it('is undone like any other', () => {
@@ -228,7 +228,7 @@ describe('what waits, and is not to go on,', () => {
   it('is skipped when another wins the race, and takes nothing', () => {
     const race = graphOf(reply, pay, stepOf('ship', { after: ['reply', 'pay'], join: 'any' }));
     const state = at(race, 0, at(race, 0, INITIAL), ...done('pay'));
-    expect(stepState(state, 'reply')).toMatchObject({ status: 'skipped', cut: true, wait: undefined });
+    expect(stepState(state, 'reply')).toMatchObject({ status: 'skipped', pruned: true, wait: undefined });
     expect(evolve(race, state, sent(1))).toBe(state);
   });
 
@@ -281,7 +281,7 @@ describe('a worker that is lost', () => {
 
   it('may have been at what had come: that is unknown, and tried again with the same signal', () => {
     const state = reach(line, waiting, sent(1), lost);
-    expect(stepState(state, 'reply')).toMatchObject({ attempts: 1, unknown: true, wait: { heard: 1 } });
+    expect(stepState(state, 'reply')).toMatchObject({ attempts: 1, unknown: true, wait: { takenSignal: 1 } });
     expect(decide(line, state, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
     expect(evolve(line, state, sent(2))).toBe(state);
   });

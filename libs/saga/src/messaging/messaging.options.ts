@@ -5,7 +5,7 @@ import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import { codecFlaw } from '../nest/codec-flaw.js';
+import { codecProblem } from '../nest/codec-problem.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
@@ -160,7 +160,7 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
       'outbox.retention is set, but the relay deletes the messages that it sent',
       'remove it, or set relay: false',
     );
-  const wrongCodec = codecFlaw(options.codec);
+  const wrongCodec = codecProblem(options.codec);
   if (wrongCodec) report(...wrongCodec);
   return {
     dataSource,

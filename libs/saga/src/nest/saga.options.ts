@@ -11,7 +11,7 @@ import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { codecFlaw } from './codec-flaw.js';
+import { codecProblem } from './codec-problem.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
 /**
@@ -206,7 +206,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const { schema = DEFAULT_SCHEMA } = options;
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) problems.push(flaw);
-  const wrongCodec = codecFlaw(options.codec);
+  const wrongCodec = codecProblem(options.codec);
   if (wrongCodec) problems.push(wrongCodec.join('; '));
   const onDrift = options.onDrift ?? 'error';
   if (onDrift !== 'error' && onDrift !== 'warn')

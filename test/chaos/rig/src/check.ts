@@ -1,7 +1,7 @@
 import type { Started } from './load.js';
 import { endsOf, entriesOf, wavesOf } from './expectations.js';
 import type { RigInput } from './programs/rig-sagas.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './stage.js';
 
 /** What did not go as promised, in words. */
 export interface Verdict {
@@ -37,7 +37,10 @@ const TERMINAL = ['completed', 'compensated', 'aborted'];
 const NEEDS_A_PERSON = ['stuck', 'suspended'];
 
 /** Holds what the participants saw and what the ledger has against what the sagas say of themselves. */
-export async function check(stage: Stage, acknowledged: ReadonlyMap<string, Started>): Promise<Verdict> {
+export async function check(
+  stage: DemoEnvironment,
+  acknowledged: ReadonlyMap<string, Started>,
+): Promise<Verdict> {
   const { rows: sagas } = await stage.sagas.query<SagaRow>(
     `SELECT id, name, version, status, input, correlation_id,
        concat_ws(' ', step, takeovers, error) AS why FROM saga.instance`,

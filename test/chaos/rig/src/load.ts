@@ -10,7 +10,7 @@ import {
   RigQueueSaga,
 } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './stage.js';
 
 const LANES = 10;
 
@@ -30,7 +30,7 @@ export class Load {
   private count = 0;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly stage: DemoEnvironment,
     private readonly perSecond: number,
   ) {}
 

@@ -5,7 +5,7 @@ import type { Fault } from './stage.js';
 import type { Figures } from './figures.js';
 import { Load } from './load.js';
 import { ended, recovered } from './recovery.js';
-import { Stage } from './stage.js';
+import { DemoEnvironment } from './stage.js';
 
 export interface RunOptions {
   readonly minutes: number;
@@ -25,7 +25,7 @@ const WARM_UP = 2_000;
 /** Injects a fault again and again under a steady load, and counts what it did. Undefined: it is not permitted here. */
 export async function runFault(fault: Fault, options: RunOptions): Promise<Figures | undefined> {
   const chance = new Chance(options.seed);
-  const stage = await Stage.set(fault, chance);
+  const stage = await DemoEnvironment.set(fault, chance);
   if (!stage) return undefined;
   try {
     const load = new Load(stage, options.rate);

@@ -28,11 +28,11 @@ export interface Fault {
   /** The sagas' PostgreSQL lives on a disk of this size, which needs the right to mount one. */
   readonly diskMegabytes?: number;
   /** Makes it happen once, and resolves when it is over. */
-  inject(stage: Stage): Promise<void>;
+  inject(stage: DemoEnvironment): Promise<void>;
 }
 
 /** Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application that starts sagas. */
-export class Stage {
+export class DemoEnvironment {
   readonly workers: WorkerProcess[] = [];
   /** What nobody did on purpose. */
   readonly surprises: string[] = [];
@@ -57,7 +57,7 @@ export class Stage {
   }
 
   /** Undefined: what the fault needs is not permitted here. */
-  static async set(fault: Fault, chance: Chance): Promise<Stage | undefined> {
+  static async set(fault: Fault, chance: Chance): Promise<DemoEnvironment | undefined> {
     const disk = fault.diskMegabytes ? await SmallDisk.mount(fault.diskMegabytes) : undefined;
     if (fault.diskMegabytes && !disk) return undefined;
     const [server, participants] = await Promise.all([
@@ -66,7 +66,7 @@ export class Stage {
       startEmbeddedPostgres({ settings: { fsync: 'off' } }),
     ]);
     const proxy = await TcpProxy.before({ host: '127.0.0.1', port: server.port });
-    const stage = new Stage(server, participants, proxy, disk, chance);
+    const stage = new DemoEnvironment(server, participants, proxy, disk, chance);
     try {
       await stage.participants.query(EFFECTS);
       await stage.sagas.query(LEDGER);

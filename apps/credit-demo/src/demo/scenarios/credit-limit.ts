@@ -1,4 +1,4 @@
-import { narrate } from 'demo-stage';
+import { narrate } from 'demo-support';
 import { holds, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { narrate, paint } from 'demo-stage';
+import { narrate, paint } from 'demo-support';
 import { settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { narrate } from 'demo-stage';
+import { narrate } from 'demo-support';
 import { holds, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
 

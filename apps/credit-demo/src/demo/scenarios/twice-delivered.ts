@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { narrate, short, until } from 'demo-stage';
+import { narrate, short, until } from 'demo-support';
 import type { ReserveCredit } from '../../messages/customer-messages.js';
 import { topic } from '../../messages/topics.js';
 import { holds, settlesAs } from '../expectations.js';

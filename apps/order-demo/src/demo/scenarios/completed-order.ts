@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { narrate, short } from 'demo-stage';
+import { narrate, short } from 'demo-support';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
 

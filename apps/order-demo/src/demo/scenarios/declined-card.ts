@@ -1,4 +1,4 @@
-import { narrate, short } from 'demo-stage';
+import { narrate, short } from 'demo-support';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
 

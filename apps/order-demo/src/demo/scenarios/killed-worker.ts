@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { narrate, short, until } from 'demo-stage';
+import { narrate, short, until } from 'demo-support';
 import { endsAs, settlesAs } from '../expectations.js';
 import { type Scenario, someOrder } from '../scenario.js';
-import { LEASE } from '../stage.js';
+import { LEASE } from '../demo-environment.js';
 
 export const killedWorker: Scenario = {
   title: 'A worker is killed in the middle of charging: another finishes, and the card is charged once',

@@ -1,7 +1,7 @@
 import { get } from './api.js';
 import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
-import { deed } from './deeds.js';
+import { deed } from './history-entry.js';
 import { h, swap } from './dom.js';
 import { duration, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';

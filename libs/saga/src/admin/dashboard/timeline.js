@@ -1,4 +1,4 @@
-import { deed } from './deeds.js';
+import { deed } from './history-entry.js';
 import { h } from './dom.js';
 import { clock, duration, exact, words } from './format.js';
 

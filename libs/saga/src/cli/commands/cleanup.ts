@@ -1,7 +1,7 @@
 import { LIMIT } from '../../nest/maintenance/saga.cleanup.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { operating } from '../operating.js';
+import { operating } from '../session.js';
 import { UsageError } from '../usage-error.js';
 import { readTime, readWhole } from '../values.js';
 

@@ -1,7 +1,7 @@
 import { type Command, command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import { readTarget, TARGET } from '../target.js';
 import { UsageError } from '../usage-error.js';

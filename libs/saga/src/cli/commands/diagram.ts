@@ -2,8 +2,8 @@ import { nearestName } from '../../shared/nearest-name.js';
 import { mermaidOf } from '../../definition/describe/mermaid-of-graph.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
-import { operating } from '../operating.js';
-import { type Deployed } from '../operated.js';
+import { operating } from '../session.js';
+import { type Deployed } from '../operator-session.js';
 import { Refusal, UsageError } from '../usage-error.js';
 
 export const diagram = command({

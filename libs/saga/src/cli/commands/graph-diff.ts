@@ -1,6 +1,6 @@
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
 import type { SagaReport } from '../text/graph-report.js';
-import { onDatabase } from '../operating.js';
+import { onDatabase } from '../session.js';
 
 /** What deploying the sagas of a file would mean for the instances that are running. */
 export const graphDiff = command({

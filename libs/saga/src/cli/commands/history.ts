@@ -1,7 +1,7 @@
 import { columns } from '../text/columns.js';
 import { command, EXIT, JSON_OPTION } from '../command.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { textOf, withoutGiven } from '../text/history-text.js';
 import { PAYLOADS_OPTION, seenHistory } from './show.js';
 import { readTarget, TARGET } from '../target.js';

@@ -2,12 +2,12 @@ import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import type { SagaSummary } from '../../nest/views/saga-snapshot.js';
 import { columns, fitted } from '../text/columns.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { lookOf, type Paint, paintOn } from '../text/style.js';
 import { UsageError } from '../usage-error.js';
 import { readStatuses, readTags, readWhere, readWhole, WHERE } from '../values.js';
-import { fromNow, oneLine } from '../text/words.js';
+import { fromNow, oneLine } from '../text/format.js';
 
 const FIRST_PAGE = 50;
 /** As many as `find` gives at once. */

@@ -1,8 +1,8 @@
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
-import { onDatabase } from '../operating.js';
+import { onDatabase } from '../session.js';
 import { CannotTell, UsageError } from '../usage-error.js';
-import { counted } from '../text/words.js';
+import { counted } from '../text/format.js';
 
 export const migrate = command({
   words: 'migrate',

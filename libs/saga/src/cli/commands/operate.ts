@@ -5,8 +5,8 @@ import { type Command, command, EXIT, JSON_OPTION, option, type ValuesOf } from 
 import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
 import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { operating } from '../operating.js';
-import { type OperatorSession, SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
 import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
 import { headOf } from '../text/saga-page.js';

@@ -1,7 +1,7 @@
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { readTarget, TARGET } from '../target.js';
 import { JSON_SOURCES, readJson } from '../values.js';
 

@@ -1,8 +1,8 @@
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
 import { readTarget, TARGET } from '../target.js';
 import { JSON_SOURCES, readJson } from '../values.js';

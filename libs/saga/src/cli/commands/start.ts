@@ -5,11 +5,11 @@ import type { StartOptions } from '../../nest/calls/start-options.js';
 import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
 import { checkEncoded } from '../codec-option.js';
 import { followSaga } from '../follow-saga.js';
-import { operating } from '../operating.js';
-import { type Deployed, SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { type Deployed, SAGA_OPTIONS } from '../operator-session.js';
 import { CannotTell, Refusal } from '../usage-error.js';
 import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
-import { exitOf } from '../text/words.js';
+import { exitOf } from '../text/format.js';
 import { deployedAs } from './diagram.js';
 
 const OPTIONS = {

@@ -1,9 +1,9 @@
 import type { SagaStats } from '../../nest/views/saga-stats.js';
 import { columns } from '../text/columns.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
-import { operating } from '../operating.js';
+import { operating } from '../session.js';
 import { lookOf, type Paint, paintOn } from '../text/style.js';
-import { fromNow } from '../text/words.js';
+import { fromNow } from '../text/format.js';
 
 export const stats = command({
   words: 'stats',

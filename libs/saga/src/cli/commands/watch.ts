@@ -1,10 +1,10 @@
 import { command, JSON_OPTION, option } from '../command.js';
 import { followSaga } from '../follow-saga.js';
-import { operating } from '../operating.js';
-import { SAGA_OPTIONS } from '../operated.js';
+import { operating } from '../session.js';
+import { SAGA_OPTIONS } from '../operator-session.js';
 import { readTarget, TARGET } from '../target.js';
 import { readTime } from '../values.js';
-import { exitOf } from '../text/words.js';
+import { exitOf } from '../text/format.js';
 
 export const watch = command({
   words: 'watch',

@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { TimelineEntry } from './timeline.js';
-import { oneLine } from './words.js';
+import { oneLine } from './format.js';
 
 const DONE: Record<HistoryEntry['action'], string> = {
   cancel: 'cancelled',

@@ -2,7 +2,7 @@ import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest
 import { columns } from './columns.js';
 import { lookOf, type Paint, SIGNS } from './style.js';
 import { type TimelineEntry, timelineOf } from './timeline.js';
-import { counted, durationText, failureText, fromNow, oneLine, waitingText } from './words.js';
+import { counted, durationText, failureText, fromNow, oneLine, waitingText } from './format.js';
 
 export interface PageOptions {
   readonly paint: Paint;

@@ -1,7 +1,7 @@
 import type { AttemptError } from '../../definition/types/saga-failure.js';
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
 import type { StepStatus } from '../../definition/types/saga-status.js';
-import { oneLine } from './words.js';
+import { oneLine } from './format.js';
 
 /** Something that happened to a saga. */
 export interface TimelineEntry {

@@ -32,7 +32,7 @@ describe('a saga that is tried again when a wait is long over', () => {
   it('takes what came while it needed a person', () => {
     const state = triedAgain([{ number: 4, name: 'reply', messageId: 'm', payload: '1' }]);
     expect(state?.status).toBe('running');
-    expect(state?.steps.get('reply')?.wait).toMatchObject({ heard: 4, payload: '1' });
+    expect(state?.steps.get('reply')?.wait).toMatchObject({ takenSignal: 4, payload: '1' });
   });
 
   it('turns back if nothing did', () => {
@@ -47,7 +47,7 @@ describe('what was approved, and goes on,', () => {
     decisionEdit({ ...SAGA, state: stateWith({ ask: { ...PENDING, ...step } }) }, graph, {
       ...{ step: 'ask', decision, messageId: 'm2' },
     });
-  const wait = { signal: approvalSignal('ask'), heard: 1 };
+  const wait = { signal: approvalSignal('ask'), takenSignal: 1 };
 
   it.each([
     ['waits for another attempt', { status: 'waiting', attempts: 1, retryAt: 100, wait }],

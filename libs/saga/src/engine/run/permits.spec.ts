@@ -1,6 +1,6 @@
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../machine/saga-state.js';
-import { needsPermit, permitSlack } from './permits.js';
+import { needsPermit, permitSlack } from './permit-lead.js';
 
 const PER = 1_000;
 const node = graphOf(stepOf('call', { rateLimit: { count: 1, per: PER } })).steps.get('call')!;

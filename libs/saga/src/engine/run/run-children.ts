@@ -48,7 +48,7 @@ export class RunChildren {
   }
 
   /** What became of the sagas that are waited for, as far as they have ended. */
-  async endedEvents(state: SagaState): Promise<SagaEvent[]> {
+  async ended(state: SagaState): Promise<SagaEvent[]> {
     // It stands still: what has come is received once it goes on.
     if (state.status === 'paused') return [];
     const awaited = awaitedBy(state);
@@ -56,9 +56,9 @@ export class RunChildren {
   }
 
   /** The same, before anything is begun. */
-  async endedEventsFirst(state: SagaState): Promise<SagaEvent[]> {
+  async endedFirst(state: SagaState): Promise<SagaEvent[]> {
     try {
-      return await this.endedEvents(state);
+      return await this.ended(state);
     } catch (error) {
       if (!(error instanceof SagaCodecError)) throw error;
       throw new UnreadableChild(`${error.message} The lease of the saga is released`, { cause: error });

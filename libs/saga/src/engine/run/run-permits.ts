@@ -3,7 +3,7 @@ import type { Action, Decision } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import type { Clock } from '../../shared/clock.js';
-import { mayBegin, type PermitLead, permitSlack } from './permits.js';
+import { mayBegin, type PermitLead, permitSlack } from './permit-lead.js';
 import type { SagaStore } from '../ports/saga-store.js';
 
 export interface RunPermitsPorts {

@@ -2,7 +2,7 @@ import type { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
-import type { PermitLead } from './permits.js';
+import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
 import type { CheckpointResult, SagaStore, StoredSaga } from '../ports/saga-store.js';

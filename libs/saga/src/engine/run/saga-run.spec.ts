@@ -6,7 +6,7 @@ import { INITIAL, PENDING } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
 import { systemClock } from '../../shared/clock.js';
-import { PermitLead } from './permits.js';
+import { PermitLead } from './permit-lead.js';
 import { SagaRun } from './saga-run.js';
 import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';

@@ -16,7 +16,7 @@ import { Mutex } from '../../shared/mutex.js';
 import { staysFor } from './near-retry.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { CheckpointResult, StoredSaga } from '../ports/saga-store.js';
-import { needsPermit } from './permits.js';
+import { needsPermit } from './permit-lead.js';
 import { RunAttempts } from './run-attempts.js';
 import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
@@ -175,14 +175,12 @@ export class SagaRun implements TransactionHost {
   }
 
   private async lookAround(): Promise<void> {
-    if (this.children)
-      for (const event of await this.children.endedEvents(this.state)) this.inbox.put({ event });
+    if (this.children) for (const event of await this.children.ended(this.state)) this.inbox.put({ event });
     if (await this.signals?.look()) this.inbox.put({ wake: true });
   }
 
   async advance(): Promise<RunEnd> {
-    if (this.children)
-      for (const event of await this.children.endedEventsFirst(this.state)) this.apply(event);
+    if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);
     for (;;) {
       if (this.isFenced) return { type: 'fenced' };
       const look = this.signals?.lookInTime(this.state);

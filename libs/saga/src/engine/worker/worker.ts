@@ -12,7 +12,7 @@ import type { RunnableSaga } from '../ports/invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { SettledSaga } from './outcome-waiters.js';
 import { SMALL_SAGA } from '../ports/payload-size.js';
-import { PermitLead } from '../run/permits.js';
+import { PermitLead } from '../run/permit-lead.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { UnreadableChild } from '../run/run-children.js';
 import { SagaRun } from '../run/saga-run.js';

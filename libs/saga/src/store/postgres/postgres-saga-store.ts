@@ -31,7 +31,7 @@ import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
 import { checkpointCall } from './checkpoint/checkpoint-call.js';
 import { SagaClaims } from './claim/claim-sagas.js';
 import { findSagas } from './read/find-sagas.js';
-import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/hot-calls.js';
+import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/prepared-calls.js';
 import { sendSignals } from './signals/postgres-signals.js';
 import { relaxedCall } from './checkpoint/relaxed-statement.js';
 import { withTimeoutFactor } from './connection/engine-client.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PlaceOrderDto, someOrder, type Stage } from 'credit-demo/demo';
-import { HttpError } from 'demo-stage';
+import { type PlaceOrderDto, someOrder, type DemoEnvironment } from 'credit-demo/demo';
+import { HttpError } from 'demo-support';
 import type { Chance } from '../chance.js';
 
 const LANES = 10;
@@ -25,7 +25,7 @@ export class CreditLoad {
 
   /** @param perSecond orders */
   constructor(
-    private readonly stage: Stage,
+    private readonly stage: DemoEnvironment,
     private readonly chance: Chance,
     private readonly orders: number,
     private readonly perSecond: number,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Service, SERVICES, type Stage } from 'credit-demo/demo';
-import type { DemoProcess } from 'demo-stage';
+import { type Service, SERVICES, type DemoEnvironment } from 'credit-demo/demo';
+import type { DemoProcess } from 'demo-support';
 import type { Chance } from '../chance.js';
 
 export type Victim = Service | 'broker';
@@ -21,7 +21,7 @@ export class Killer {
 
   /** @param calm milliseconds between two kills: a service that starts may be killed again before it is ready */
   constructor(
-    private readonly stage: Stage,
+    private readonly stage: DemoEnvironment,
     private readonly chance: Chance,
     private readonly calm: readonly [least: number, most: number],
   ) {

@@ -1,4 +1,4 @@
-import { atRest, checkBooks, Stage } from 'credit-demo/demo';
+import { atRest, reconcile, DemoEnvironment } from 'credit-demo/demo';
 import { Chance } from '../chance.js';
 import { CreditLoad } from './credit-load.js';
 import { Killer, type Victim } from './killer.js';
@@ -37,7 +37,7 @@ const PATIENCE = 60_000;
 export async function runCredit(options: CreditOptions): Promise<CreditFigures> {
   const { orders, rate, seed, calm = [1_000, 7_000], say } = options;
   const chance = new Chance(seed);
-  const stage = new Stage({ broker: 'mqtt' });
+  const stage = new DemoEnvironment({ broker: 'mqtt' });
   try {
     await stage.open();
     const load = new CreditLoad(stage, chance, orders, rate);
@@ -48,7 +48,7 @@ export async function runCredit(options: CreditOptions): Promise<CreditFigures> 
     await load.run();
     await killer.end();
     const ended = performance.now();
-    const claims = await atRest(() => checkBooks(stage), PATIENCE);
+    const claims = await atRest(() => reconcile(stage), PATIENCE);
     const problems = {
       lost: await neverSeen(stage, load),
       doubled: [] as string[],
@@ -74,7 +74,7 @@ export async function runCredit(options: CreditOptions): Promise<CreditFigures> 
 }
 
 /** Orders that were acknowledged, and are not there. */
-async function neverSeen(stage: Stage, { acknowledged }: CreditLoad): Promise<string[]> {
+async function neverSeen(stage: DemoEnvironment, { acknowledged }: CreditLoad): Promise<string[]> {
   const rows = await stage.database('order').query<{ id: string }>('SELECT id FROM "order"');
   const there = new Set(rows.map(({ id }) => id));
   return [...acknowledged.keys()]

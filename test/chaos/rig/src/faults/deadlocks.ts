@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault, Stage } from '../stage.js';
+import type { Fault, DemoEnvironment } from '../stage.js';
 
 const SESSIONS = 4;
 const ROWS = 12;
@@ -18,7 +18,7 @@ export const deadlocks: Fault = {
   },
 };
 
-async function lockAgainstTheOrder({ sagas }: Stage): Promise<void> {
+async function lockAgainstTheOrder({ sagas }: DemoEnvironment): Promise<void> {
   const client = await sagas.connect();
   try {
     const { rows } = await client.query<{ id: string }>(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault, Stage } from '../stage.js';
+import type { Fault, DemoEnvironment } from '../stage.js';
 
 export const timeouts: Fault = {
   name: 'timeouts',
@@ -11,7 +11,7 @@ export const timeouts: Fault = {
   },
 };
 
-async function locked({ sagas }: Stage, lock: string, time: number): Promise<void> {
+async function locked({ sagas }: DemoEnvironment, lock: string, time: number): Promise<void> {
   const client = await sagas.connect();
   try {
     await client.query('BEGIN');

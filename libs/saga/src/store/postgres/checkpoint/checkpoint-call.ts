@@ -3,7 +3,7 @@ import { isTerminal } from '../../../machine/saga-state.js';
 import { checkpointOneParameters, checkpointParameters } from './checkpoint-parameters.js';
 import { familyParameters } from './family-parameters.js';
 import { publishParameters } from './publish-parameters.js';
-import type { StoreCall } from './hot-calls.js';
+import type { StoreCall } from './prepared-calls.js';
 import { inLockOrder } from './in-lock-order.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../../engine/ports/saga-store.js';
 import type { Durability } from '../../../definition/options/saga-options.js';
-import type { StoreCall } from './hot-calls.js';
+import type { StoreCall } from './prepared-calls.js';
 import { inLockOrder } from './in-lock-order.js';
 import { fencingSql, relaxedSql } from './relaxed.sql.js';
 import type { Statements } from '../statements.js';

@@ -9,7 +9,7 @@ import type {
   Lease,
   StoredSaga,
 } from '../../../engine/ports/saga-store.js';
-import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './line-up.js';
+import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './lock-enqueue.js';
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
 import type { Statements } from '../statements.js';
 import { type StoredSagaRow, toStoredSaga } from '../read/stored-saga-row.js';

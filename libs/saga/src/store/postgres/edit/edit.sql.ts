@@ -1,4 +1,4 @@
-import { isUndone } from '../schema/functions/lock-line.function.js';
+import { isUndone } from '../schema/functions/lock-queue.function.js';
 import { recentOperations } from './operation.sql.js';
 import { storedSagaColumns } from '../read/stored-saga.sql.js';
 

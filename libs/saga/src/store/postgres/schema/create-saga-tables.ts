@@ -11,7 +11,7 @@ import { startOneFunction, startFunction } from './functions/start.function.js';
 import { familyFunctions } from './functions/family.function.js';
 import { familyLockFunctions } from './functions/family-locks.function.js';
 import { signalFunction } from './functions/signal.function.js';
-import { lockLineFunctions } from './functions/lock-line.function.js';
+import { lockLineFunctions } from './functions/lock-queue.function.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
 
 /** All functions of sagas, those that only others call included: a role has to be allowed each. */

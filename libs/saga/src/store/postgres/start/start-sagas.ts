@@ -1,7 +1,7 @@
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { Lease, NewSaga, StartResult } from '../../../engine/ports/saga-store.js';
 import type { Sql } from '../connection/application-sql.js';
-import type { PreparedCalls } from '../checkpoint/hot-calls.js';
+import type { PreparedCalls } from '../checkpoint/prepared-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import type { Statements } from '../statements.js';
 

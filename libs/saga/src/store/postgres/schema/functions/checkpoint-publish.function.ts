@@ -1,5 +1,5 @@
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
-import { unlessRaised } from './lock-line.function.js';
+import { unlessRaised } from './lock-queue.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
 import { parameterList } from '../../checkpoint/call.sql.js';
 

@@ -1,7 +1,7 @@
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
-import { unlessRaised } from './lock-line.function.js';
+import { unlessRaised } from './lock-queue.function.js';
 import { START_ROWS, START_TYPES } from './start.function.js';
 import { parameterList } from '../../checkpoint/call.sql.js';
 

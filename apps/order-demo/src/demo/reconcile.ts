@@ -1,9 +1,9 @@
-import { euros, paint, short, type ThrowawayDatabase } from 'demo-stage';
+import { euros, paint, short, type ThrowawayDatabase } from 'demo-support';
 import { DEMO_SCHEMA } from '../database/schema.js';
 import type { Ending } from './scenario.js';
 
 /** What the participants' own tables say, asked without any saga in between. */
-interface Books {
+interface Records {
   readonly ledger: readonly { order_id: string; amount: number }[];
   readonly reservations: readonly { order_id: string; sku: string; quantity: number }[];
   readonly shipments: readonly { order_id: string; parcels: number }[];
@@ -20,24 +20,24 @@ export async function readStock(database: ThrowawayDatabase): Promise<Stock> {
 }
 
 /**
- * Compares the participants' books with what the customers were promised, and shows both.
+ * Compares the participants' records with what the customers were promised, and shows both.
  * @param before the stock before the first order
  * @returns what does not add up
  */
-export async function checkBooks(
+export async function reconcile(
   database: ThrowawayDatabase,
   endings: readonly Ending[],
   before: Stock,
 ): Promise<string[]> {
-  const books = await readBooks(database);
-  printBooks(books, endings);
+  const records = await readRecords(database);
+  printRecords(records, endings);
   const claims = [
     [
       'money: confirmed orders are paid once and in full, the others cost nothing',
-      wrongMoney(books, endings),
+      wrongMoney(records, endings),
     ],
-    ['stock: what left the shelves is what the confirmed orders hold', wrongStock(books, endings, before)],
-    ['shipments: one for each confirmed order, none for the others', wrongShipments(books, endings)],
+    ['stock: what left the shelves is what the confirmed orders hold', wrongStock(records, endings, before)],
+    ['shipments: one for each confirmed order, none for the others', wrongShipments(records, endings)],
   ] as const;
   for (const [claim, wrong] of claims) {
     console.log(`   ${wrong.length === 0 ? paint('green', '✔') : paint('red', '✘')} ${claim}`);
@@ -46,13 +46,13 @@ export async function checkBooks(
   return claims.flatMap(([, wrong]) => wrong);
 }
 
-async function readBooks(database: ThrowawayDatabase): Promise<Books> {
+async function readRecords(database: ThrowawayDatabase): Promise<Records> {
   const [ledger, reservations, shipments, stock] = await Promise.all([
-    database.query<Books['ledger'][number]>(`SELECT order_id, amount FROM ${DEMO_SCHEMA}.ledger_entry`),
-    database.query<Books['reservations'][number]>(
+    database.query<Records['ledger'][number]>(`SELECT order_id, amount FROM ${DEMO_SCHEMA}.ledger_entry`),
+    database.query<Records['reservations'][number]>(
       `SELECT order_id, sku, quantity FROM ${DEMO_SCHEMA}.reservation WHERE status = 'held'`,
     ),
-    database.query<Books['shipments'][number]>(
+    database.query<Records['shipments'][number]>(
       `SELECT order_id, parcels FROM ${DEMO_SCHEMA}.shipment WHERE status = 'booked'`,
     ),
     readStock(database),
@@ -60,7 +60,7 @@ async function readBooks(database: ThrowawayDatabase): Promise<Books> {
   return { ledger, reservations, shipments, stock };
 }
 
-function printBooks({ ledger, reservations, shipments }: Books, endings: readonly Ending[]): void {
+function printRecords({ ledger, reservations, shipments }: Records, endings: readonly Ending[]): void {
   const columns = ['order', 'promised', 'price', 'charged', 'refunded', 'held', 'shipped'];
   const rows = endings.map(({ orderId, status, amount }) => {
     const entries = ledger.filter((entry) => entry.order_id === orderId).map((entry) => entry.amount);
@@ -80,7 +80,7 @@ function printBooks({ ledger, reservations, shipments }: Books, endings: readonl
   }
 }
 
-function wrongMoney({ ledger }: Books, endings: readonly Ending[]): string[] {
+function wrongMoney({ ledger }: Records, endings: readonly Ending[]): string[] {
   const wrong = endings.flatMap(({ orderId, status, amount }) => {
     const entries = ledger.filter((entry) => entry.order_id === orderId).map((entry) => entry.amount);
     const charges = entries.filter((entry) => entry > 0).length;
@@ -95,7 +95,7 @@ function wrongMoney({ ledger }: Books, endings: readonly Ending[]): string[] {
   return [...wrong, ...strangers('ledger entry', ledger, endings)];
 }
 
-function wrongStock({ stock, reservations }: Books, endings: readonly Ending[], before: Stock): string[] {
+function wrongStock({ stock, reservations }: Records, endings: readonly Ending[], before: Stock): string[] {
   const skus = Object.keys(before).flatMap((sku) => {
     const sold = sum(endings.filter((e) => e.sku === sku && e.status === 'confirmed').map((e) => e.quantity));
     const gone = before[sku]! - (stock[sku] ?? 0);
@@ -107,7 +107,7 @@ function wrongStock({ stock, reservations }: Books, endings: readonly Ending[], 
   return [...skus, ...strangers('reservation', reservations, endings)];
 }
 
-function wrongShipments({ shipments }: Books, endings: readonly Ending[]): string[] {
+function wrongShipments({ shipments }: Records, endings: readonly Ending[]): string[] {
   const wrong = endings.flatMap(({ orderId, quantity, status }) => {
     const parcels = shipments.filter((row) => row.order_id === orderId).map((row) => row.parcels);
     const due = status === 'confirmed' ? [quantity] : [];

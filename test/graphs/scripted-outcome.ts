@@ -17,7 +17,7 @@ export interface Fate {
 const GOES_WELL: Move['kind'][] = ['begin', 'succeed', 'wait', 'crash', 'interrupt', 'cancel', 'abort'];
 
 /** @param isUnwanted its signal has aborted: nobody can say what it did before it broke off */
-export function fateOf(attempt: Attempt, move: Move, isUnwanted: boolean, value: string): Fate {
+export function scriptedOutcome(attempt: Attempt, move: Move, isUnwanted: boolean, value: string): Fate {
   const { kind, node } = attempt;
   const goesWell = GOES_WELL.includes(move.kind);
   if (kind === 'compensate') return goesWell ? undone(attempt) : notUndone(attempt, move);

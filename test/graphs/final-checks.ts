@@ -4,7 +4,7 @@ import { witness } from '../oracle/world-oracle.js';
 import type { OperatedSaga } from './operated-saga.js';
 
 /** What the oracles, who know nothing of the machine, say against what really happened; undefined: nothing. */
-export function verdictOn(saga: RandomGraph, played: OperatedSaga, seed: number): string | undefined {
+export function finalChecks(saga: RandomGraph, played: OperatedSaga, seed: number): string | undefined {
   const violation = witness(saga, played) ?? judge(saga, played);
   const unlike = played.unlikePreview();
   if (!violation && unlike === undefined) return undefined;

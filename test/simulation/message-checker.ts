@@ -2,7 +2,7 @@ import type { StoredMessage, StoredSignal } from '../../libs/saga/src/engine/por
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { partsOfKey } from './effect-key.js';
 import type { Promised } from './promises.js';
-import type { SagaBook } from './saga-book.js';
+import type { SagaRecord } from './saga-record.js';
 import type { Timeline } from './timeline.js';
 
 /** How far the engine's idea of the database's time may be wrong (ms). */
@@ -23,7 +23,7 @@ interface Kept extends StoredSignal {
 type Violate = (promise: Promised, what: string) => void;
 
 /** Sees what sagas are sent, and what they publish, where it is stored and where it is used. */
-export class MessageWitness {
+export class MessageChecker {
   /** By saga: what it was sent, in order. */
   private readonly kept = new Map<string, Kept[]>();
   /** By saga and message id: the key and round to whose method it was given. */
@@ -50,7 +50,7 @@ export class MessageWitness {
   }
 
   /** The method of a step that waits is called with this. */
-  called({ id }: SagaBook, signal: string, key: string, payload: unknown): void {
+  called({ id }: SagaRecord, signal: string, key: string, payload: unknown): void {
     const { comment } = (payload ?? {}) as { comment?: string };
     const kept = this.kept.get(id)?.find(({ messageId }) => messageId === comment);
     const text = `${key} of ${id} is given ${comment}`;
@@ -65,7 +65,7 @@ export class MessageWitness {
   }
 
   /** The saga's state is stored. */
-  changed({ id, state: before }: SagaBook, state: SagaState): void {
+  changed({ id, state: before }: SagaRecord, state: SagaState): void {
     for (const [name, number] of Object.entries(before.lastTakenSignals ?? {})) {
       const now = state.lastTakenSignals?.[name] ?? 0;
       if (now < number) this.violate('I23', `${id} had taken ${name} up to ${number}, now up to ${now}`);
@@ -99,7 +99,7 @@ export class MessageWitness {
   epoch = 0;
 
   /** What was stored in the outbox, with this state of the saga that published it. */
-  published({ id, relations }: SagaBook, state: SagaState, messages: readonly StoredMessage[]): void {
+  published({ id, relations }: SagaRecord, state: SagaState, messages: readonly StoredMessage[]): void {
     for (const message of messages) {
       const published = JSON.parse(message.payload) as Published;
       if (this.ids.has(message.id)) this.violate('I25', `${message.id} is in the outbox twice`);

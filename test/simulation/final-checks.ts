@@ -6,12 +6,12 @@ import type { Effect } from './effect.js';
 import type { MessageWorld } from './message-world.js';
 import type { Promised, Violation } from './promises.js';
 import { rests, whyItWaits } from './rest.js';
-import type { SagaBook } from './saga-book.js';
+import type { SagaRecord } from './saga-record.js';
 import type { Started } from './started.js';
-import type { Witness } from './witness.js';
+import type { InvariantChecker } from './invariant-checker.js';
 
 export interface Remains {
-  readonly witness: Witness;
+  readonly checker: InvariantChecker;
   readonly participants: Participants;
   readonly database: Database;
   readonly started: readonly Started[];
@@ -23,25 +23,25 @@ export interface Remains {
 type Finding = [Promised, string];
 
 /** What is wrong with what is left in the end, when everything has come to rest. */
-export function verdictOn({ witness, participants, started, messages, isQuiet }: Remains): Violation[] {
-  const books = [...witness.books.values()];
+export function finalChecks({ checker, participants, started, messages, isQuiet }: Remains): Violation[] {
+  const books = [...checker.books.values()];
   const effectsOf = bySaga(participants.effects.values());
   const findings = [
-    ...(isQuiet ? [] : unrest(witness, participants)),
-    ...started.flatMap((one) => wrongWithStart(one, witness)),
+    ...(isQuiet ? [] : unrest(checker, participants)),
+    ...started.flatMap((one) => wrongWithStart(one, checker)),
     ...books.flatMap((book) => [
-      ...wrongWithRest(book, witness),
+      ...wrongWithRest(book, checker),
       ...wrongInTheEnd(book, effectsOf.get(book.id) ?? []),
-      ...wrongWithChildren(book, witness),
-      ...wrongWithMessages(book, witness, participants),
+      ...wrongWithChildren(book, checker),
+      ...wrongWithMessages(book, checker, participants),
     ]),
-    ...(messages ? wrongWithDeliveries(messages, witness) : []),
+    ...(messages ? wrongWithDeliveries(messages, checker) : []),
   ];
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
 }
 
 /** What was still in progress when the time was over. Sagas that never end, and messages, are found one by one. */
-function unrest({ books }: Witness, { effects }: Participants): Finding[] {
+function unrest({ books }: InvariantChecker, { effects }: Participants): Finding[] {
   const calls = [...effects.values()].filter(({ underWay }) => underWay > 0).map(({ key }) => key);
   const sagas = [...books.values()].filter((book) => !rests(book)).map(({ id }) => id);
   const what = [
@@ -63,7 +63,7 @@ function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
 }
 
 /** Whatever was committed has been sent, and handled; a saga is there if its transaction has committed. */
-function wrongWithDeliveries({ deliveries }: MessageWorld, { books }: Witness): Finding[] {
+function wrongWithDeliveries({ deliveries }: MessageWorld, { books }: InvariantChecker): Finding[] {
   const missing = [...deliveries.missing()].map(({ id, hasArrived }): Finding =>
     hasArrived ? ['I28', `${id} was never handled`] : ['I27', `${id} was committed, and never sent`],
   );
@@ -79,7 +79,10 @@ function wrongWithDeliveries({ deliveries }: MessageWorld, { books }: Witness): 
   ];
 }
 
-function wrongWithStart({ start, id, result, outcome, waits }: Started, { books }: Witness): Finding[] {
+function wrongWithStart(
+  { start, id, result, outcome, waits }: Started,
+  { books }: InvariantChecker,
+): Finding[] {
   if (!result) return [];
   const stored = result.created ? id : result.existing.id;
   const book = books.get(stored);
@@ -99,7 +102,7 @@ function wrongWithStart({ start, id, result, outcome, waits }: Started, { books 
   return findings;
 }
 
-function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
+function wrongWithRest(book: SagaRecord, { books }: InvariantChecker): Finding[] {
   const { id, state } = book;
   const { status } = state;
   const findings: Finding[] = [];
@@ -119,7 +122,7 @@ function wrongWithRest(book: SagaBook, { books }: Witness): Finding[] {
 }
 
 /** Each effect stands, because it is wanted, or is undone. */
-function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
+function wrongInTheEnd(book: SagaRecord, effects: readonly Effect[]): Finding[] {
   const { id, state, relations, byHand } = book;
   const { status } = state;
   if (status !== 'completed' && status !== 'compensated') return [];
@@ -150,8 +153,8 @@ function wrongInTheEnd(book: SagaBook, effects: readonly Effect[]): Finding[] {
 
 /** Of each step that was done, or undone, by its method all that the method published, and of no other anything. */
 function wrongWithMessages(
-  { id, results, byHand, relations, undone }: SagaBook,
-  { messages }: Witness,
+  { id, results, byHand, relations, undone }: SagaRecord,
+  { messages }: InvariantChecker,
   participants: Participants,
 ): Finding[] {
   const keyOf = (step: string) => `${id}:${step.replace(/~1$/, '')}`;
@@ -177,7 +180,7 @@ function wrongWithMessages(
   return findings;
 }
 
-function wrongWithChildren({ id, state, byHand }: SagaBook, { books }: Witness): Finding[] {
+function wrongWithChildren({ id, state, byHand }: SagaRecord, { books }: InvariantChecker): Finding[] {
   const { status } = state;
   if (status !== 'completed' && status !== 'compensated') return [];
   return [...state.steps].flatMap(([key, { child, pruned, status: is, round }]): Finding[] => {

@@ -12,13 +12,13 @@ import type {
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
-import { LockWitness } from './lock-witness.js';
-import { MessageWitness } from './message-witness.js';
+import { LockChecker } from './lock-checker.js';
+import { MessageChecker } from './message-checker.js';
 import type { CallContext, Effect } from './effect.js';
 
 import type { Promised, Violation } from './promises.js';
 import { MAX_TAKEOVERS } from './scenario.js';
-import { SagaBook } from './saga-book.js';
+import { SagaRecord } from './saga-record.js';
 import type { Timeline } from './timeline.js';
 
 /** The database's clock counts from another beginning (ms). */
@@ -37,16 +37,16 @@ export interface Called {
  * Sees every statement that the database executes, and every call of a method, and holds them against the promises.
  * It knows nothing of the machine: what follows from what is read off the graph.
  */
-export class Witness {
-  readonly books = new Map<string, SagaBook>();
+export class InvariantChecker {
+  readonly books = new Map<string, SagaRecord>();
   readonly violations: Violation[] = [];
   readonly log: string[] = [];
   /** Ids of sagas whose methods take their worker down. */
   readonly fatal = new Set<string>();
   effects: ReadonlyMap<string, Effect> = new Map();
   private readonly begun = new Map<string, number[]>();
-  readonly messages: MessageWitness;
-  readonly locks: LockWitness;
+  readonly messages: MessageChecker;
+  readonly locks: LockChecker;
   /** Is told of each attempt of a pivot, as it begins. */
   onPivot: (id: string) => void = () => undefined;
 
@@ -58,8 +58,8 @@ export class Witness {
     private readonly isLogging: boolean,
   ) {
     const violate = (promise: Promised, what: string) => this.violate(promise, what);
-    this.messages = new MessageWitness(timeline, violate);
-    this.locks = new LockWitness(this.books, violate);
+    this.messages = new MessageChecker(timeline, violate);
+    this.locks = new LockChecker(this.books, violate);
   }
 
   note(text: () => string): void {
@@ -78,7 +78,7 @@ export class Witness {
   started(saga: NewSaga & { parent?: { id: string } }, result: StartResult | undefined, lease: Lease): void {
     if (result && !result.created) return;
     if (this.books.has(saga.id)) return;
-    const book = new SagaBook(
+    const book = new SagaRecord(
       saga.id,
       this.graphs.get(saga.name)!,
       saga.lockKey,
@@ -203,7 +203,7 @@ export class Witness {
   }
 
   private run(
-    book: SagaBook,
+    book: SagaRecord,
     node: StepNode,
     { key, step, round }: ReturnType<typeof partsOfKey>,
     text: string,
@@ -234,14 +234,14 @@ export class Witness {
   }
 
   /** As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join any. */
-  private mayBegin({ done, state }: SagaBook, { after, join }: StepNode): boolean {
+  private mayBegin({ done, state }: SagaRecord, { after, join }: StepNode): boolean {
     if (after.length === 0) return true;
     const isOver = (name: string) => done.has(name) || stepState(state, name).pruned;
     return join === 'any' ? after.some((name) => done.has(name)) : after.every(isOver);
   }
 
   private undone(
-    book: SagaBook,
+    book: SagaRecord,
     node: StepNode,
     { key, round }: ReturnType<typeof partsOfKey>,
     ctx: CallContext,
@@ -254,19 +254,19 @@ export class Witness {
     const expected = recorded === undefined ? undefined : (JSON.parse(recorded) as unknown);
     if (!isDeepStrictEqual(ctx.result, expected))
       this.violate('I8', `${text} is given ${JSON.stringify(ctx.result)}, and should be ${recorded}`);
-    const isCut = stepState(book.state, node.name).pruned;
-    if (!isCut) this.checkPivots(book, text);
+    const isPruned = stepState(book.state, node.name).pruned;
+    if (!isPruned) this.checkPivots(book, text);
     for (const name of book.relations.descendants(node.name)) {
       const dependent = book.relations.node(name);
       // A join any does not depend on those that lost it.
-      if (isCut || dependent.compensate === undefined || dependent.kind === 'sub-saga') continue;
+      if (isPruned || dependent.compensate === undefined || dependent.kind === 'sub-saga') continue;
       const standing = this.standing(book, name).find((effect) => partsOfKey(effect.key).round === round);
       if (standing && !isStillGoingOn(standing)) this.violate('I7', `${text} before ${standing.key}`);
     }
   }
 
   /** What comes after a savepoint is undone where that lies behind the pivot. */
-  private checkPivots({ pivots, state, relations }: SagaBook, text: string): void {
+  private checkPivots({ pivots, state, relations }: SagaRecord, text: string): void {
     const { rollbackTo, status } = state;
     // Going forward, only what has lost a race is undone.
     if (status === 'running') return;
@@ -277,7 +277,7 @@ export class Witness {
     if (passed !== undefined) this.violate('I22', `${text}, and ${passed} was passed`);
   }
 
-  private standing(book: SagaBook, step: string): Effect[] {
+  private standing(book: SagaRecord, step: string): Effect[] {
     const items = stepState(book.state, step).items?.map((_, n) => `${step}[${n}]`) ?? [step];
     const { round } = stepState(book.state, step);
     return items.flatMap((key) => {
@@ -286,11 +286,11 @@ export class Witness {
     });
   }
 
-  private effectOf({ id }: SagaBook, key: string, round: number): Effect | undefined {
+  private effectOf({ id }: SagaRecord, key: string, round: number): Effect | undefined {
     return this.effects.get(effectKey(id, key, round));
   }
 
-  private changed(book: SagaBook, state: SagaState, isByHand = false): void {
+  private changed(book: SagaRecord, state: SagaState, isByHand = false): void {
     const before = book.state;
     this.messages.changed(book, state);
     if (
@@ -326,7 +326,7 @@ export class Witness {
     if (isTerminal(state.status)) book.lockHeld = false;
   }
 
-  private checkResult(book: SagaBook, key: string, id: string, result: string | undefined): void {
+  private checkResult(book: SagaRecord, key: string, id: string, result: string | undefined): void {
     const node = book.relations.node(key);
     const isWhole = node.forEach && !key.endsWith(']');
     if (isWhole || node.kind === 'sub-saga' || book.byHand.has(id)) return;

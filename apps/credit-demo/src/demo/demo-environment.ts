@@ -1,16 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-stage';
+import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-support';
 import type { RelayedMessage } from 'nestjs-durable-saga/messaging';
 import { transportTo } from '../service/brokers.js';
 import type { Broker } from '../service/environment.js';
 import { type Service, SERVICES } from '../service/service.js';
 import { CustomerClient, OrderClient, PaymentClient } from './service-clients.js';
-import { brokerForStage, type StageBroker } from './stage-broker.js';
+import { brokerForStage, type DemoBroker } from './demo-broker.js';
 
 /** Short, so that a killed order service goes on soon; 30 s is a fair lease in production. */
 const LEASE = '2s';
 
-export interface StageOptions {
+export interface DemoOptions {
   readonly broker: Broker;
   /** Default: for MQTT the embedded one; otherwise, and in any case if it is set, what the environment says. */
   readonly brokerUrl?: string;
@@ -19,18 +19,18 @@ export interface StageOptions {
 }
 
 /** Everything that the scenarios play on: a broker, and three services with a database each. */
-export class Stage {
+export class DemoEnvironment {
   private readonly databases = {} as Record<Service, ThrowawayDatabase>;
   private readonly running = {} as Record<Service, DemoProcess>;
   private readonly urls = {} as Record<Service, string>;
   private readonly cleanUp: (() => Promise<void>)[] = [];
   /** Of the topics: other stages may use the same broker. */
   readonly prefix = `credit-demo-${randomBytes(4).toString('hex')}`;
-  private current: StageBroker | undefined;
+  private current: DemoBroker | undefined;
   private opened: Promise<void> | undefined;
   private closed: Promise<void> | undefined;
 
-  constructor(private readonly options: StageOptions) {}
+  constructor(private readonly options: DemoOptions) {}
 
   open(): Promise<void> {
     this.opened ??= this.setUp();
@@ -43,7 +43,7 @@ export class Stage {
     return this.closed;
   }
 
-  get broker(): StageBroker {
+  get broker(): DemoBroker {
     if (!this.current) throw new Error('The stage is not open');
     return this.current;
   }

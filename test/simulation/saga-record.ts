@@ -2,8 +2,8 @@ import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.
 import { Relations } from '../oracle/model-state.js';
 import { INITIAL, type SagaState, type StepState } from '../../libs/saga/src/machine/saga-state.js';
 
-/** What the witness has seen of one saga: at the database, at its methods, and at those who operate it. */
-export class SagaBook {
+/** What the checker has seen of one saga: at the database, at its methods, and at those who operate it. */
+export class SagaRecord {
   readonly relations: Relations;
   state: SagaState = INITIAL;
   epoch = 0;

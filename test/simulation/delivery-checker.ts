@@ -22,7 +22,7 @@ export interface Sent {
 }
 
 /** Sees what is published, what arrives at the broker, and what handlers make of it. */
-export class DeliveryWitness {
+export class DeliveryChecker {
   readonly messages = new Map<string, Sent>();
   /** By id: the transactions in which sagas were started, of which somebody was told. */
   readonly starts = new Map<string, ModelTransaction>();

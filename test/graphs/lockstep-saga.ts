@@ -11,9 +11,9 @@ import { describeGraph, type Move, type RandomGraph } from '../oracle/random-gra
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { INITIAL, isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { answerOf, itemsThatMayBegin, STARTED } from './begin-as-told.js';
-import { fateOf } from './fate-of-attempt.js';
+import { scriptedOutcome } from './scripted-outcome.js';
 import { becomes, type Call, type CallQueue } from './held-calls.js';
-import { differenceOf } from './told-state.js';
+import { differenceOf } from './state-diff.js';
 
 /** Takeovers without progress after which a saga is stuck. */
 export const MAX_TAKEOVERS = 5;
@@ -33,7 +33,7 @@ export interface Held {
  * keys, rounds, attempts and results that it says; then what is stored is what the machine says. What happened is
  * written down as a play, for the oracles that know nothing of the machine.
  */
-export class PlayedSaga implements Play {
+export class LockstepSaga implements Play {
   readonly entries: Entry[] = [];
   readonly start = INITIAL;
   protected readonly graph: SagaGraph;
@@ -262,7 +262,7 @@ export class PlayedSaga implements Play {
     else if (call.aborted) throw new Error(`${kind} ${key} is told to stop, and is wanted`);
     this.underWay = this.underWay.filter((other) => other !== held);
     const value = `${key} ${this.entries.length}`;
-    const fate = fateOf(attempt, move, isUnwanted, value);
+    const fate = scriptedOutcome(attempt, move, isUnwanted, value);
     call.end(fate.ending);
     if (fate.found) {
       const isProbe = (other: Call) => other.kind === 'probe' && other.key === key;

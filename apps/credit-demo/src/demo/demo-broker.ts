@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DemoProcess } from 'demo-stage';
+import { DemoProcess } from 'demo-support';
 import { type Broker, brokerUrl } from '../service/environment.js';
 import { BrokerLink } from './broker-link.js';
 
 const PROGRAM = new URL('../../dist/broker/main.js', import.meta.url);
 
 /** The broker that the services of a stage talk over, which can be taken down and brought back. */
-export interface StageBroker {
+export interface DemoBroker {
   readonly kind: Broker;
   /** Where the services find it. The same for as long as the stage is there. */
   readonly url: string;
@@ -25,13 +25,13 @@ export interface StageBroker {
 }
 
 /** @param url default: for MQTT the embedded broker, if MQTT_URL is not set; otherwise what the environment names */
-export function brokerForStage(kind: Broker, url?: string): Promise<StageBroker> {
+export function brokerForStage(kind: Broker, url?: string): Promise<DemoBroker> {
   if (kind === 'mqtt' && !url && !process.env.MQTT_URL) return EmbeddedBroker.start();
   return ReachedBroker.at(kind, url ?? brokerUrl(kind));
 }
 
 /** Ours, from npm, in a process of its own. */
-export class EmbeddedBroker implements StageBroker {
+export class EmbeddedBroker implements DemoBroker {
   readonly kind = 'mqtt';
   readonly wayDown = 'kill -9';
 
@@ -72,7 +72,7 @@ export class EmbeddedBroker implements StageBroker {
 }
 
 /** One that runs somewhere: what goes down is the way to it. */
-class ReachedBroker implements StageBroker {
+class ReachedBroker implements DemoBroker {
   readonly wayDown = 'cut off';
 
   private constructor(

@@ -1,4 +1,4 @@
-import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-stage';
+import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-support';
 import { readEnvironment } from '../environment.js';
 import { OrderClient } from './order-client.js';
 
@@ -8,7 +8,7 @@ export const LEASE = '2s';
 const COMPENSATION_ATTEMPTS = 3;
 
 /** Everything that the scenarios play on: a database, an API process that runs no sagas, and two workers that do. */
-export class Stage {
+export class DemoEnvironment {
   readonly processes: DemoProcess[] = [];
   private opened: Promise<void> | undefined;
   private closed: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-import { type Colour, paint } from 'demo-stage';
+import { type Colour, paint } from 'demo-support';
 import type { Json } from './http-client.js';
 import type { SagaTimeline, TimelineEvent } from './saga-timeline.js';
 

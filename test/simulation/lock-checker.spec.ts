@@ -2,8 +2,8 @@ import type { StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js'
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import type { SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
 import { INITIAL } from '../../libs/saga/src/machine/saga-state.js';
-import { LockWitness } from './lock-witness.js';
-import { SagaBook } from './saga-book.js';
+import { LockChecker } from './lock-checker.js';
+import { SagaRecord } from './saga-record.js';
 
 interface Given {
   /** Undefined: it has no lock. */
@@ -18,22 +18,22 @@ const graph = graphOf(stepOf('ship'));
 const watch = (given: Record<string, Given>) => {
   const books = new Map(
     Object.entries(given).map(([id, { key, parent, has = false, status = 'running' }]) => {
-      const book = new SagaBook(id, graph, key, parent, undefined);
+      const book = new SagaRecord(id, graph, key, parent, undefined);
       book.state = { ...INITIAL, status };
       book.lockHeld = has;
       return [id, book];
     }),
   );
   const broken: string[] = [];
-  const witness = new LockWitness(books, (promise) => void broken.push(promise));
+  const checker = new LockChecker(books, (promise) => void broken.push(promise));
   return {
     claimed: (id: string) => {
-      witness.claimed(books.get(id)!, false);
+      checker.claimed(books.get(id)!, false);
       return broken;
     },
     stored: (...comes: string[]) => {
       const sagas = [...books.values()].filter(({ lockKey }) => lockKey !== undefined);
-      witness.stored(
+      checker.stored(
         sagas.map(({ id, lockHeld, state }) => {
           const lock = { key: 'k', held: lockHeld };
           return { id, lock, state, dueAt: lockHeld || comes.includes(id) ? 1 : undefined } as StoredSaga;
@@ -43,7 +43,7 @@ const watch = (given: Record<string, Given>) => {
       return broken;
     },
     refused: (id: string) => {
-      witness.refused(books.get(id)!, (other) => books.get(other)!.lockHeld);
+      checker.refused(books.get(id)!, (other) => books.get(other)!.lockHeld);
       return broken;
     },
   };

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { SagaMigrationsOptions } from '../store/postgres/schema/saga-migrations.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
-import type { OperatorSession, SAGA_OPTIONS } from './operated.js';
+import type { OperatorSession, SAGA_OPTIONS } from './operator-session.js';
 import type { Terminal } from './terminal.js';
 
 /**

@@ -1,12 +1,12 @@
-import { euros, paint } from 'demo-stage';
+import { euros, paint } from 'demo-support';
 import type { CreditStatus } from '../customer/credit.entity.js';
 import type { OrderStatus } from '../order/order.entity.js';
 import type { PaymentStatus } from '../payment/payment.entity.js';
 import { type Service, SERVICES } from '../service/service.js';
-import type { Stage } from './stage.js';
+import type { DemoEnvironment } from './demo-environment.js';
 
 /** What the services' own tables say, asked without any saga or message in between. */
-interface Books {
+interface Records {
   readonly orders: readonly { id: string; customer_id: string; amount: number; status: OrderStatus }[];
   readonly sagas: readonly { id: string; order_id: string; status: string }[];
   readonly customers: readonly { id: string; reserved: number }[];
@@ -27,7 +27,7 @@ interface Books {
   readonly outboxes: Readonly<Record<Service, number>>;
 }
 
-/** Something that has to be true of the books, and what contradicts it. */
+/** Something that has to be true of the records, and what contradicts it. */
 export interface Claim {
   /** What it is if it is not true. */
   readonly kind: 'lost' | 'doubled' | 'wrong';
@@ -36,21 +36,21 @@ export interface Claim {
 }
 
 /** What the three services' tables have to say to each other when all is at rest. */
-export async function checkBooks(stage: Stage): Promise<Claim[]> {
-  const books = await readBooks(stage);
-  const { orders, customers, payments, hops } = books;
+export async function reconcile(stage: DemoEnvironment): Promise<Claim[]> {
+  const records = await readRecords(stage);
+  const { orders, customers, payments, hops } = records;
   const approved = orders.filter(({ status }) => status === 'approved').length;
   const again = hops.filter(({ handled }) => !handled).length;
   const reserved = euros(sum(customers.map((customer) => customer.reserved)));
   const paid = payments.filter(({ status }) => status === 'paid').length;
   const claim = (kind: Claim['kind'], what: string, problems: string[]): Claim => ({ kind, what, problems });
   return [
-    claim('lost', `orders: ${approved} approved, ${orders.length - approved} rejected`, unsettled(books)),
-    claim('lost', `messages: ${hops.length - again} arrived, and none is missing`, missingMessages(books)),
-    claim('doubled', `messages: none was handled twice; ${again} came again`, doubledMessages(books)),
-    claim('wrong', `credit: ${reserved} reserved, for approved orders and no others`, wrongCredit(books)),
-    claim('wrong', `payments: ${paid}, one for each approved order, in full`, wrongPayments(books)),
-    claim('wrong', "traces: every message came under its saga's", wrongTraces(books)),
+    claim('lost', `orders: ${approved} approved, ${orders.length - approved} rejected`, unsettled(records)),
+    claim('lost', `messages: ${hops.length - again} arrived, and none is missing`, missingMessages(records)),
+    claim('doubled', `messages: none was handled twice; ${again} came again`, doubledMessages(records)),
+    claim('wrong', `credit: ${reserved} reserved, for approved orders and no others`, wrongCredit(records)),
+    claim('wrong', `payments: ${paid}, one for each approved order, in full`, wrongPayments(records)),
+    claim('wrong', "traces: every message came under its saga's", wrongTraces(records)),
   ];
 }
 
@@ -63,7 +63,7 @@ export function printClaims(claims: readonly Claim[]): string[] {
   return claims.flatMap(({ problems }) => problems);
 }
 
-async function readBooks(stage: Stage): Promise<Books> {
+async function readRecords(stage: DemoEnvironment): Promise<Records> {
   const [order, customer, payment] = (['order', 'customer', 'payment'] as const).map((service) =>
     stage.database(service),
   );
@@ -71,7 +71,7 @@ async function readBooks(stage: Stage): Promise<Books> {
     SERVICES.map((service) =>
       stage
         .database(service)
-        .query<Books['hops'][number]>(
+        .query<Records['hops'][number]>(
           `SELECT message_id, type, order_id, handled, split_part(traceparent, '-', 2) AS trace FROM hop`,
         ),
     ),
@@ -90,11 +90,11 @@ async function readBooks(stage: Stage): Promise<Books> {
     credits: await customer!.query('SELECT order_id, customer_id, amount, status FROM credit'),
     payments: await payment!.query('SELECT order_id, amount, status FROM payment'),
     hops: hops.flat(),
-    outboxes: Object.fromEntries(outboxes) as Books['outboxes'],
+    outboxes: Object.fromEntries(outboxes) as Records['outboxes'],
   };
 }
 
-function unsettled({ orders, sagas }: Books): string[] {
+function unsettled({ orders, sagas }: Records): string[] {
   const byOrder = new Map(sagas.map((saga) => [saga.order_id, saga]));
   const wrong = orders.flatMap(({ id, status }) => {
     const saga = byOrder.get(id)?.status;
@@ -107,7 +107,7 @@ function unsettled({ orders, sagas }: Books): string[] {
   return [...wrong, ...lost.map(({ id, status }) => `the saga ${id} is ${status}, and has no order`)];
 }
 
-function wrongCredit({ orders, credits, customers }: Books): string[] {
+function wrongCredit({ orders, credits, customers }: Records): string[] {
   const byOrder = new Map(credits.map((credit) => [credit.order_id, credit]));
   const wrong = orders.flatMap(({ id, status, amount }) => {
     const credit = byOrder.get(id);
@@ -123,7 +123,7 @@ function wrongCredit({ orders, credits, customers }: Books): string[] {
   return [...wrong, ...limits, ...strangers('credit', credits, orders)];
 }
 
-function wrongPayments({ orders, payments }: Books): string[] {
+function wrongPayments({ orders, payments }: Records): string[] {
   const byOrder = new Map(payments.map((payment) => [payment.order_id, payment]));
   const wrong = orders.flatMap(({ id, status, amount }) => {
     const payment = byOrder.get(id);
@@ -135,7 +135,7 @@ function wrongPayments({ orders, payments }: Books): string[] {
 }
 
 /** Which messages an order takes is known from how it ended. */
-function missingMessages({ orders, credits, hops, outboxes }: Books): string[] {
+function missingMessages({ orders, credits, hops, outboxes }: Records): string[] {
   const arrived = new Set(hops.filter((hop) => hop.handled).map((hop) => `${hop.type} ${hop.order_id}`));
   const refused = new Set(credits.filter((one) => one.status === 'refused').map((one) => one.order_id));
   const missing = orders.flatMap(({ id, status }) => {
@@ -150,7 +150,7 @@ function missingMessages({ orders, credits, hops, outboxes }: Books): string[] {
   return [...missing, ...left.map(([service, count]) => `${count} in the outbox of the ${service} service`)];
 }
 
-function doubledMessages({ hops }: Books): string[] {
+function doubledMessages({ hops }: Records): string[] {
   const seen = new Set<string>();
   return hops.flatMap(({ message_id, type, order_id, handled }) => {
     if (!handled) return [];
@@ -161,7 +161,7 @@ function doubledMessages({ hops }: Books): string[] {
   });
 }
 
-function wrongTraces({ hops, sagas }: Books): string[] {
+function wrongTraces({ hops, sagas }: Records): string[] {
   const traces = new Map(sagas.map(({ order_id, id }) => [order_id, id.replaceAll('-', '')]));
   return hops
     .filter(({ order_id, trace }) => trace !== traces.get(order_id))

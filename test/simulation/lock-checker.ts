@@ -1,19 +1,19 @@
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import type { Promised } from './promises.js';
-import type { SagaBook } from './saga-book.js';
+import type { SagaRecord } from './saga-record.js';
 
-type Books = ReadonlyMap<string, SagaBook>;
+type Books = ReadonlyMap<string, SagaRecord>;
 
 /** Holds semantic locks against the promises: who may have one, who has to, and who may be refused it. */
-export class LockWitness {
+export class LockChecker {
   constructor(
     private readonly books: Books,
     private readonly violate: (promise: Promised, what: string) => void,
   ) {}
 
   /** A claim gave a saga to a worker. `hadLock`: so did an earlier one. */
-  claimed(book: SagaBook, hadLock: boolean): void {
+  claimed(book: SagaRecord, hadLock: boolean): void {
     if (!book.lockHeld || hadLock || book.lockKey === undefined) return;
     // What an ancestor has is entered; whoever else has it, has entered it there.
     if (this.ownerAbove(book, (id) => this.books.get(id)!.lockHeld)) return;
@@ -58,7 +58,7 @@ export class LockWitness {
   }
 
   /** The ancestor that has a saga's lock. */
-  private ownerAbove(book: SagaBook, isHeld: (id: string) => boolean): SagaBook | undefined {
+  private ownerAbove(book: SagaRecord, isHeld: (id: string) => boolean): SagaRecord | undefined {
     return ancestorsOf(book, this.books).find((other) => isHeld(other.id) && isSameLock(other, book));
   }
 
@@ -66,12 +66,12 @@ export class LockWitness {
    * A saga was refused its lock, for it would wait for ever.
    * @param isHeld whether a saga has its lock, as it is stored
    */
-  refused(book: SagaBook, isHeld: (id: string) => boolean): void {
+  refused(book: SagaRecord, isHeld: (id: string) => boolean): void {
     const owner = this.ownerAbove(book, isHeld);
     if (owner)
       return this.violate('I31', `${book.id} is refused ${lockOf(book)}, which its ancestor ${owner.id} has`);
     const ancestors = new Set(ancestorsOf(book, this.books));
-    const reached = new Set<SagaBook>();
+    const reached = new Set<SagaRecord>();
     const next = this.waitedFor(book, isHeld);
     for (let other = next.pop(); other; other = next.pop()) {
       if (ancestors.has(other)) return;
@@ -86,7 +86,7 @@ export class LockWitness {
   }
 
   /** Sub-sagas, which the saga has to wait for if it is compensated now, and whoever has the lock that it has not. */
-  private waitedFor(book: SagaBook, isHeld: (id: string) => boolean): SagaBook[] {
+  private waitedFor(book: SagaRecord, isHeld: (id: string) => boolean): SagaRecord[] {
     const waits = book.lockKey !== undefined && !isHeld(book.id) && !isTerminal(book.state.status);
     return [...this.books.values()].filter((other) => {
       if (other.parent === book.id && isLinked(other)) return true;
@@ -101,19 +101,19 @@ export class LockWitness {
 }
 
 /** The saga that started it may wait for it still, or have it compensated. */
-function isLinked({ state: { status } }: SagaBook): boolean {
+function isLinked({ state: { status } }: SagaRecord): boolean {
   return status !== 'compensated' && status !== 'aborted';
 }
 
-function ancestorsOf({ parent }: SagaBook, books: Books): SagaBook[] {
+function ancestorsOf({ parent }: SagaRecord, books: Books): SagaRecord[] {
   const book = parent === undefined ? undefined : books.get(parent);
   return book && isLinked(book) ? [book, ...ancestorsOf(book, books)] : [];
 }
 
-function isSameLock(a: SagaBook, b: SagaBook): boolean {
+function isSameLock(a: SagaRecord, b: SagaRecord): boolean {
   return a.lockKey === b.lockKey && a.graph.name === b.graph.name;
 }
 
-function lockOf({ graph, lockKey }: SagaBook): string {
+function lockOf({ graph, lockKey }: SagaRecord): string {
   return `lock '${lockKey}' of ${graph.name}`;
 }

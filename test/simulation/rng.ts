@@ -2,7 +2,7 @@
  * Chance that comes from a seed and from what it is for: to take one thing out of a scenario leaves the chances of all
  * others as they were, so that a failing one can be made smaller.
  */
-export class Chance {
+export class Rng {
   constructor(private readonly seed: number) {}
 
   /** The same for the same purpose, every time it is asked for. */
