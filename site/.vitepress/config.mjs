@@ -95,9 +95,24 @@ export default defineConfig({
       });
     if (page.filePath.startsWith('docs/reference/')) page.frontmatter.outline = [2, 3];
   },
-  vite: { publicDir: fileURLToPath(new URL('../public', import.meta.url)) },
+  vite: { publicDir: fileURLToPath(new URL('../public', import.meta.url)), plugins: [vueOfTheSite()] },
   buildEnd: ({ outDir }) => writeLlms(ROOT, outDir, { title, description, address }),
 });
+
+/** The pages are outside of site/ and import Vue, which only site/node_modules has. */
+function vueOfTheSite() {
+  const importer = fileURLToPath(import.meta.url);
+  return {
+    name: 'vue-of-the-site',
+    enforce: 'pre',
+    resolveId(id, from, options) {
+      if (!/^vue($|\/)/.test(id)) return null;
+      // Node imports it when the pages are rendered, from site/.vitepress/.temp.
+      if (options.ssr) return { id, external: true };
+      return this.resolve(id, importer, { ...options, skipSelf: true });
+    },
+  };
+}
 
 function urlOf(value) {
   const url = typeof value === 'string' ? value : value?.url;
