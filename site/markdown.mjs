@@ -1,8 +1,8 @@
 /**
  * How the site renders the repository's Markdown. Links in it are made for GitHub: relative, to files of the repository.
  */
-import { existsSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 
 /** Anchors as GitHub makes them, so that the links of the pages lead to them here, too. */
 export const slugify = (heading) =>
@@ -61,4 +61,64 @@ export function drawDiagrams(md) {
     tokens[index].info.trim() === 'mermaid'
       ? `<SagaDiagram code="${encodeURIComponent(tokens[index].content)}" />`
       : fence(tokens, index, ...rest);
+}
+
+/**
+ * Shows above a block of TypeScript the name of its file: that of the module in `code/` beside the page which has these
+ * lines (the pages of recipes and migrations), otherwise the name that Nest's convention gives to the file of its class.
+ */
+export function nameFiles(md) {
+  const fence = md.renderer.rules.fence;
+  md.renderer.rules.fence = (tokens, index, options, env, self) => {
+    const html = fence(tokens, index, options, env, self);
+    const { info, content } = tokens[index];
+    if (info.trim() !== 'ts' || env.realPath === undefined) return html;
+    const name = moduleWith(content, env.realPath) ?? conventionalName(content);
+    return name === undefined
+      ? html
+      : html.replace('<span class="lang">ts</span>', `<span class="code-file">${name}</span>`);
+  };
+}
+
+function moduleWith(block, page) {
+  const folder = join(dirname(page), 'code');
+  if (!existsSync(folder)) return undefined;
+  const [first, ...rest] = block.trimEnd().split('\n');
+  const prefix = `${basename(page, '.md')}.`;
+  return readdirSync(folder).find((name) => {
+    if (!name.startsWith(prefix)) return false;
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+    return lines.some((line, start) => {
+      if (!line.endsWith(first)) return false;
+      const indent = line.slice(0, line.length - first.length);
+      if (indent.trim() !== '') return false;
+      return rest.every((text, n) => lines[start + 1 + n] === (text === '' ? '' : indent + text));
+    });
+  });
+}
+
+const KINDS = 'Saga|Module|Controller|Service|Guard|Gateway|Interceptor|Listener';
+
+/** `place-order.saga.ts` for PlaceOrderSaga. The last class decides: those above it are its parts. */
+function conventionalName(block) {
+  if (/^(test|it|describe)\(/m.test(block)) {
+    const [, tested] = /\b(\w+)Saga\b/.exec(block) ?? [];
+    return tested && `${kebab(tested)}.saga.spec.ts`;
+  }
+  const classes = [...block.matchAll(new RegExp(`^export class (\\w+?)(${KINDS})(?:V\\d+)?\\b`, 'gm'))];
+  const [, name, kind] = classes.at(-1) ?? [];
+  return name && `${kebab(name)}.${kind.toLowerCase()}.ts`;
+}
+
+function kebab(name) {
+  return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+/** The empty cell at the top left of a table is not a header. */
+export function emptyHeaders(md) {
+  md.core.ruler.push('empty-headers', ({ tokens }) => {
+    for (const [index, { type, content }] of tokens.entries())
+      if (type === 'inline' && content === '' && tokens[index - 1].type === 'th_open')
+        for (const cell of [tokens[index - 1], tokens[index + 1]]) cell.tag = 'td';
+  });
 }

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { writeLlms } from '../llms.mjs';
-import { drawDiagrams, linkPages, slugify } from '../markdown.mjs';
+import { drawDiagrams, emptyHeaders, linkPages, nameFiles, slugify } from '../markdown.mjs';
 import { linkOf, PAGES, sidebar, siteOf } from '../navigation.mjs';
+import { themeFixes } from '../theme-fixes.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const { description, repository } = JSON.parse(readFileSync(`${ROOT}/libs/saga/package.json`, 'utf8'));
@@ -43,6 +44,7 @@ export default defineConfig({
   rewrites: Object.fromEntries(pages.map((file) => [file, siteOf(file)])),
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${base}icon.svg` }]],
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
     toc: { slugify },
     // Text such as `Promise<string>` is text, not an element of the page.
@@ -53,7 +55,9 @@ export default defineConfig({
         siteOf,
         source: home && `${home}/blob/${process.env.GITHUB_SHA ?? 'main'}`,
       });
+      nameFiles(md);
       drawDiagrams(md);
+      emptyHeaders(md);
     },
   },
   themeConfig: {
@@ -95,7 +99,10 @@ export default defineConfig({
       });
     if (page.filePath.startsWith('docs/reference/')) page.frontmatter.outline = [2, 3];
   },
-  vite: { publicDir: fileURLToPath(new URL('../public', import.meta.url)), plugins: [vueOfTheSite()] },
+  vite: {
+    publicDir: fileURLToPath(new URL('../public', import.meta.url)),
+    plugins: [vueOfTheSite(), themeFixes()],
+  },
   buildEnd: ({ outDir }) => writeLlms(ROOT, outDir, { title, description, address }),
 });
 

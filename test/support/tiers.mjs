@@ -20,6 +20,7 @@ export const TIERS = {
     'test/packaging',
     'test/sagas/plans',
     'test/simulation',
+    'test/site',
     'test/telemetry',
     'test/types',
     'test/world',
