@@ -15,6 +15,8 @@ describe('what the engine asks of PostgreSQL', () => {
     pool = new pg.Pool({ connectionString: database.url });
     // As SagaModule does.
     pool.on('acquire', (client) => client.on('error', () => undefined));
+    // pool.end() resolves before the connections are closed, and drop() ends the rest of them.
+    pool.on('error', () => undefined);
     await pool.query('CREATE TABLE item (id int PRIMARY KEY)');
     await pool.query('INSERT INTO item VALUES (1)');
   });
