@@ -1,6 +1,6 @@
 /**
  * `npm run check`: a quick check of what changed since `main`, including what is staged, not committed or new. It lints the
- * changed files, checks their format and all types, and runs the unit tests that use them. `npm run check -- origin/main`
+ * changed files, checks their format, all types, words and imports, and runs the unit tests that use the changed files. `npm run check -- origin/main`
  * compares with another branch or commit. Ends with 1 if anything fails; `.ci/run` is the whole check.
  */
 import { spawnSync } from 'node:child_process';
@@ -38,6 +38,8 @@ if (files.length === 0) {
       .map((name) => [`build of ${name}`, 'npx', ['nest', 'build', name]]),
     ['types', 'npx', ['tsc', ...TYPES]],
     ...(scripts.length > 0 ? [['lint', 'npx', ['eslint', '--no-warn-ignored', ...scripts]]] : []),
+    ['words', process.execPath, ['scripts/check-words.mjs']],
+    ...(scripts.length > 0 ? [['imports between folders', 'npm', ['run', '--silent', 'lint:rooms']]] : []),
     ['format', 'npx', ['prettier', '--check', '--ignore-unknown', ...files]],
     [
       'unit tests',
