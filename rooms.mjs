@@ -32,7 +32,7 @@ export const FOLDERS = {
     operate: ['ports', 'payload'],
     versions: ['ports', 'payload'],
     observe: ['operate', 'ports', 'payload'],
-    write: ['versions', 'ports'],
+    write: ['observe', 'versions', 'ports'],
     attempt: ['observe', 'write', 'ports', 'payload'],
     run: ['attempt', 'observe', 'operate', 'write', 'ports', 'payload'],
     worker: ['run', 'attempt', 'observe', 'versions', 'write', 'ports', 'payload'],

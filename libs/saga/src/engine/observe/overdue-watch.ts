@@ -1,3 +1,5 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import type { StoreClock } from '../../shared/store-clock.js';
 import { type EngineLog, subjectOf } from '../ports/engine-log.js';
 import type { SagaObservers } from './saga-observers.js';
 import type { SagaStore } from '../ports/saga-store.js';
@@ -10,19 +12,22 @@ export interface OverdueWatchPorts {
   readonly store: Pick<SagaStore, 'markOverdue' | 'isTransient'>;
   readonly observers: SagaObservers;
   readonly log: EngineLog;
-  /** The store's time. */
-  readonly now: () => number;
+  readonly storeClock: Pick<StoreClock, 'now'>;
 }
 
 /** Looks for sagas of this process that have not finished by their sla, and reports each, once. */
 export class OverdueWatch {
   private looking: Promise<void> | undefined;
 
+  /** The names of the sagas that have an sla. If there are none, the store is not queried. */
+  private readonly names: readonly string[];
+
   constructor(
-    /** Of those that have an sla; none: nothing is asked. */
-    private readonly names: readonly string[],
+    graphs: readonly Pick<SagaGraph, 'name' | 'sla'>[],
     private readonly ports: OverdueWatchPorts,
-  ) {}
+  ) {
+    this.names = [...new Set(graphs.filter(({ sla }) => sla !== undefined).map(({ name }) => name))];
+  }
 
   look(): void {
     if (this.names.length === 0) return;
@@ -34,7 +39,7 @@ export class OverdueWatch {
   }
 
   private async tellAll(): Promise<void> {
-    const { store, observers, log, now } = this.ports;
+    const { store, observers, log, storeClock } = this.ports;
     try {
       for (let found = BATCH; found === BATCH;) {
         const overdue = await store.markOverdue(this.names, BATCH);
@@ -45,7 +50,7 @@ export class OverdueWatch {
             `Saga ${saga.id} (${saga.name}) is overdue since ${since}: its status is ${saga.status}, its step '${saga.step}'`,
             subjectOf(saga),
           );
-          observers.overdue(saga, now());
+          observers.overdue(saga, storeClock.now());
         }
       }
     } catch (error) {

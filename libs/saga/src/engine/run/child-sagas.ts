@@ -1,6 +1,6 @@
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { type SagaGraph, sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
+import { sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isTerminal } from '../../machine/saga-state.js';
@@ -15,20 +15,19 @@ import {
 } from '../ports/handler-calls.js';
 import { newSagaOf } from '../operate/new-saga.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
-import type { Child, Edit, StoredSaga, StoreTarget } from '../ports/saga-store.js';
+import type { Child, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaEdits } from '../write/saga-edits.js';
+import type { StoreClock } from '../../shared/store-clock.js';
+import type { StoreRetry } from '../write/store-retry.js';
 import { TRACE_TAG } from '../observe/trace-context.js';
 import { serializeError } from '../payload/serialize-error.js';
 
 export interface ChildSagasPorts {
-  /** The graph on which new sagas of this class start. */
-  readonly latest: SagaDefinitions['latest'];
-  readonly checked: SagaDefinitions['checked'];
-  readonly ended: (ids: readonly string[]) => Promise<StoredSaga[]>;
-  readonly edit: (
-    target: StoreTarget,
-    change: (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined,
-  ) => Promise<StoredSaga | undefined>;
-  readonly now: () => number;
+  readonly definitions: Pick<SagaDefinitions, 'latest' | 'checked'>;
+  readonly store: Pick<SagaStore, 'ended'>;
+  readonly retry: Pick<StoreRetry, 'run'>;
+  readonly edits: Pick<SagaEdits, 'edit'>;
+  readonly storeClock: Pick<StoreClock, 'now'>;
   /** A UUID. */
   readonly newId: () => string;
 }
@@ -57,7 +56,7 @@ export class ChildSagas {
     const given = { id: this.ports.newId(), fresh: true, priority, tags };
     const made = node.remote
       ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
-      : newSagaOf(this.ports.latest(node.child!()), input, given);
+      : newSagaOf(this.ports.definitions.latest(node.child!()), input, given);
     return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
   }
 
@@ -66,14 +65,14 @@ export class ChildSagas {
    * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for a wrong input
    */
   async checked({ child }: StepNode, input: unknown): Promise<unknown> {
-    return child ? this.ports.checked(this.ports.latest(child()), input) : input;
+    return child ? this.ports.definitions.checked(this.ports.definitions.latest(child()), input) : input;
   }
 
   /** What became of those that have ended by now. */
   async ended(awaited: readonly Awaited[]): Promise<ChildEnded[]> {
-    const ended = new Map(
-      (await this.ports.ended(awaited.map(({ id }) => id))).map((saga) => [saga.id, saga]),
-    );
+    const { store, retry } = this.ports;
+    const sagas = await retry.run(() => store.ended(awaited.map(({ id }) => id)));
+    const ended = new Map(sagas.map((saga) => [saga.id, saga]));
     return awaited.flatMap(({ step, id }) => {
       const child = ended.get(id);
       return child ? [this.endOf(child, step)] : [];
@@ -84,7 +83,7 @@ export class ChildSagas {
   async cancel({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     const asked: SagaEvent = { type: 'child-cancelling', step, child: id };
     try {
-      const child = await this.ports.edit(
+      const child = await this.ports.edits.edit(
         { id },
         (saga, graph, now) => withdrawEdit(saga, reason) ?? requestCancelEdit(saga, graph, now, { reason }),
       );
@@ -101,7 +100,7 @@ export class ChildSagas {
    */
   async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     try {
-      const child = await this.ports.edit({ id }, (saga, graph, now) =>
+      const child = await this.ports.edits.edit({ id }, (saga, graph, now) =>
         undoEdit(saga, graph ?? graphUnknownHere(saga), now, { reason }),
       );
       if (!child)
@@ -109,7 +108,12 @@ export class ChildSagas {
       return [{ type: 'child-undoing', step, child: id }, ...this.endIfOver(child, step)];
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;
-      const failed = { step, error: serializeError(error), retryable: false, now: this.ports.now() };
+      const failed = {
+        step,
+        error: serializeError(error),
+        retryable: false,
+        now: this.ports.storeClock.now(),
+      };
       return [{ type: 'compensation-failed', ...failed, random: 0 }];
     }
   }
@@ -120,7 +124,7 @@ export class ChildSagas {
 
   private endOf(child: StoredSaga, step: string): ChildEnded {
     const status = child.state.status as ChildEnded['status'];
-    const ended = { type: 'child-ended', step, child: child.id, now: this.ports.now() } as const;
+    const ended = { type: 'child-ended', step, child: child.id, now: this.ports.storeClock.now() } as const;
     const handler = handlerOf(child.name);
     if (handler !== undefined) {
       return status === 'completed'

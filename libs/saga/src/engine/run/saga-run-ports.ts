@@ -47,6 +47,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
     run: LeasedRun,
   ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
   readonly children: ChildSagas;
+  /** Claims soon: a checkpoint has made other sagas due. */
+  readonly claimSoon: () => void;
   /** What a saga was sent and has not taken. */
   readonly pendingSignals: SagaStore['pendingSignals'];
   readonly log: EngineLog;

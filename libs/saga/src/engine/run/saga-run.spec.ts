@@ -136,8 +136,14 @@ describe('what a sub-saga came to', () => {
     const written: Checkpoint[] = [];
     let storedBefore: unknown;
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
-    const ports = { ended: async () => [ended], edit: async () => undefined, now: () => 0, newId: uuidv7 };
-    const children = new ChildSagas({ ...ports, latest: undefined as never, checked: undefined as never });
+    const children = new ChildSagas({
+      store: { ended: async () => [ended] },
+      retry: { run: (call) => call() },
+      edits: { edit: async () => undefined },
+      storeClock: { now: () => 0 },
+      definitions: undefined as never,
+      newId: uuidv7,
+    });
     const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
     expect(await run.advance()).toEqual({ type: 'settled' });
     expect(run.state.status).toBe('completed');

@@ -1,82 +1,63 @@
-import { type SagaGraph, startsSaga } from '../../definition/graph/saga-graph.js';
-import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
-import { SagaCodecError, SagaUnavailableError } from '../../errors.js';
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { Action, Decision } from '../../machine/decide.js';
 import { evolve } from '../../machine/evolve.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
-import { askFirst } from '../attempt/evaluate-conditions.js';
 import { cancellation, ENDED, isAtMostOnce, startOf } from '../attempt/attempt-events.js';
-import { sleep } from '../../shared/clock.js';
+import type { StepAttempt } from '../attempt/step-attempt.js';
+import { isFailure, type Staged } from '../attempt/transactional-attempt.js';
+import { serializeError } from '../payload/serialize-error.js';
 import { logErrorOf, subjectOf } from '../ports/engine-log.js';
-import { Inbox } from './inbox.js';
 import type { Invoker } from '../ports/invoker.js';
-import { Mutex } from '../../shared/mutex.js';
-import { staysFor } from './near-retry.js';
-import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { CheckpointResult, StoredSaga } from '../ports/saga-store.js';
+import { type AttemptingRun, AttemptStarter, type RunMessage } from './attempt-starter.js';
+import { Inbox } from './inbox.js';
+import { staysFor } from './near-retry.js';
 import { needsPermit } from './permit-lead.js';
 import { RunAttempts } from './run-attempts.js';
-import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
+import { RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
+import { RunLease } from './run-lease.js';
 import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
 import { RunSignals } from './run-signals.js';
-import { serializeError } from '../payload/serialize-error.js';
-import { StepAttempt } from '../attempt/step-attempt.js';
-import { transientWait } from '../../shared/transient-wait.js';
-import {
-  attemptInTransaction,
-  isFailure,
-  NotNow,
-  type Staged,
-  type TransactionHost,
-} from '../attempt/transactional-attempt.js';
-
-/** Of a lease, within which something may be begun without asking: clocks differ, and a process may be stopped. */
-const SAFE_PART = 0.9;
-
-/** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
-const STAGE_MAX_WAIT_MS = 2_000;
+import { RunWriter, type WrittenRun } from './run-writer.js';
+import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
 
 const SETTLED: RunEnd = { type: 'settled' };
-
-type RunMessage = { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /**
  * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is idle, has to
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
-export class SagaRun implements TransactionHost {
-  /** Monotonic time at which it was asked for the lease, or for its last extension; later if that was longer than usual. */
-  leasedAt: number;
-  private readonly record: RunRecord;
-  private readonly inbox: Inbox<RunMessage>;
-  private readonly attempts = new RunAttempts();
-  private cancelAsked = false;
+export class SagaRun implements AttemptingRun, WrittenRun {
+  readonly record: RunRecord;
+  readonly inbox: Inbox<RunMessage>;
+  readonly attempts = new RunAttempts();
+  cancelAsked = false;
   /** The state knows of the cancellation. */
   private cancelSeen = false;
-  isFenced = false;
   private draining = false;
   isPausing = false;
-  /** Checkpoints of one saga never overlap, those of its transactional steps included. */
-  private readonly writing = new Mutex();
+  private readonly lease: RunLease;
+  private readonly writer: RunWriter;
+  private readonly starter: AttemptStarter;
   readonly checkpoints: RunCheckpoints;
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
-  private readonly children: RunChildren | undefined;
+  readonly children: RunChildren | undefined;
   /** Undefined: none of its steps waits for one. */
-  private readonly signals: RunSignals | undefined;
+  readonly signals: RunSignals | undefined;
 
   constructor(
     readonly saga: StoredSaga,
     private readonly graph: SagaGraph,
-    private readonly invoke: Invoker,
+    invoke: Invoker,
     private readonly ports: SagaRunPorts,
     leasedAt: number,
   ) {
-    this.leasedAt = leasedAt;
+    this.lease = new RunLease(leasedAt, ports);
     this.inbox = new Inbox(ports.clock);
     this.permits = new RunPermits(saga.name, ports);
     const { hasSubSagas, hasWaits } = relationsOf(graph);
@@ -89,6 +70,8 @@ export class SagaRun implements TransactionHost {
     this.record = new RunRecord(graph, saga.state, now);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports);
+    this.writer = new RunWriter(this, ports);
+    this.starter = new AttemptStarter(this, invoke, ports);
   }
 
   get id(): string {
@@ -101,6 +84,30 @@ export class SagaRun implements TransactionHost {
 
   get state(): SagaState {
     return this.record.state;
+  }
+
+  get leasedAt(): number {
+    return this.lease.leasedAt;
+  }
+
+  set leasedAt(time: number) {
+    this.lease.leasedAt = time;
+  }
+
+  get isFenced(): boolean {
+    return this.lease.isLost;
+  }
+
+  get isLeaseSafe(): boolean {
+    return this.lease.isSafe;
+  }
+
+  get isIdle(): boolean {
+    return this.inbox.isEmpty;
+  }
+
+  get requests(): WrittenRun['requests'] {
+    return { cancelSeen: this.cancelSeen, pauseSeen: this.isPausing };
   }
 
   /** Events that happened before this run, such as the loss of the worker before. */
@@ -128,13 +135,13 @@ export class SagaRun implements TransactionHost {
   /** The lease is another's: whatever is in progress here does not count any more. */
   fence(): void {
     if (this.isFenced) return;
-    this.isFenced = true;
+    this.lease.isLost = true;
     this.attempts.abort('lease-lost', 'The lease of this saga was lost; another worker may be running it');
     this.inbox.put({ wake: true });
   }
 
   /** Not a method's error but the store's: nobody can say what is stored, so whoever claims it next finds out. */
-  private fenceAfter(error: unknown): void {
+  fenceAfter(error: unknown): void {
     logErrorOf(this.saga, error, this.ports.log);
     this.fence();
   }
@@ -244,7 +251,7 @@ export class SagaRun implements TransactionHost {
   /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
   private async finish(): Promise<RunEnd | undefined> {
     let dueAt: number | undefined;
-    const result = await this.save(() => {
+    const result = await this.writer.save(() => {
       // A transactional step may have come to its end while this waited for its turn.
       const decision = this.decide();
       if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
@@ -255,7 +262,7 @@ export class SagaRun implements TransactionHost {
         settle === undefined
           ? this.state
           : evolve(this.graph, this.state, { type: 'settled', status: settle });
-      return this.checkpointOf(state, decision, { release: { dueAt } });
+      return this.writer.checkpointOf(state, decision, { release: { dueAt } });
     });
     if (result === 'fenced') return { type: 'fenced' };
     if (result === 'cancelled') return undefined;
@@ -264,14 +271,14 @@ export class SagaRun implements TransactionHost {
 
   /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */
   private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
-    const ready = actions.filter((action) => !this.isAsked(action) && !this.answersFirst(action));
+    const ready = actions.filter((action) => !this.isAsked(action) && !this.starter.evaluatesFirst(action));
     if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action)))
       return this.beginInTurn(ready);
     for (const action of ready) {
       const event = startOf(action);
       if (event) this.apply(event);
     }
-    for (const action of ready) this.beginAttempt(this.attempt(action));
+    for (const action of ready) this.starter.start(action);
     return undefined;
   }
 
@@ -295,48 +302,30 @@ export class SagaRun implements TransactionHost {
     const started = begun.flatMap((action) => startOf(action) ?? []);
     if (begun.some((action) => isAtMostOnce(action))) {
       const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
-      const result = await this.save(() => this.checkpointOf(start(), { actions: begun }));
+      const result = await this.writer.save(() => this.writer.checkpointOf(start(), { actions: begun }));
       if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
       if (result !== 'saved' || !this.isLeaseSafe) return;
     } else {
       for (const event of started) this.apply(event);
     }
-    for (const action of begun) this.beginAttempt(this.attempt(action));
+    for (const action of begun) this.starter.start(action);
   }
 
-  /** An answer that was long in coming may have come when another has taken over already. */
-  get isLeaseSafe(): boolean {
-    const { clock, lease } = this.ports;
-    return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;
-  }
-
-  async extendLease(longer?: number): Promise<void> {
-    const { clock, random, renew } = this.ports;
-    for (let tries = 0; ; tries += 1) {
-      await renew(this, longer);
-      if (this.isLeaseSafe || this.isFenced || this.draining) return;
-      await sleep(clock, transientWait(tries, random()));
-    }
+  extendLease(longer?: number): Promise<void> {
+    return this.lease.extend(
+      () => this.ports.renew(this, longer),
+      () => this.draining,
+    );
   }
 
   /** Nothing is to begin before it is: what a transaction is about to commit may leave nothing to begin. */
   private get isSure(): boolean {
-    return this.isLeaseSafe && this.writing.isFree;
+    return this.isLeaseSafe && this.writer.isFree;
   }
 
   private async makeSure(): Promise<void> {
     if (!this.isLeaseSafe) await this.extendLease();
-    else (await this.writing.acquire())();
-  }
-
-  /** `when` and `forEach` come before the first attempt, and may take its place. */
-  private answersFirst(action: Action): boolean {
-    if (!action.node.when && !action.node.forEach) return false;
-    const { maxPayloadBytes } = this.ports;
-    const attempt = this.attempt(action);
-    const events = askFirst(attempt, this.state, { maxPayloadBytes, now: this.ports.now() });
-    for (const event of events ?? []) this.inbox.put({ event });
-    return events !== undefined;
+    else await this.writer.becomesFree();
   }
 
   /** To cancel another saga changes nothing here until it is done. */
@@ -344,55 +333,12 @@ export class SagaRun implements TransactionHost {
     return kind === 'cancel-child' && this.attempts.includes(key);
   }
 
-  /** The outcome of it; undefined: that is stored already. */
-  private attemptOf(attempt: StepAttempt): Promise<SagaEvent | SagaEvent[] | undefined> {
-    const { kind, node } = attempt.action;
-    if (startsSaga(node) && kind !== 'compensate') return this.children!.attempt(attempt, this.state);
-    return node.transactional
-      ? attemptInTransaction(attempt, this.invoke, this, this.ports)
-      : this.ports.attempts.run(attempt, this.invoke);
+  stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
+    return this.writer.stage(attempt, event);
   }
 
-  private attempt(action: Action): StepAttempt {
-    return new StepAttempt(action, this.saga, this.state, this.ports.clock.monotonic(), this.ports);
-  }
-
-  private beginAttempt(attempt: StepAttempt): void {
-    this.attempts.add(attempt);
-    const { kind } = attempt.action;
-    void this.attemptOf(attempt).then(
-      (events) => this.ended(attempt, events),
-      (error: unknown) => {
-        this.fenceAfter(error);
-        this.ended(attempt, undefined);
-      },
-    );
-    if (kind === 'run' && this.cancelAsked) this.attempts.abortCancelled(this.state);
-  }
-
-  private ended(attempt: StepAttempt, came: SagaEvent | SagaEvent[] | undefined): void {
-    this.attempts.delete(attempt);
-    const [event, ...more] = Array.isArray(came) ? came : [came];
-    this.inbox.put(event ? { attempt, event } : { wake: true });
-    for (const further of more) this.inbox.put({ event: further! });
-  }
-
-  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
-    const release = await this.writing.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
-    if (!release) throw new NotNow();
-    if (!this.attempts.has(attempt)) return void release();
-    const { state, decision: next } = this.record.stage(event);
-    // The last step's transaction also finishes the saga.
-    const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
-    const candidate = isLast ? evolve(this.graph, state, { type: 'settled', status: next.settle }) : state;
-    const parts = { ...(isLast && { release: {} }), messages: attempt.messages.all };
-    return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
-  }
-
-  adopt({ candidate, checkpoint }: Staged): void {
-    this.record.adopt(candidate);
-    this.checkpoints.saved(checkpoint);
-    this.attempts.abortObsolete(this.graph, this.state);
+  adopt(staged: Staged): void {
+    this.writer.adopt(staged);
   }
 
   private timeUntil(wakeAt: number | undefined): number | undefined {
@@ -427,31 +373,9 @@ export class SagaRun implements TransactionHost {
 
   private saveProgress(): Promise<CheckpointResult> {
     // A transactional step may have recorded it, while this waited for its turn.
-    return this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
-  }
-
-  /** `make` is called once no other checkpoint is being written; undefined: there is nothing to write after all. */
-  private async save(make: () => MadeCheckpoint | undefined): Promise<CheckpointResult> {
-    const turn = this.writing.acquire();
-    const release = turn instanceof Promise ? await turn : turn;
-    try {
-      const checkpoint = make();
-      if (!checkpoint) return 'saved';
-      let result: CheckpointResult;
-      try {
-        result = await this.ports.checkpoint(checkpoint);
-      } catch (error) {
-        return this.unstorable(checkpoint, error);
-      }
-      if (result === 'saved') {
-        this.record.saveAs(checkpoint.state);
-        this.checkpoints.saved(checkpoint);
-        this.signals?.forget(checkpoint.state);
-      } else await this.refused(result);
-      return result;
-    } finally {
-      release();
-    }
+    return this.writer.save(() =>
+      this.record.hasNews ? this.writer.checkpointOf(this.state, this.decide()) : undefined,
+    );
   }
 
   async refused(result: CheckpointResult): Promise<void> {
@@ -468,37 +392,5 @@ export class SagaRun implements TransactionHost {
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply(cancellation(reason, this.ports.now()));
     this.attempts.abortCancelled(this.state);
-  }
-
-  /**
-   * The database refuses what is to be stored. The results that are new since the last checkpoint are the only
-   * user data in it, so their steps have failed; if even that cannot be stored, the lease runs out and the
-   * bound on takeovers puts the saga before an operator.
-   */
-  private unstorable({ state, changed }: MadeCheckpoint, error: unknown): CheckpointResult {
-    logErrorOf(this.saga, error, this.ports.log, 'a checkpoint was refused: ');
-    const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
-    // At shutdown nobody waits for the database to come back: the write may have arrived all the same.
-    const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
-    // Keys that are missing are nothing that the steps have done.
-    if (fresh.length === 0 || isUnknown || error instanceof SagaCodecError) {
-      this.fence();
-      return 'fenced';
-    }
-    this.record.refuse(fresh, serializeError(error));
-    this.checkpoints.retract(fresh);
-    return 'cancelled';
-  }
-
-  private checkpointOf(
-    state: SagaState,
-    next: Decision,
-    parts: Omit<CheckpointParts, 'cancelSeen' | 'pauseSeen'> = {},
-  ): MadeCheckpoint {
-    return this.checkpoints.make(state, next, {
-      ...parts,
-      cancelSeen: this.cancelSeen,
-      pauseSeen: this.isPausing,
-    });
   }
 }

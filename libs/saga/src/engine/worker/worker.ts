@@ -17,8 +17,10 @@ import type { SagaObservers } from '../observe/saga-observers.js';
 import { UnreadableChild } from '../run/run-children.js';
 import { SagaRun } from '../run/saga-run.js';
 import type { RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
-import type { MadeCheckpoint } from '../write/made-checkpoint.js';
-import type { CheckpointResult, Claim, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaWriters } from '../write/saga-writers.js';
+import type { StoreRetry } from '../write/store-retry.js';
+import type { Wakeup } from '../ports/wakeup.js';
+import type { Claim, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
 import { lostLeasesOf } from '../run/live-state.js';
 import { missingCode } from '../../machine/missing-code.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from '../versions/saga-bindings.js';
@@ -28,8 +30,11 @@ import { serializeError } from '../payload/serialize-error.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 
 export interface WorkerOptions {
+  /** Sagas advanced at once. */
   readonly concurrency: number;
+  /** Milliseconds. */
   readonly shutdownTimeout: number;
+  /** A saga that lost its worker this often, with nothing recorded in between, is stuck. */
   readonly maxTakeovers: number;
   readonly maxPayloadBytes: number;
   /** Bytes of large sagas held at once; a larger one runs alone. Default: 128 MB, or an eighth of the heap if that is less. */
@@ -38,8 +43,17 @@ export interface WorkerOptions {
   readonly longestWait?: number;
 }
 
+/** Learns what becomes of the sagas that a worker runs. */
+export interface RunListener {
+  settled(saga: SettledSaga): void;
+  /** The saga does not run here any more, and is not settled. */
+  left(id: string): void;
+}
+
 export interface WorkerPorts {
   readonly store: SagaStore;
+  readonly retry: StoreRetry;
+  readonly writers: SagaWriters;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly random: () => number;
@@ -47,18 +61,11 @@ export interface WorkerPorts {
   readonly newId: () => string;
   readonly log: EngineLog;
   readonly bindings: SagaBindings;
-  /** Reads the graphs that claimed sagas keep. */
-  readonly load: (sagas: readonly StoredSaga[]) => Promise<void>;
-  readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
-  readonly reserve: SagaStore['reserve'];
   readonly children: ChildSagas;
-  readonly pendingSignals: SagaStore['pendingSignals'];
   readonly observers: SagaObservers;
-  readonly onSettled: (saga: SettledSaga) => void;
-  /** The saga does not run here any more, and is not settled. */
-  readonly onLeft: (id: string) => void;
-  /** Something may be due for others that this worker has no use for. */
-  readonly announceDue: () => void;
+  readonly listener: RunListener;
+  /** Announces what may be due for other processes, if this worker has no room for it. */
+  readonly wakeup: Pick<Wakeup, 'announceDue'>;
 }
 
 /** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
@@ -114,9 +121,19 @@ export class Worker {
     this.leases = new LeaseKeeper(this.runs, lease, ports);
     this.claimTrouble = new ClaimTrouble(ports);
     const { maxPayloadBytes } = options;
+    const { store, writers, retry } = ports;
     const now = () => ports.storeClock.now();
     this.runPorts = {
       ...ports,
+      store: {
+        transact: (work) => writers.transact(work),
+        edit: (target, change) => store.edit(target, change),
+        isTransient: (error) => store.isTransient(error),
+      },
+      checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
+      reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
+      pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
+      claimSoon: () => this.claimSoon(),
       attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now }),
       now,
       maxPayloadBytes,
@@ -291,7 +308,7 @@ export class Worker {
         limit,
         bytes: { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 },
       });
-      await this.ports.load(claim.sagas);
+      await this.ports.writers.took(claim.sagas);
       return claim;
     } finally {
       this.reserved -= limit;
@@ -339,7 +356,7 @@ export class Worker {
         subjectOf(saga),
       );
       if (error instanceof UnreadableChild) this.giveBack(run);
-      if (left) this.ports.onLeft(run.id);
+      if (left) this.left(run.id);
     }
     this.under -= 1;
     if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
@@ -351,7 +368,7 @@ export class Worker {
   /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
   private placeCameFree(): void {
     this.claimAgain = true;
-    if (this.state !== 'running' || this.free <= 0) this.ports.announceDue();
+    if (this.state !== 'running' || this.free <= 0) this.ports.wakeup.announceDue();
   }
 
   private largeOneEnded(): void {
@@ -398,13 +415,21 @@ export class Worker {
 
   private ran(run: SagaRun, end: RunEnd): void {
     const left = this.leave(run);
-    if (end.type === 'settled') return this.ports.onSettled(new SettledSaga(run.id, run.state));
+    if (end.type === 'settled') {
+      this.ports.writers.left(run.id);
+      return this.ports.listener.settled(new SettledSaga(run.id, run.state));
+    }
     if (end.type === 'fenced') {
       this.ports.observers.leaseLost(run.saga);
       this.ports.log.debug(`Saga ${run.id} is now run by another worker`, subjectOf(run.saga));
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
-    if (left) this.ports.onLeft(run.id);
+    if (left) this.left(run.id);
+  }
+
+  private left(id: string): void {
+    this.ports.writers.left(id);
+    this.ports.listener.left(id);
   }
 
   /** For a process that can read what this one cannot; if it fails, the lease runs out. */

@@ -61,15 +61,15 @@ export class RelaxedSagas {
     if (held && result === 'saved') held.number = durability === 'relaxed' ? number : 0;
   }
 
-  /** The same, and its transactions are held to what has to be there. */
-  watching(store: SagaStore): SagaStore {
-    const transact: SagaStore['transact'] = async (work) => {
-      let made: Checkpoint | undefined;
-      const result = await store.transact(async (manager) => (made = this.marked(await work(manager))));
-      if (made) this.stored(made, 'durable', result);
-      return result;
-    };
-    return Object.create(store, { transact: { value: transact } }) as SagaStore;
+  /** Runs a transaction of a step. The checkpoint that it stores requires the last one that the database may lose. */
+  async transact(
+    store: Pick<SagaStore, 'transact'>,
+    work: Parameters<SagaStore['transact']>[0],
+  ): Promise<CheckpointResult> {
+    let made: Checkpoint | undefined;
+    const result = await store.transact(async (manager) => (made = this.marked(await work(manager))));
+    if (made) this.stored(made, 'durable', result);
+    return result;
   }
 }
 

@@ -1,0 +1,83 @@
+import { startsSaga } from '../../definition/graph/saga-graph.js';
+import type { Action } from '../../machine/decide.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import type { SagaState } from '../../machine/saga-state.js';
+import { askFirst } from '../attempt/evaluate-conditions.js';
+import { StepAttempt } from '../attempt/step-attempt.js';
+import { attemptInTransaction, type TransactionHost } from '../attempt/transactional-attempt.js';
+import type { Invoker } from '../ports/invoker.js';
+import type { StoredSaga } from '../ports/saga-store.js';
+import type { Inbox } from './inbox.js';
+import type { RunAttempts } from './run-attempts.js';
+import type { RunChildren } from './run-children.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
+
+/** What a run waits for: the outcome of an attempt, another event, or a reason to decide again. */
+export type RunMessage =
+  { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
+
+/** The run whose attempts are started. */
+export interface AttemptingRun extends TransactionHost {
+  readonly saga: StoredSaga;
+  readonly state: SagaState;
+  readonly attempts: RunAttempts;
+  readonly inbox: Inbox<RunMessage>;
+  /** Undefined: no step starts a saga. */
+  readonly children: RunChildren | undefined;
+  /** The cancellation of the saga was requested. */
+  readonly cancelAsked: boolean;
+  /** The store failed, and it is unknown what is stored. */
+  fenceAfter(error: unknown): void;
+}
+
+/** Starts the attempts of one run. Their outcomes arrive in its inbox. */
+export class AttemptStarter {
+  constructor(
+    private readonly run: AttemptingRun,
+    private readonly invoke: Invoker,
+    private readonly ports: SagaRunPorts,
+  ) {}
+
+  start(action: Action): void {
+    const attempt = this.attemptFor(action);
+    this.run.attempts.add(attempt);
+    void this.outcomeOf(attempt).then(
+      (events) => this.ended(attempt, events),
+      (error: unknown) => {
+        this.run.fenceAfter(error);
+        this.ended(attempt, undefined);
+      },
+    );
+    if (action.kind === 'run' && this.run.cancelAsked) this.run.attempts.abortCancelled(this.run.state);
+  }
+
+  /** Evaluates `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
+  evaluatesFirst(action: Action): boolean {
+    if (!action.node.when && !action.node.forEach) return false;
+    const { maxPayloadBytes } = this.ports;
+    const attempt = this.attemptFor(action);
+    const events = askFirst(attempt, this.run.state, { maxPayloadBytes, now: this.ports.now() });
+    for (const event of events ?? []) this.run.inbox.put({ event });
+    return events !== undefined;
+  }
+
+  private attemptFor(action: Action): StepAttempt {
+    return new StepAttempt(action, this.run.saga, this.run.state, this.ports.clock.monotonic(), this.ports);
+  }
+
+  /** Resolves to the outcome. Undefined: it is stored already. */
+  private outcomeOf(attempt: StepAttempt): Promise<SagaEvent | SagaEvent[] | undefined> {
+    const { kind, node } = attempt.action;
+    if (startsSaga(node) && kind !== 'compensate') return this.run.children!.attempt(attempt, this.run.state);
+    return node.transactional
+      ? attemptInTransaction(attempt, this.invoke, this.run, this.ports)
+      : this.ports.attempts.run(attempt, this.invoke);
+  }
+
+  private ended(attempt: StepAttempt, outcome: SagaEvent | SagaEvent[] | undefined): void {
+    this.run.attempts.delete(attempt);
+    const [event, ...more] = Array.isArray(outcome) ? outcome : [outcome];
+    this.run.inbox.put(event ? { attempt, event } : { wake: true });
+    for (const further of more) this.run.inbox.put({ event: further! });
+  }
+}

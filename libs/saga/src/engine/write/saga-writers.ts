@@ -1,0 +1,167 @@
+import type { Durability } from '../../definition/options/saga-options.js';
+import type { Clock } from '../../shared/clock.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import { sizeOfSignal, sizeOfStart } from '../ports/payload-size.js';
+import type { SagaDefinitions } from '../ports/saga-definitions.js';
+import {
+  type CheckpointResult,
+  concernsOthers,
+  type Lease,
+  type NewSaga,
+  type SagaStore,
+  type SentSignal,
+  type SignalResult,
+  type StartResult,
+  type StoredSaga,
+  type StoreTarget,
+} from '../ports/saga-store.js';
+import type { SagaBindings } from '../versions/saga-bindings.js';
+import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import { RelaxedSagas } from './relaxed-sagas.js';
+import { CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
+import { WritersByDurability } from './writers-by-durability.js';
+
+/**
+ * What goes into a statement, and how many of them go side by side. A statement has a price of its own (a tenth of the
+ * process's time at 40 items each), so a second one is for what would make the first one large: with fewer items to a lane,
+ * and with fewer lanes, fewer sagas are advanced. What a statement holds of payloads is bounded, for all of it is in memory
+ * at once, here and in the server.
+ */
+const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 200, maxSize: 8 * 2 ** 20 } as const;
+
+export type AddressedSignal = SentSignal & { readonly target: StoreTarget };
+
+export interface SagaWritersPorts {
+  readonly store: SagaStore;
+  readonly lease: Lease;
+  readonly retry: StoreRetry;
+  readonly bindings: SagaBindings;
+  readonly definitions: Pick<SagaDefinitions, 'awaitedSignals'>;
+  readonly observers: SagaObservers;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/**
+ * Writes starts, checkpoints and signals: calls that arrive together share a statement and a commit. Each durability has
+ * its own statements, and a checkpoint that concerns other sagas is written alone.
+ */
+export class SagaWriters {
+  private readonly starts: WritersByDurability<NewSaga, StartResult>;
+  private readonly checkpoints: WritersByDurability<MadeCheckpoint, CheckpointResult>;
+  /** Writes the checkpoints that concern other sagas. */
+  private readonly families: GroupWriter<MadeCheckpoint, CheckpointResult>;
+  private readonly signals: GroupWriter<AddressedSignal, SignalResult>;
+  private readonly relaxed: RelaxedSagas;
+
+  constructor(private readonly ports: SagaWritersPorts) {
+    const { store, lease, retry, bindings, definitions } = ports;
+    this.relaxed = new RelaxedSagas(bindings);
+    this.starts = new WritersByDurability((durability) =>
+      this.group<NewSaga, StartResult>({
+        sizeOf: sizeOfStart,
+        write: (batch) => retry.reached(store.start(batch, lease, durability)),
+        patience: CALL_MAX_WAIT_MS,
+      }),
+    );
+    this.checkpoints = new WritersByDurability((durability) =>
+      this.group<MadeCheckpoint, CheckpointResult>({
+        sizeOf: ({ size }) => size,
+        write: (batch) => this.writeCheckpoints(batch, durability),
+        patience: Infinity,
+      }),
+    );
+    this.families = this.group<MadeCheckpoint, CheckpointResult>({
+      maxBatch: 1,
+      itemsPerLane: 1,
+      write: (batch) => this.writeCheckpoints(batch),
+      patience: Infinity,
+    });
+    this.signals = this.group<AddressedSignal, SignalResult>({
+      sizeOf: sizeOfSignal,
+      write: (batch) => retry.reached(store.signal(batch, definitions.awaitedSignals)),
+      patience: CALL_MAX_WAIT_MS,
+    });
+  }
+
+  /** Stores a saga. If the result is leased, this process runs the saga and calls `left` at the end. */
+  async start(saga: NewSaga): Promise<StartResult> {
+    const result = await this.starts.write(saga, this.relaxed.durabilityOf(saga));
+    if (result.created && result.leased) this.relaxed.took(saga);
+    return result;
+  }
+
+  /** Prepares sagas that this process has claimed: their graphs are read, and their durability is known. */
+  async took(sagas: readonly StoredSaga[]): Promise<void> {
+    await this.ports.retry.run(() => this.ports.bindings.load(sagas));
+    for (const saga of sagas) this.relaxed.took(saga);
+  }
+
+  /** The saga does not run here any more. */
+  left(id: string): void {
+    this.relaxed.left(id);
+  }
+
+  /** Stores a checkpoint. Transient errors are retried until the writers are closed. */
+  checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
+    if (this.relaxed.holds(checkpoint.id)) return this.checkpointRelaxed(checkpoint);
+    return concernsOthers(checkpoint)
+      ? this.families.write(checkpoint)
+      : this.checkpoints.write(checkpoint, 'durable');
+  }
+
+  /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
+  transact(work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
+    return this.relaxed.transact(this.ports.store, work);
+  }
+
+  signal(signal: AddressedSignal): Promise<SignalResult> {
+    return this.signals.write(signal);
+  }
+
+  /** From now on, transient errors of starts and signals are final. */
+  hasten(): void {
+    this.starts.hasten();
+    this.signals.hasten();
+  }
+
+  /** Resolves once every checkpoint is stored, or has failed. */
+  async closeCheckpoints(): Promise<void> {
+    await Promise.all([this.checkpoints.close(), this.families.close()]);
+  }
+
+  /** Resolves once every start and every signal is stored, or has failed. */
+  async close(): Promise<void> {
+    await Promise.all([this.starts.close(), this.signals.close()]);
+  }
+
+  private group<Item, Result>(
+    options: Pick<GroupWriterOptions<Item, Result>, 'write' | 'patience'> &
+      Partial<GroupWriterOptions<Item, Result>>,
+  ): GroupWriter<Item, Result> {
+    const { clock, random, store, retry } = this.ports;
+    return new GroupWriter<Item, Result>({
+      ...GROUPS,
+      ...{ clock, random },
+      isTransient: (error) => store.isTransient(error),
+      onTransientError: (error) => retry.failed(error),
+      ...options,
+    });
+  }
+
+  private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {
+    const checkpoint = this.relaxed.marked(made);
+    const durability = this.relaxed.durabilityOfCheckpoint(checkpoint);
+    const result = await (concernsOthers(checkpoint)
+      ? this.families.write(checkpoint)
+      : this.checkpoints.write(checkpoint, durability));
+    this.relaxed.stored(checkpoint, durability, result);
+    return result;
+  }
+
+  private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {
+    this.ports.observers.checkpointing(batch.length);
+    return this.ports.retry.reached(this.ports.store.checkpoint(batch, durability));
+  }
+}
