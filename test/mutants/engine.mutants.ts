@@ -24,8 +24,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a step though the lease may have run out',
-    find: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_PART;',
-    replace: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * 1_000;',
+    find: 'return !this.isLost && clock.monotonic() - this.leasedAt <= lease * SAFE_SHARE;',
+    replace: 'return !this.isLost && clock.monotonic() - this.leasedAt <= lease * 1_000;',
     killers,
   },
   {
@@ -97,7 +97,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'commit a transaction after its saga was given back',
-    find: 'if (!this.attempts.has(attempt)) return void release();',
+    find: 'if (!attempts.has(attempt)) return void release();',
     replace: '',
     killers,
   },
@@ -127,8 +127,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'run a saga that the answer to a start says is leased to another',
-    find: 'result.created && result.leased ? toStored',
-    replace: 'result.created ? toStored',
+    find: 'const run = result.created && result.leased ? startedSaga',
+    replace: 'const run = result.created ? startedSaga',
     killers,
   },
   {

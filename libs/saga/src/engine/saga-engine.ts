@@ -25,7 +25,7 @@ import type {
 import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
 import { ChildSagas } from './run/child-sagas.js';
 import { type Revised, SagaBindings } from './versions/saga-bindings.js';
-import { OutcomeWaiters, type SettledSaga } from './worker/outcome-waiters.js';
+import { OutcomeWaiters } from './worker/outcome-waiters.js';
 import { startedSaga } from './worker/started-saga.js';
 import { Worker, type WorkerOptions } from './worker/worker.js';
 import { type ChangeSaga, SagaEdits } from './write/saga-edits.js';
@@ -140,10 +140,8 @@ export class SagaEngine {
     }
     if (result.created) this.storeClock.observe(result.now);
     if (leased) {
-      this.worker!.runReserved(
-        result.created && result.leased ? startedSaga(sent, this.lease, result.now) : undefined,
-        sentAt,
-      );
+      const run = result.created && result.leased ? startedSaga(sent, this.lease, result.now) : undefined;
+      this.worker!.runReserved(run, sentAt);
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))
         this.worker.expect(saga.startAt ?? this.storeClock.now() + (saga.delay ?? 0));
@@ -249,5 +247,3 @@ export class SagaEngine {
     else if (message.type === 'settled') this.waiters.left(message.id);
   }
 }
-
-export type { SettledSaga };

@@ -1,10 +1,9 @@
-import { getHeapStatistics } from 'node:v8';
 import { nodeOf, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
 import { isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { ChildSagas } from '../run/child-sagas.js';
-import { ClaimTrouble } from './claim-trouble.js';
+import { Claimer, type ClaimingWorker } from './claimer.js';
 import type { Clock, Timer } from '../../shared/clock.js';
 import { concurrencyLimits } from '../ports/concurrency-limits.js';
 import { type EngineLog, subjectOf } from '../ports/engine-log.js';
@@ -20,7 +19,7 @@ import type { RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import type { StoreRetry } from '../write/store-retry.js';
 import type { Wakeup } from '../ports/wakeup.js';
-import type { Claim, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
 import { lostLeasesOf } from '../run/live-state.js';
 import { missingCode } from '../../machine/missing-code.js';
 import { type BoundSaga, DRIFT_MEND, type SagaBindings } from '../versions/saga-bindings.js';
@@ -70,19 +69,8 @@ export interface WorkerPorts {
 
 /** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
 const ABORT_GRACE = 250;
-/** While little room is free, claims wait this long (ms) for more. */
-const REFILL_WAIT = 5;
-/** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
-const SKIPPED_WAIT = 20;
-/** Of large sagas, at once: see WorkerOptions. A method that is called has its own copy of what it is given. */
-const HELD_BYTES = Math.min(128 * 2 ** 20, Math.floor(getHeapStatistics().heap_size_limit / 8));
-/** The default of WorkerOptions.longestWait. */
-const LONGEST_WAIT = 60_000;
-/** Nor closer than this (ms), so that many retries that are due one after the other share their claims. */
-const SHORTEST_WAIT = 5;
-
 /** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
-export class Worker {
+export class Worker implements ClaimingWorker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
   /** Of the names that have one, the `concurrency`. */
   private readonly limits: ReadonlyMap<string, number>;
@@ -97,16 +85,7 @@ export class Worker {
   private readonly runPorts: SagaRunPorts;
   private reserved = 0;
   private state: 'new' | 'running' | 'draining' = 'new';
-  private claiming: Promise<void> | undefined;
-  private claimAgain = false;
-  private moreDue = false;
-  private refill: Timer | undefined;
-  private timer: Timer | undefined;
-  private timerAt = Infinity;
-  /** Large sagas are due that there was no room for: the end of a large one makes room. */
-  private heavyLeft = false;
-  private largeEnded = 0;
-  private readonly claimTrouble: ClaimTrouble;
+  private readonly claimer: Claimer;
   /** At shutdown, sagas were given back that others can go on with. */
   gaveBack = false;
 
@@ -119,7 +98,10 @@ export class Worker {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
     this.leases = new LeaseKeeper(this.runs, lease, ports);
-    this.claimTrouble = new ClaimTrouble(ports);
+    const claimed = sagas.map(({ graph: { name, version } }) => {
+      return { name, version, concurrency: this.limits.get(name) };
+    });
+    this.claimer = new Claimer(this, claimed, options, lease, ports);
     const { maxPayloadBytes } = options;
     const { store, writers, retry } = ports;
     const now = () => ports.storeClock.now();
@@ -139,7 +121,7 @@ export class Worker {
       maxPayloadBytes,
       permits: new PermitLead(),
       lease: lease.duration,
-      hasRoom: (name) => !this.moreDue && !this.claimAgain && !this.limits.has(name),
+      hasRoom: (name) => !this.claimer.mayHaveBacklog && !this.limits.has(name),
       renew: (run, longer) => this.leases.renew([run], longer),
       asked: (run) => this.leases.askedOf(run),
     };
@@ -164,7 +146,7 @@ export class Worker {
   reserve(saga: { readonly name: string; readonly version: number }): boolean {
     if (this.state !== 'running' || this.free <= 0 || !this.runsHere(saga)) return false;
     // What is due already goes first: a new saga takes its place in the queue.
-    if (this.moreDue) return false;
+    if (this.claimer.hasBacklog) return false;
     // Only a claim knows how many there are.
     if (this.limits.has(saga.name)) return false;
     this.reserved += 1;
@@ -173,7 +155,7 @@ export class Worker {
 
   unreserve(): void {
     this.reserved -= 1;
-    this.claimIfRoom();
+    this.claimer.claimIfRoom();
     this.tellIfUnreserved();
   }
 
@@ -184,7 +166,7 @@ export class Worker {
   runReserved(saga: StoredSaga | undefined, leasedAt: number): void {
     this.reserved -= 1;
     if (saga) this.run(saga, leasedAt);
-    else this.claimIfRoom();
+    else this.claimer.claimIfRoom();
     this.tellIfUnreserved();
   }
 
@@ -193,34 +175,13 @@ export class Worker {
       for (const tell of this.unreserved.splice(0)) tell();
   }
 
-  /** Claims what is due, now or as soon as the claim in progress has ended. */
   claimSoon(): void {
-    if (this.state !== 'running' || this.sagas.size === 0) return;
-    if (this.claiming || this.free <= 0) {
-      this.claimAgain = true;
-      return;
-    }
-    this.claiming = this.claim().finally(() => {
-      this.claiming = undefined;
-      if (this.claimAgain) {
-        this.claimAgain = false;
-        this.claimSoon();
-      }
-    });
+    this.claimer.claimSoon();
   }
 
   /** A saga will be due at this time. */
   expect(dueAt: number): void {
-    if (dueAt >= this.timerAt || this.state !== 'running') return;
-    this.ports.clock.cancel(this.timer);
-    this.timerAt = dueAt;
-    const { longestWait = LONGEST_WAIT } = this.options;
-    const wait = Math.min(longestWait, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
-    this.timer = this.ports.clock.after(Math.ceil(wait), () => {
-      this.timerAt = Infinity;
-      this.claimSoon();
-    });
-    this.timer.unref();
+    this.claimer.expect(dueAt);
   }
 
   /** Something was asked of a saga that may be running here. */
@@ -234,14 +195,13 @@ export class Worker {
   /** Begins nothing more. */
   close(): void {
     this.state = 'draining';
-    this.ports.clock.cancel(this.timer);
-    this.ports.clock.cancel(this.refill);
+    this.claimer.stop();
     for (const run of this.runs.values()) run.drain();
   }
 
   /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
   async drain(): Promise<void> {
-    await this.claiming;
+    await this.claimer.settled();
     // What is being stored with a lease comes here yet, to be given back.
     if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
     await this.endedWithin(this.options.shutdownTimeout);
@@ -257,79 +217,36 @@ export class Worker {
     this.leases.stop();
   }
 
-  private get free(): number {
+  get isRunning(): boolean {
+    return this.state === 'running';
+  }
+
+  get free(): number {
     return this.options.concurrency - this.runs.size - this.reserved;
   }
 
-  private async claim(): Promise<void> {
-    // While it is in progress, new sagas find room as well: turned away, they would have to be claimed in their turn.
-    const limit = this.moreDue ? this.free : Math.ceil(this.free / 2);
-    const askedAt = this.ports.clock.monotonic();
-    const { largeEnded } = this;
-    try {
-      const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
-      this.ports.storeClock.observe(now);
-      if (failure === undefined) this.claimTrouble.over();
-      if (sagas.length > 0) this.ports.observers.claimed(sagas);
-      this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
-      for (const saga of sagas) this.run(saga, askedAt);
-      if (failure !== undefined) this.claimTrouble.met(failure);
-      this.heavyLeft = heavy;
-      if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.claimAgain = true;
-      // What was kept free for new sagas is for those that are due.
-      if (this.moreDue && this.free > 0) this.claimAgain = true;
-      if (nextDueAt === undefined) return;
-      if (nextDueAt > now) this.expect(nextDueAt);
-      else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
-    } catch (error) {
-      // The next tick claims again.
-      this.claimTrouble.met(error);
-    }
+  get running(): number {
+    return this.runs.size;
   }
 
   /** Of the large sagas that are held here. */
-  private get heldBytes(): number {
+  get heldBytes(): number {
     let held = 0;
     for (const { checkpoints } of this.runs.values())
       if (checkpoints.bytes > SMALL_SAGA) held += checkpoints.bytes;
     return held;
   }
 
-  private async claimUpTo(limit: number): Promise<Claim> {
-    // The room is taken while the claim is in progress.
-    this.reserved += limit;
-    const held = this.heldBytes;
+  async reserveFor<T>(count: number, work: () => Promise<T>): Promise<T> {
+    this.reserved += count;
     try {
-      const claim = await this.ports.store.claim({
-        lease: this.lease,
-        sagas: [...this.sagas.values()].map(({ graph: { name, version } }) => ({
-          ...{ name, version, concurrency: this.limits.get(name) },
-        })),
-        limit,
-        bytes: { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 },
-      });
-      await this.ports.writers.took(claim.sagas);
-      return claim;
+      return await work();
     } finally {
-      this.reserved -= limit;
+      this.reserved -= count;
     }
   }
 
-  /** Under load, claims wait a little until a fair part of the room is free, so that each brings many. */
-  private claimIfRoom(): void {
-    if ((!this.moreDue && !this.claimAgain) || this.state !== 'running') return;
-    if (this.free >= this.options.concurrency / 4 || this.runs.size === 0) {
-      this.claimAgain = false;
-      this.claimSoon();
-    } else {
-      this.refill ??= this.ports.clock.after(REFILL_WAIT, () => {
-        this.refill = undefined;
-        this.claimSoon();
-      });
-    }
-  }
-
-  private run(saga: StoredSaga, leasedAt: number): void {
+  run(saga: StoredSaga, leasedAt: number): void {
     const bound = this.ports.bindings.of(saga)!;
     if (isUntouched(saga)) this.ports.observers.started(saga, this.ports.storeClock.now());
     const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
@@ -361,21 +278,14 @@ export class Worker {
     this.under -= 1;
     if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
     if (this.limits.has(saga.name)) this.placeCameFree();
-    if (run.checkpoints.bytes > SMALL_SAGA) this.largeOneEnded();
-    this.claimIfRoom();
+    if (run.checkpoints.bytes > SMALL_SAGA) this.claimer.largeOneEnded();
+    this.claimer.claimIfRoom();
   }
 
   /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
   private placeCameFree(): void {
-    this.claimAgain = true;
+    this.claimer.claimAgain();
     if (this.state !== 'running' || this.free <= 0) this.ports.wakeup.announceDue();
-  }
-
-  private largeOneEnded(): void {
-    this.largeEnded += 1;
-    if (!this.heavyLeft) return;
-    this.heavyLeft = false;
-    this.claimAgain = true;
   }
 
   /** What happened to a saga before it was claimed. */

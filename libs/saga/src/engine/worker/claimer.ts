@@ -1,0 +1,189 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Clock, Timer } from '../../shared/clock.js';
+import type { StoreClock } from '../../shared/store-clock.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type { Claim, ClaimedSaga, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaWriters } from '../write/saga-writers.js';
+import { ClaimTrouble } from './claim-trouble.js';
+
+export interface ClaimerPorts {
+  readonly store: SagaStore;
+  readonly writers: Pick<SagaWriters, 'took'>;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly observers: SagaObservers;
+  readonly log: EngineLog;
+}
+
+export interface ClaimerOptions {
+  readonly concurrency: number;
+  readonly maxHeldBytes?: number;
+  readonly longestWait?: number;
+}
+
+/** The worker that claims. */
+export interface ClaimingWorker {
+  readonly isRunning: boolean;
+  /** Sagas that it can take now. */
+  readonly free: number;
+  /** Sagas that it runs now. */
+  readonly running: number;
+  /** Bytes of the large sagas that it runs. */
+  readonly heldBytes: number;
+  /** Sets room aside while a claim is in progress. */
+  reserveFor<T>(count: number, work: () => Promise<T>): Promise<T>;
+  /** @param claimedAt monotonic time, not after the lease began */
+  run(saga: StoredSaga, claimedAt: number): void;
+}
+
+/** While little room is free, claims wait this long (ms) for more. */
+const REFILL_WAIT = 5;
+/** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
+const SKIPPED_WAIT = 20;
+/** The default of `maxHeldBytes`. A method that is called has its own copy of what it is given. */
+const HELD_BYTES = Math.min(128 * 2 ** 20, Math.floor(getHeapStatistics().heap_size_limit / 8));
+/** The default of `longestWait`. */
+const LONGEST_WAIT = 60_000;
+/** Claims are at least this far apart (ms), so that many retries that are due one after the other share them. */
+const SHORTEST_WAIT = 5;
+
+/** Decides when a worker claims due sagas, and how many: one claim at a time, and few of them under load. */
+export class Claimer {
+  private claiming: Promise<void> | undefined;
+  private again = false;
+  private moreDue = false;
+  private refill: Timer | undefined;
+  private timer: Timer | undefined;
+  private timerAt = Infinity;
+  /** Large sagas are due for which there was no room. The end of a large one makes room. */
+  private heavyLeft = false;
+  private largeEnded = 0;
+  private readonly trouble: ClaimTrouble;
+
+  constructor(
+    private readonly worker: ClaimingWorker,
+    private readonly sagas: readonly ClaimedSaga[],
+    private readonly options: ClaimerOptions,
+    private readonly lease: Lease,
+    private readonly ports: ClaimerPorts,
+  ) {
+    this.trouble = new ClaimTrouble(ports);
+  }
+
+  /** Due sagas wait for room: a new one takes its turn after them. */
+  get hasBacklog(): boolean {
+    return this.moreDue;
+  }
+
+  /** Due sagas wait for room, or may do so. */
+  get mayHaveBacklog(): boolean {
+    return this.moreDue || this.again;
+  }
+
+  /** Claims what is due, now or as soon as the claim in progress has ended. */
+  claimSoon(): void {
+    if (!this.worker.isRunning || this.sagas.length === 0) return;
+    if (this.claiming || this.worker.free <= 0) {
+      this.again = true;
+      return;
+    }
+    this.claiming = this.claim().finally(() => {
+      this.claiming = undefined;
+      if (this.again) {
+        this.again = false;
+        this.claimSoon();
+      }
+    });
+  }
+
+  /** Claims again once there is room. */
+  claimAgain(): void {
+    this.again = true;
+  }
+
+  /** Under load, claims wait a little until a fair part of the room is free, so that each brings many. */
+  claimIfRoom(): void {
+    if (!this.mayHaveBacklog || !this.worker.isRunning) return;
+    if (this.worker.free >= this.options.concurrency / 4 || this.worker.running === 0) {
+      this.again = false;
+      this.claimSoon();
+    } else {
+      this.refill ??= this.ports.clock.after(REFILL_WAIT, () => {
+        this.refill = undefined;
+        this.claimSoon();
+      });
+    }
+  }
+
+  /** A saga will be due at this time. */
+  expect(dueAt: number): void {
+    if (dueAt >= this.timerAt || !this.worker.isRunning) return;
+    this.ports.clock.cancel(this.timer);
+    this.timerAt = dueAt;
+    const { longestWait = LONGEST_WAIT } = this.options;
+    const wait = Math.min(longestWait, Math.max(SHORTEST_WAIT, dueAt - this.ports.storeClock.now()));
+    this.timer = this.ports.clock.after(Math.ceil(wait), () => {
+      this.timerAt = Infinity;
+      this.claimSoon();
+    });
+    this.timer.unref();
+  }
+
+  /** A large saga does not run here any more. */
+  largeOneEnded(): void {
+    this.largeEnded += 1;
+    if (!this.heavyLeft) return;
+    this.heavyLeft = false;
+    this.again = true;
+  }
+
+  /** Sets no more timers. The worker is not running any more. */
+  stop(): void {
+    this.ports.clock.cancel(this.timer);
+    this.ports.clock.cancel(this.refill);
+  }
+
+  /** Resolves once the claim in progress has ended. */
+  async settled(): Promise<void> {
+    await this.claiming;
+  }
+
+  private async claim(): Promise<void> {
+    const { worker, ports } = this;
+    // While it is in progress, new sagas find room as well: turned away, they would have to be claimed in their turn.
+    const limit = this.moreDue ? worker.free : Math.ceil(worker.free / 2);
+    const askedAt = ports.clock.monotonic();
+    const { largeEnded } = this;
+    try {
+      const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
+      ports.storeClock.observe(now);
+      if (failure === undefined) this.trouble.over();
+      if (sagas.length > 0) ports.observers.claimed(sagas);
+      this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
+      for (const saga of sagas) worker.run(saga, askedAt);
+      if (failure !== undefined) this.trouble.met(failure);
+      this.heavyLeft = heavy;
+      if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.again = true;
+      // What was kept free for new sagas is for those that are due.
+      if (this.moreDue && worker.free > 0) this.again = true;
+      if (nextDueAt === undefined) return;
+      if (nextDueAt > now) this.expect(nextDueAt);
+      else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);
+    } catch (error) {
+      // The next tick claims again.
+      this.trouble.met(error);
+    }
+  }
+
+  private async claimUpTo(limit: number): Promise<Claim> {
+    const { worker, ports, lease, sagas } = this;
+    const held = worker.heldBytes;
+    const bytes = { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 };
+    return worker.reserveFor(limit, async () => {
+      const claim = await ports.store.claim({ lease, sagas, limit, bytes });
+      await ports.writers.took(claim.sagas);
+      return claim;
+    });
+  }
+}
