@@ -50,3 +50,23 @@ describe('the rooms of the library', () => {
     expect(named.map(([, file]) => file!).filter((file) => !existsSync(`${SRC}${file}`))).toEqual([]);
   });
 });
+
+test('the path of a saga names functions that its files have', () => {
+  const [, walk = ''] = page.split('## The path of a saga');
+  const steps = walk.split('\n\n', 3)[2]!;
+  const named = [...steps.matchAll(/`([\w.]+)` \(`([\w/-]+\.ts)`\)/g)].map(([, name, file]) => [
+    name!,
+    file!,
+  ]);
+  expect(named.length).toBeGreaterThan(15);
+  const missing = named.filter(([name, file]) => {
+    const code = readFileSync(`${SRC}${file}`, 'utf8');
+    const declared = (word: string) =>
+      new RegExp(
+        `(?:class|function|const) ${word}\\b|^ +(?:(?:private|async|static) )*${word}[<(]`,
+        'm',
+      ).test(code);
+    return !name!.split('.').every(declared);
+  });
+  expect(missing).toEqual([]);
+});

@@ -43,8 +43,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'count a lease from when its claim was answered',
-    find: 'for (const saga of sagas) this.run(saga, askedAt);',
-    replace: 'for (const saga of sagas) this.run(saga, Math.max(askedAt, this.ports.clock.monotonic()));',
+    find: 'for (const saga of sagas) worker.run(saga, askedAt);',
+    replace: 'for (const saga of sagas) worker.run(saga, Math.max(askedAt, ports.clock.monotonic()));',
     killers,
   },
   {
@@ -223,9 +223,9 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin further steps while the process shuts down',
-    find: `this.ports.clock.cancel(this.refill);
+    find: `this.claimer.stop();
     for (const run of this.runs.values()) run.drain();`,
-    replace: 'this.ports.clock.cancel(this.refill);',
+    replace: 'this.claimer.stop();',
     killers: [simulation(20), specs('shutdown')],
   },
   {
@@ -273,7 +273,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not claim again when the end of a large saga makes room',
-    find: 'if (run.checkpoints.bytes > SMALL_SAGA) this.largeOneEnded();',
+    find: 'if (run.checkpoints.bytes > SMALL_SAGA) this.claimer.largeOneEnded();',
     replace: '',
     killers: [specs('large-sagas')],
   },
