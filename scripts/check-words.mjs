@@ -50,6 +50,9 @@ const TESTS = /\.(spec|contract)\.ts$/;
  */
 const COVERED = [
   { path: 'scripts/check-words.mjs', kinds: ['comments'] },
+  { path: 'README.md', kinds: ['text'] },
+  { path: 'CONTRIBUTING.md', kinds: ['text'] },
+  { path: 'docs', kinds: ['text'], without: /\.ts$|docs\/reference\// },
   { path: 'libs/saga/src', kinds: ['strings', 'text'], without: TESTS },
 ];
 
