@@ -58,7 +58,12 @@ const COVERED = [
 ];
 
 /** Uses that stay. `file` is the end of a path; `text` is on the line of the hit. */
-const EXCEPTIONS = [];
+const EXCEPTIONS = [
+  // Texts of the fault injection, which test/chaos/rig.spec.ts compares with the page.
+  { file: 'docs/reliability.md', text: '- `timeouts`: ' },
+  { file: 'docs/reliability.md', text: '- `deadlocks`: ' },
+  { file: 'docs/reliability.md', text: '| at rest after |' },
+];
 
 /** SQL in template literals: names of columns and of functions, which people do not read. */
 const SQL = /\/store\/postgres\/(.*\.(sql|function)\.ts$|.*\/migrations\/)/;
