@@ -53,7 +53,12 @@ const COVERED = [
   { path: 'README.md', kinds: ['text'] },
   { path: 'CONTRIBUTING.md', kinds: ['text'] },
   // docs/options.md is generated from docstrings.
-  { path: 'docs', kinds: ['text'], without: /\.ts$|docs\/(reference\/|options|architecture|performance|command-line|comparison|decisions|events|migrating|recipes)/ },
+  {
+    path: 'docs',
+    kinds: ['text'],
+    without:
+      /\.ts$|docs\/(reference\/|options|architecture|performance|command-line|comparison|decisions|events|migrating|recipes)/,
+  },
   { path: 'libs/saga/src', kinds: ['strings', 'text'], without: TESTS },
 ];
 
