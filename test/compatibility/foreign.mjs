@@ -18,6 +18,7 @@ export const FOREIGN = [
     postgres: 18,
     format: 'commonjs',
     build: 'tsc',
+    installed: installedVendure,
     tried: vendure,
   },
 ];
@@ -39,8 +40,12 @@ const COMPILER = {
 };
 const EXPECTED = { sagas: 1, status: 'completed', process: 'worker', enabled: false, dashboard: [403, 200] };
 
+function installedVendure(installations) {
+  return installations.ofSet('vendure', VENDURE);
+}
+
 async function vendure({ installations, servers }) {
-  const folder = await installations.ofSet('vendure', VENDURE);
+  const folder = await installedVendure(installations);
   const page = await readFile(here('../../docs/vendure.md'), 'utf8');
   const [, plugin] = /```typescript\n([^]*?)```/.exec(page);
   await mkdir(join(folder, 'src'), { recursive: true });

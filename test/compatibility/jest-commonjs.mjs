@@ -26,9 +26,13 @@ const COMPILER = {
   ...{ experimentalDecorators: true, emitDecoratorMetadata: true, strict: true, skipLibCheck: true },
 };
 
+export function installedJest(installations) {
+  return installations.ofSet('nest11-jest', PACKAGES);
+}
+
 /** Every entry point and the dashboard in Jest of a CommonJS project, as `saga init` sets Jest up. */
 export async function jestInCommonJs({ installations, servers }) {
-  const folder = await installations.ofSet('nest11-jest', PACKAGES);
+  const folder = await installedJest(installations);
   await mkdir(join(folder, 'src'));
   await copyFile(SPEC, join(folder, 'src/every-entry.spec.ts'));
   await writeFile(join(folder, 'src/main.ts'), '');

@@ -16,7 +16,7 @@ import { LAYOUTS } from './layouts.mjs';
 import { tableOf } from './report.mjs';
 import { ROWS } from './rows.mjs';
 import { Servers } from './servers.mjs';
-import { tryRow } from './try-row.mjs';
+import { installedRow, tryRow } from './try-row.mjs';
 
 /** Rows at a time; one waits for npm or a database while another compiles. */
 const AT_ONCE = 2;
@@ -44,6 +44,7 @@ async function tryAll() {
   await chmod(folder, 0o755);
   const installations = new Installations(folder, await pack(folder));
   const servers = new Servers(installations);
+  installAll(installations);
   const [tried, waiting] = [[], [...rows]];
   const work = async () => {
     for (let row = waiting.shift(); row; row = waiting.shift())
@@ -63,6 +64,14 @@ async function tryAll() {
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   if (values.report) await writeFile(values.report, JSON.stringify({ passed, failed, skipped }));
   return failed === 0;
+}
+
+/** One installation follows the other while rows run. A row whose installation fails reports that itself. */
+function installAll(installations) {
+  for (const row of rows) {
+    const installed = row.installed ? row.installed(installations) : installedRow(row, installations);
+    installed.catch(() => undefined);
+  }
 }
 
 async function timed(row, parts) {

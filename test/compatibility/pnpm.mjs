@@ -15,7 +15,7 @@ const ORDER = { orderId: '1', sku: 'cup', amount: 20 };
  * script of a package runs. `saga init` sets it up; its test, the linter of the project and an order follow.
  */
 export async function pnpm({ installations }) {
-  const tools = await installations.of('pnpm', { pnpm: PNPM });
+  const tools = await installedPnpm(installations);
   const nest = join(await installations.ofSet('nest11', SETS.nest11), 'node_modules/@nestjs/cli/bin/nest.js');
   const made = ['new', 'shop', '--package-manager', 'pnpm', '--skip-git', '--skip-install'];
   await run(process.execPath, [nest, ...made], { cwd: tools });
@@ -36,6 +36,10 @@ export async function pnpm({ installations }) {
   await call('run', 'build');
   await order({ folder, env, port, call });
   return installedVersions(folder);
+}
+
+export function installedPnpm(installations) {
+  return installations.of('pnpm', { pnpm: PNPM });
 }
 
 /** pnpm has installed everything then; the exit code is 1 until somebody decides about the scripts. */

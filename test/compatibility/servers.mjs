@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
+import { WITHOUT_DISK } from '../support/start-postgres.mjs';
 import { dockerAnswers, startPostgresContainer } from '../support/postgres-container.mjs';
 import { SERVERS } from './rows.mjs';
 
@@ -49,7 +50,7 @@ export class Servers {
     this.#docker ??= dockerAnswers();
     const server = (await this.#docker)
       ? startPostgresContainer(SERVERS[version].image)
-      : this.#embedded(version);
+      : this.#embedded(version, WITHOUT_DISK);
     return this.#remembered(server);
   }
 
@@ -58,10 +59,10 @@ export class Servers {
     return server;
   }
 
-  async #embedded(version) {
+  async #embedded(version, settings) {
     const folder = await this.#installations.of(`postgres-${version}`, {
       'embedded-postgres': SERVERS[version].embedded,
     });
-    return startEmbeddedPostgres({ from: folder });
+    return startEmbeddedPostgres({ from: folder, settings });
   }
 }

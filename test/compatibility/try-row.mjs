@@ -27,8 +27,7 @@ export async function tryRow(row, { installations, servers }) {
     return { result: 'skipped', reason: 'pgbouncer is not installed (Debian: apt-get install pgbouncer)' };
   const stops = [];
   try {
-    const installation = await installations.ofSet(row.set, SETS[row.set]);
-    const node = await nodeBinary(installations, NODES[row.node]);
+    const [installation, node] = await installedRow(row, installations);
     const project = await consumerProject(installation, row, SETS[row.set]);
     const file = await BUILDS[row.build](project, row, node);
     const { url, onLine, done } = await databaseOf(row, servers, stops);
@@ -41,6 +40,14 @@ export async function tryRow(row, { installations, servers }) {
   } finally {
     for (const stop of stops) await stop();
   }
+}
+
+/** What a row needs of npm: the packages of its set, and its Node. */
+export function installedRow(row, installations) {
+  return Promise.all([
+    installations.ofSet(row.set, SETS[row.set]),
+    nodeBinary(installations, NODES[row.node]),
+  ]);
 }
 
 async function databaseOf({ postgres, between }, servers, stops) {

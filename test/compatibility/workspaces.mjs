@@ -19,10 +19,14 @@ const WORKSPACES = [
  * root, whose imports find one of the two versions; the documented setting gives each workspace a copy of its own.
  */
 export async function workspaces({ installations, servers }) {
-  const manifests = WORKSPACES.map(manifestOf);
-  const folder = await installations.ofWorkspaces('npm-workspaces', manifests, 'install-strategy=nested\n');
+  const folder = await installedWorkspaces(installations);
   for (const workspace of WORKSPACES) await runsIn(join(folder, workspace.name), workspace, servers);
   return installedVersions(join(folder, 'eleven'));
+}
+
+export function installedWorkspaces(installations) {
+  const manifests = WORKSPACES.map(manifestOf);
+  return installations.ofWorkspaces('npm-workspaces', manifests, 'install-strategy=nested\n');
 }
 
 /** Of TypeORM both have one version: that alone would not need two copies. */

@@ -5,7 +5,7 @@ export let server;
  * Commits do not wait for the disk, which would take most of the time of a test. This only matters when the operating
  * system crashes. Specs about the server's crashes and about waiting for the disk start servers of their own.
  */
-const WITHOUT_DISK = { fsync: 'off', full_page_writes: 'off' };
+export const WITHOUT_DISK = { fsync: 'off', full_page_writes: 'off' };
 
 /**
  * Jest's globalSetup: one PostgreSQL for the whole run, at TEST_DATABASE_URL, which the worker processes
