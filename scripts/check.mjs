@@ -1,8 +1,8 @@
 /**
  * `npm run check`: a quick check of what changed since `main`, including what is staged, not committed or new. It lints the
  * changed files, checks their format, all types, words and imports, and runs the unit tests that use the changed files.
- * `npm run check -- origin/main`
- * compares with another branch or commit. Ends with 1 if anything fails; `.ci/run` is the whole check.
+ * `npm run check -- origin/main` compares with another branch or commit. Ends with 1 if anything fails; `.ci/run` is the
+ * whole check.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';

@@ -293,7 +293,7 @@ describe('wrong options', () => {
     { priority: 1.5 },
     { priority: -1 },
     { delay: -1 },
-    { delay: 1, startAt: new Date() },
+    { delay: 1, startAt: new Date('2030-01-01') },
     { tags: [] as unknown as Record<string, string> },
   ])('are refused: %j', async (options) => {
     const { sagas } = await apps.start({ sagas: [Order], options: NO_WORKER });
