@@ -37,7 +37,7 @@ export default {
     'index.RemoteStep.__type.Target',
     'index.RollbackPlanStep.subSaga.__type.id',
     'index.SagaInstance.progress.__type.awaits',
-    'index.SagaInstance.progress.__type.heard',
+    'index.SagaInstance.progress.__type.lastTakenSignals',
     'index.SagaInstance.progress.__type.overtaken',
     'index.SagaInstance.progress.__type.pendingRollback',
     'index.SagaInstance.progress.__type.rollbackTo',
