@@ -1,20 +1,19 @@
 import type { EntityManager } from 'typeorm';
 import type {
   AwaitedSignals,
-  Checkpoint,
-  CheckpointResult,
   Claim,
   ClaimRequest,
   Edit,
-  Lease,
-  NewSaga,
-  SentSignal,
   SignalResult,
   StartResult,
-  StoredMessage,
-  StoredSaga,
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type {
+  Checkpoint,
+  CheckpointResult,
+  StoredMessage,
+} from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';

@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import type { ClaimRequest, Edit, StartResult } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type {
-  Checkpoint,
-  ClaimRequest,
-  Edit,
   Lease,
   NewSaga,
-  StartResult,
   StoredSaga,
   StoredSignal,
-} from '../../libs/saga/src/engine/ports/saga-store.js';
+} from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
 import { LockChecker } from './lock-checker.js';

@@ -1,4 +1,4 @@
-import type { StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import type { SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
 import { INITIAL } from '../../libs/saga/src/machine/saga-state.js';

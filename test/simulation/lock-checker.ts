@@ -1,4 +1,4 @@
-import type { StoredSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import type { Promised } from './promises.js';
 import type { SagaRecord } from './saga-record.js';

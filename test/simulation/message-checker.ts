@@ -1,4 +1,5 @@
-import type { StoredMessage, StoredSignal } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { StoredSignal } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { partsOfKey } from './effect-key.js';
 import type { Promised } from './promises.js';

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decisionEdit } from '../../libs/saga/src/engine/operate/approvals.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
-import type { SentSignal } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { SentSignal } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import type { Sending } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { InvariantChecker } from './invariant-checker.js';

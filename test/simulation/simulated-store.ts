@@ -1,20 +1,16 @@
 import type { EntityManager } from 'typeorm';
 import type {
   AwaitedSignals,
-  Checkpoint,
-  CheckpointResult,
   ClaimRequest,
   Edit,
-  Lease,
-  NewSaga,
   RateLimit,
   SagaStore,
-  SentSignal,
   StartResult,
-  StoredSaga,
   StoreFilter,
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './rng.js';
 import { Database, SimulatedTransaction } from './database.js';

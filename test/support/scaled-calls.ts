@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Edit, NewSaga, StoreFilter } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { Edit, StoreFilter } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
 import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
 import type { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';

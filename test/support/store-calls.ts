@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Checkpoint, NewSaga } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { PENDING } from '../../libs/saga/src/machine/saga-state.js';
 import type { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';

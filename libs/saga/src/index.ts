@@ -71,14 +71,14 @@ export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit
 export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
 export type { HistoryEntry } from './nest/views/saga-history.js';
 export type { SagaStats } from './nest/views/saga-stats.js';
-export {
-  type OutcomeOptions,
-  type RetryOptions,
-  type SagaHandle,
-  SagaService,
-  type SagaTarget,
-  type SkipOptions,
-} from './nest/saga.service.js';
+export type {
+  OutcomeOptions,
+  RetryOptions,
+  SagaHandle,
+  SagaTarget,
+  SkipOptions,
+} from './nest/calls/saga-calls.js';
+export { SagaService } from './nest/saga.service.js';
 export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
 export type {
   RemoteHandlerRef,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
-import type { SagaTarget } from '../nest/saga.service.js';
+import type { SagaTarget } from '../nest/calls/saga-calls.js';
 import { fitted } from './text/columns.js';
 import type { OperatorSession } from './operator-session.js';
 import { headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';

@@ -1,4 +1,4 @@
-import type { SagaTarget } from '../nest/saga.service.js';
+import type { SagaTarget } from '../nest/calls/saga-calls.js';
 import { isUuid } from '../nest/calls/start-options.js';
 import type { OperatorSession } from './operator-session.js';
 import { UsageError } from './usage-error.js';

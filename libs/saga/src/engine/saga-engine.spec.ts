@@ -10,7 +10,8 @@ import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import type { EngineLog } from './ports/engine-log.js';
 import { type EngineOptions, SagaEngine } from './saga-engine.js';
-import type { Checkpoint, CheckpointResult, NewSaga } from './ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from './ports/checkpoint.js';
+import type { NewSaga } from './ports/stored-saga.js';
 
 const SILENT: EngineLog = { log() {}, warn() {}, error() {}, debug() {} };
 const lostConnection = () => Object.assign(new Error('Connection terminated'), { transient: true });

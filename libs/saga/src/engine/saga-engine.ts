@@ -10,18 +10,15 @@ import type { RunnableSaga } from './ports/invoker.js';
 import type { SagaDefinitions } from './ports/saga-definitions.js';
 import type {
   HistoryRecord,
-  Lease,
-  NewSaga,
   SagaStore,
-  SentSignal,
   SignalResult,
   StartResult,
-  StoredSaga,
   StoredSummary,
   StoreFilter,
   StoreStats,
   StoreTarget,
 } from './ports/saga-store.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga } from './ports/stored-saga.js';
 import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
 import { ChildSagas } from './run/child-sagas.js';
 import { type Revised, SagaBindings } from './versions/saga-bindings.js';

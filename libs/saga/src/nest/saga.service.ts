@@ -1,15 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
-import { shown } from '../shared/shown-value.js';
-import {
-  SagaApprovalPendingError,
-  SagaConflictError,
-  SagaDefinitionError,
-  SagaNotFoundError,
-  SagaStateError,
-  SagaValidationError,
-} from '../errors.js';
+import { SagaStateError } from '../errors.js';
 import { decisionEdit } from '../engine/operate/approvals.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
 import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
@@ -23,88 +14,40 @@ import {
   skipEdit,
   undoEdit,
 } from '../engine/operate/operator-edits.js';
-import { encodePayload, samePayload } from '../engine/payload/payload.js';
+import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../engine/run/run-children.js';
-import type { Edit, ExistingSaga, NewSaga, StoredSaga, StoreTarget } from '../engine/ports/saga-store.js';
-import { type SagaGraph, sagaLabel } from '../definition/graph/saga-graph.js';
 import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
 import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
 import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
 import { type SagaStats, toSagaStats } from './views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
-import {
-  type SagaOutcome,
-  type SagaSnapshotOf,
-  type SagaSummary,
-  toOutcome,
-  toSnapshot,
-  toSummary,
-} from './views/saga-snapshot.js';
+import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views/saga-snapshot.js';
+import { toOutcome, toSnapshot, toSummary } from './views/to-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
 import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
 import { type Running, SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
-import { isKey } from '../engine/payload/storable-key.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
-import { readOptions } from './calls/call-options.js';
 import { type Decision, readDecision, readSignal, type SignalOptions } from './calls/signals.js';
-import { isUuid, type StartOptions, toStartFields } from './calls/start-options.js';
-
-/**
- * Identifies a saga by its id, or by its name and correlation id. With the class, calls return the types that it
- * declares.
- */
-export type SagaTarget<S = unknown> =
-  string | { readonly saga: Type<S> | string; readonly correlationId: string };
-
-/** A handle of a started saga. */
-export interface SagaHandle<S = unknown> {
-  /** The saga's id, a UUID. */
-  readonly id: string;
-  /** `false` if a saga with this id or correlation id already existed. */
-  readonly created: boolean;
-  /**
-   * Waits until the saga ends or needs attention. Holds no connection while it waits.
-   * @throws SagaTimeoutError after `timeout`; the saga continues
-   * @throws SagaNotFoundError if the saga was deleted, or the transaction that started it was rolled back
-   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
-   */
-  outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
-}
-
-/** Options of `SagaHandle.outcome()` and `SagaService.wait()`. */
-export interface OutcomeOptions {
-  /** The maximum time to wait, at most 24 days. After it, SagaTimeoutError is thrown. Default: no limit. */
-  timeout?: Duration;
-}
-
-/** Options of `SagaService.retry()`, beside the operator and the reason. */
-export interface RetryOptions {
-  /**
-   * An input that replaces the saga's input. `@Saga({ input })` does not validate it. The original input is kept
-   * (`startedInput` of `get()`), and repeated `start()` calls are compared with the original. `undefined` keeps the
-   * current input. Default: the current input.
-   */
-  input?: unknown;
-  /** The only step to retry, if several failed. Default: all failed steps. */
-  step?: string;
-}
-
-/** Options of `SagaService.skip()`, beside the operator and the reason. */
-export interface SkipOptions {
-  /** The step's result, as if its method had returned it. Default: `undefined`. */
-  result?: unknown;
-}
+import { type StartOptions, toStartFields } from './calls/start-options.js';
+import {
+  approvalPending,
+  type Change,
+  checkSame,
+  checkStep,
+  notFound,
+  type OutcomeOptions,
+  readTimeout,
+  type RetryOptions,
+  type SagaHandle,
+  type SagaTarget,
+  type SkipOptions,
+  toTarget,
+  unknownCompensations,
+} from './calls/saga-calls.js';
 
 /** The maximum number of entries that `history()` returns. */
 const LONGEST_HISTORY = 1_000;
-
-type Change = (
-  saga: StoredSaga,
-  graph: SagaGraph | undefined,
-  now: number,
-  call: OperatorCall,
-) => Edit | undefined;
 
 /** Starts sagas, reads them, waits for them, and runs operator actions on them. */
 @Injectable()
@@ -149,7 +92,7 @@ export class SagaService {
   async get<S = unknown>(target: SagaTarget<S>): Promise<SagaSnapshotOf<S>> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
-    const saga = await engine.load(this.toTarget(target, registry));
+    const saga = await engine.load(toTarget(target, registry));
     if (!saga) throw notFound(target);
     const graph = await engine.graphOf(saga);
     const remote = await remoteOf(saga, graph, running);
@@ -282,7 +225,7 @@ export class SagaService {
   ): Promise<void> {
     const { engine, registry, options: resolved } = await this.runtime.ready();
     const { name, messageId = newId() } = readSignal(signal, options);
-    const to = this.toTarget(target, registry);
+    const to = toTarget(target, registry);
     if ('name' in to) registry.checkSignal(to.name, name);
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
     const result = await engine.signal(to, { name, messageId, payload: text });
@@ -373,7 +316,7 @@ export class SagaService {
    */
   async history(target: SagaTarget): Promise<HistoryEntry[]> {
     const { engine, registry } = await this.runtime.ready();
-    const records = await engine.history(this.toTarget(target, registry), LONGEST_HISTORY);
+    const records = await engine.history(toTarget(target, registry), LONGEST_HISTORY);
     if (!records) throw notFound(target);
     return records.map(toHistoryEntry);
   }
@@ -396,14 +339,11 @@ export class SagaService {
   async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
-    const saga = await engine.load(this.toTarget(target, registry));
+    const saga = await engine.load(toTarget(target, registry));
     if (!saga) throw notFound(target);
     const graph = (await engine.graphOf(saga)) ?? (await handlerGraphOf(saga, running));
-    if (graph) return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
-    throw new SagaDefinitionError(
-      `Saga ${saga.id} is a ${sagaLabel(saga)}, which is not a saga of this application: its compensations are not known ` +
-        `here. Make the call in a process that has it.`,
-    );
+    if (!graph) throw unknownCompensations(saga);
+    return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
   }
 
   /**
@@ -448,7 +388,7 @@ export class SagaService {
     const call: OperatorCall = { ...options, ...about, action, id: newId(), needed: approvals[action] ?? 1 };
     checkNamed(call);
     let pending: number | undefined;
-    const edited = await engine.edit(this.toTarget(target, registry), (saga, graph, now) => {
+    const edited = await engine.edit(toTarget(target, registry), (saga, graph, now) => {
       const made = operated(saga, call, () => change(saga, graph, now, call));
       pending = made.pending;
       return made.edit;
@@ -456,63 +396,4 @@ export class SagaService {
     if (!edited) throw notFound(target);
     if (pending !== undefined) throw approvalPending(edited.id, call, pending);
   }
-
-  private toTarget(target: SagaTarget, registry: Running['registry']): StoreTarget {
-    if (typeof target === 'string') {
-      if (!isUuid(target)) throw notFound(target);
-      return { id: target.toLowerCase() };
-    }
-    const { saga, correlationId } = readOptions('target', target, ['saga', 'correlationId']);
-    if (saga === undefined || typeof correlationId !== 'string') {
-      throw new SagaValidationError(
-        `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,
-      );
-    }
-    const name = registry.nameOf(saga);
-    if (!isKey(correlationId) || !isKey(name)) throw notFound({ saga: name, correlationId });
-    return { name, correlationId };
-  }
-}
-
-function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void {
-  if (existing.unreadable) throw existing.unreadable;
-  const difference =
-    existing.name !== start.name
-      ? `it is a '${existing.name}'`
-      : start.correlationId !== undefined && existing.correlationId !== start.correlationId
-        ? `its correlation id is '${existing.correlationId ?? existing.id}'`
-        : samePayload(existing.input, start.input)
-          ? undefined
-          : 'it was started with another input';
-  if (difference === undefined) return;
-  const key = existing.id === start.id ? `id ${start.id}` : `correlation id '${start.correlationId}'`;
-  throw new SagaConflictError(
-    `A saga with ${key} exists (${existing.id}), and ${difference}. Use another key for another saga.`,
-    existing.id,
-  );
-}
-
-function notFound(target: SagaTarget): SagaNotFoundError {
-  if (typeof target === 'string') return new SagaNotFoundError(`No saga has the id ${shown(target)}.`);
-  const name = typeof target.saga === 'string' ? shown(target.saga) : target.saga.name;
-  return new SagaNotFoundError(`No saga of ${name} has the correlation id ${shown(target.correlationId)}.`);
-}
-
-function approvalPending(id: string, { action, needed }: OperatorCall, approvals: number) {
-  return new SagaApprovalPendingError(
-    `${action}() of saga ${id} is recorded but not executed yet: ${approvals} of ${needed} operators have approved it. ` +
-      `It is executed when enough other operators make the same call with the same arguments before the saga changes.`,
-    approvals,
-    needed,
-  );
-}
-
-function readTimeout(call: string, options: { timeout?: Duration } | undefined): number | undefined {
-  const { timeout } = readOptions(`${call}(): options`, options, ['timeout']);
-  return timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER);
-}
-
-function checkStep(call: string, step: unknown): void {
-  if (isKey(step)) return;
-  throw new SagaValidationError(`${call}(): step is ${shown(step)}; give the name of a step.`);
 }

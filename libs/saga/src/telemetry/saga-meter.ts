@@ -2,7 +2,7 @@ import type { Meter } from '@opentelemetry/api';
 import type { ObservedEvent } from '../definition/types/observed-event.js';
 import type { MeasuredAttempt } from '../engine/observe/instrument.js';
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
-import type { StoredSaga } from '../engine/ports/saga-store.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaEvent } from '../machine/saga-event.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf } from './saga-attributes.js';

@@ -13,7 +13,7 @@ import type { SagaFailure, SerializedError } from '../definition/types/saga-fail
 import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import type { NewSaga } from '../engine/ports/saga-store.js';
+import type { NewSaga } from '../engine/ports/stored-saga.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
 import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
 

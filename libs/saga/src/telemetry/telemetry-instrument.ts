@@ -1,7 +1,7 @@
 import type { ObservedEvent } from '../definition/types/observed-event.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
-import type { NewSaga, StoredSaga } from '../engine/ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../engine/ports/stored-saga.js';
 import type { SagaMeter } from './saga-meter.js';
 import type { SagaTracer } from './saga-tracer.js';
 

@@ -1,5 +1,5 @@
 import { awaitedBy } from '../engine/run/run-children.js';
-import type { StoredSaga } from '../engine/ports/saga-store.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { isSettled } from '../machine/saga-state.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import type { TestWorld } from './test-world.js';

@@ -1,5 +1,5 @@
 import { approvalSignal } from '../definition/graph/saga-graph.js';
-import type { StoredSaga } from '../engine/ports/saga-store.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { awaitsSignal } from '../machine/saga-state.js';
 
 /** A signal or a decision that a saga waits for. */

@@ -1,4 +1,5 @@
-import type { Checkpoint, CheckpointResult, SagaStore } from '../engine/ports/saga-store.js';
+import type { SagaStore } from '../engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from '../engine/ports/checkpoint.js';
 import { stepState } from '../machine/saga-state.js';
 import type { Life } from './virtual-time.js';
 

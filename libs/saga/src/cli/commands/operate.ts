@@ -1,6 +1,6 @@
 import type { BulkAction } from '../../nest/calls/bulk-edit.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
-import type { SagaTarget } from '../../nest/saga.service.js';
+import type { SagaTarget } from '../../nest/calls/saga-calls.js';
 import { type Command, command, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
 import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
 import { checkEncoded } from '../codec-option.js';

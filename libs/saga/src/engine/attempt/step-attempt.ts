@@ -10,7 +10,7 @@ import { askingSaga } from '../ports/handler-calls.js';
 import type { LogSubject } from '../ports/engine-log.js';
 import { decodePayload } from '../payload/payload.js';
 import type { MeasuredAttempt } from '../observe/instrument.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 import { type PublishPorts, StepMessages } from './step-messages.js';
 
 /** One attempt of a step or of a compensation: its context, and the handle by which it is aborted. */

@@ -2,7 +2,8 @@ import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import { SagaStateError } from '../../errors.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { outgoingMessage } from '../payload/outgoing-message.js';
-import type { StoredMessage, StoredSaga } from '../ports/saga-store.js';
+import type { StoredMessage } from '../ports/checkpoint.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 import { TRACEPARENT, storedTraceOf, traceparentOf } from '../observe/trace-context.js';
 
 /** The header by which those who answer know the saga. */

@@ -5,7 +5,8 @@ import { type Clock, sleep } from '../../shared/clock.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { Invoker } from '../ports/invoker.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
-import type { CheckpointResult, SagaStore } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { StepAttempt } from './step-attempt.js';
 import { transientWait } from '../../shared/transient-wait.js';
 

@@ -2,7 +2,8 @@ import type { ObservedEvent } from '../../definition/types/observed-event.js';
 import type { Action } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { ObservedSaga } from './observed-changes.js';
-import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
+import type { StartResult } from '../ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 
 /** An attempt that is about to be made. */
 export interface MeasuredAttempt {

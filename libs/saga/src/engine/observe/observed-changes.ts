@@ -6,7 +6,7 @@ import { PENDING, type SagaState, type StepState } from '../../machine/saga-stat
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import { changedSteps } from '../../machine/step-map.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** What an event says of its saga. */
 export type NamedSaga = Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags'>;

@@ -7,7 +7,8 @@ import { logAttention } from './attention-log.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
 import { headOf, type NamedSaga, observedChanges, type ObservedSaga } from './observed-changes.js';
-import type { NewSaga, StartResult, StoredSaga } from '../ports/saga-store.js';
+import type { StartResult } from '../ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { TRACE_TAG } from './trace-context.js';
 

@@ -4,7 +4,8 @@ import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import { isTerminal, stepState } from '../../machine/saga-state.js';
-import type { Edit, StoredSaga } from '../ports/saga-store.js';
+import type { Edit } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** A decision as it is stored: the payload of its signal. */
 export interface StoredDecision extends ApprovalDecision {

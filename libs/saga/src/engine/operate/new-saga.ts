@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { firstSteps } from '../../machine/describe-step.js';
 import { lockKeyOf } from '../payload/lock-key.js';
-import type { NewSaga } from '../ports/saga-store.js';
+import type { NewSaga } from '../ports/stored-saga.js';
 
 /** What a new saga has of its definition and its input. */
 type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'sla' | 'step';

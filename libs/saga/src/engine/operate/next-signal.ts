@@ -2,7 +2,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { stepAwaiting } from '../../machine/waits.js';
-import type { StoredSignal } from '../ports/saga-store.js';
+import type { StoredSignal } from '../ports/stored-saga.js';
 import { refusalIn } from './approvals.js';
 
 /** The first of these, which are in order, that a step of this state waits for and that was not taken before. */

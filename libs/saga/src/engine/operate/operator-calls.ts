@@ -2,7 +2,8 @@ import { SagaStateError, SagaValidationError } from '../../errors.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import { samePayload } from '../payload/payload.js';
 import type { Operation, OperatorAction } from '../ports/operation.js';
-import type { Edit, StoredSaga } from '../ports/saga-store.js';
+import type { Edit } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** What a call says beside what it does. */
 export interface OperatorCall {

@@ -1,8 +1,7 @@
 import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
-import { isUndecided } from '../../machine/predicates.js';
-import { pivotPassed } from '../../machine/predicates.js';
+import { isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
 import { relationsOf } from '../../machine/graph-relations.js';
@@ -17,7 +16,8 @@ import {
 import { describeStep } from '../../machine/describe-step.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
 import { nextSignal } from './next-signal.js';
-import type { Edit, StoredSaga } from '../ports/saga-store.js';
+import type { Edit } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /**
  * What each of an operator's calls does to a saga: an edit under its row's lock, or SagaStateError naming the

@@ -4,7 +4,7 @@ import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/
 import { decisionEdit } from './approvals.js';
 import { retryEdit } from './operator-edits.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 const stateWith = (steps: Record<string, StepState>, given: Partial<SagaState> = {}): SagaState => ({
   ...INITIAL,

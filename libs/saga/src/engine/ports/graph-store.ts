@@ -1,5 +1,5 @@
 import type { GraphRecord } from '../../definition/describe/graph-record.js';
-import type { StoredSaga } from './saga-store.js';
+import type { StoredSaga } from './stored-saga.js';
 
 export interface SagaVersion {
   readonly name: string;

@@ -1,7 +1,6 @@
-import { INITIAL, type SagaState, type StepState } from '../../machine/saga-state.js';
-import { PENDING } from '../../machine/saga-state.js';
+import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { handlerFailure, handlerInvoker, newHandlerCall, withdrawEdit } from './handler-calls.js';
-import type { StoredSaga } from './saga-store.js';
+import type { StoredSaga } from './stored-saga.js';
 
 function stored(given: Partial<StoredSaga> = {}, state: Partial<SagaState> = {}): StoredSaga {
   return {

@@ -3,7 +3,8 @@ import type { SagaFailure, SerializedError } from '../../definition/types/saga-f
 import { evolve } from '../../machine/evolve.js';
 import { resultOf } from '../../machine/saga-state.js';
 import type { Invoker } from './invoker.js';
-import type { Edit, NewSaga, StoredSaga } from './saga-store.js';
+import type { Edit } from './saga-store.js';
+import type { NewSaga, StoredSaga } from './stored-saga.js';
 
 /**
  * A handler runs in a saga of one step, which a remote step starts as a sub-saga step starts its own. Whoever starts

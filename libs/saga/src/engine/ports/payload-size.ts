@@ -1,5 +1,6 @@
 import { type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
-import type { Checkpoint, NewSaga, SentSignal, StoredSaga } from './saga-store.js';
+import type { Checkpoint } from './checkpoint.js';
+import type { NewSaga, SentSignal, StoredSaga } from './stored-saga.js';
 
 // What users' payloads add to a statement, in characters: all else that a row holds is small.
 

@@ -6,7 +6,7 @@ import { askFirst } from '../attempt/evaluate-conditions.js';
 import { StepAttempt } from '../attempt/step-attempt.js';
 import { attemptInTransaction, type TransactionHost } from '../attempt/transactional-attempt.js';
 import type { Invoker } from '../ports/invoker.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 import type { Inbox } from './inbox.js';
 import type { RunAttempts } from './run-attempts.js';
 import type { RunChildren } from './run-children.js';

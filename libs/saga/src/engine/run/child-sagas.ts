@@ -15,7 +15,8 @@ import {
 } from '../ports/handler-calls.js';
 import { newSagaOf } from '../operate/new-saga.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
-import type { Child, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { Child, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaEdits } from '../write/saga-edits.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { StoreRetry } from '../write/store-retry.js';

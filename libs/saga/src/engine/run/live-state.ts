@@ -4,7 +4,7 @@ import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type LostLease, type SagaState } from '../../machine/saga-state.js';
 import { mapSteps } from '../../machine/step-changes.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** Attempts under these leases began after what was recorded last. */
 export function lostLeasesOf({ lostLeases = [], updatedAt }: StoredSaga): LostLease[] {

@@ -4,7 +4,7 @@ import type { Invoker } from '../ports/invoker.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { CHANCE, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
-import type { Checkpoint } from '../ports/saga-store.js';
+import type { Checkpoint } from '../ports/checkpoint.js';
 
 const policy = (delay: number) => ({ attempts: 3, delay, factor: 1, maxDelay: delay, jitter: 0 });
 

@@ -8,7 +8,8 @@ import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js'
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
-import type { StoredMessage, StoredSaga } from '../ports/saga-store.js';
+import type { StoredMessage } from '../ports/checkpoint.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {

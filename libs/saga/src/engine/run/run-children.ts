@@ -5,7 +5,7 @@ import { unsettledSteps } from '../../machine/step-map.js';
 import type { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { Awaited, ChildSagas } from './child-sagas.js';
 import type { Invoker } from '../ports/invoker.js';
-import type { Child, StoredSaga } from '../ports/saga-store.js';
+import type { Child, StoredSaga } from '../ports/stored-saga.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
 
 export interface RunChildrenPorts {

@@ -3,7 +3,7 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
-import type { Checkpoint } from '../ports/saga-store.js';
+import type { Checkpoint } from '../ports/checkpoint.js';
 
 const ONCE = resolveRetryPolicy({ attempts: 1 });
 

@@ -4,7 +4,8 @@ import { awaitsSignal, type SagaState } from '../../machine/saga-state.js';
 import { unsettledSteps } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
 import { nextSignal } from '../operate/next-signal.js';
-import type { SagaStore, StoredSignal } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { StoredSignal } from '../ports/stored-saga.js';
 
 export interface RunSignalsPorts {
   readonly pendingSignals: SagaStore['pendingSignals'];

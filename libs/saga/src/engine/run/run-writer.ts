@@ -9,12 +9,9 @@ import type { StepAttempt } from '../attempt/step-attempt.js';
 import { NotNow, type Staged } from '../attempt/transactional-attempt.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { type EngineLog, logErrorOf } from '../ports/engine-log.js';
-import {
-  type CheckpointResult,
-  concernsOthers,
-  type SagaStore,
-  type StoredSaga,
-} from '../ports/saga-store.js';
+import { type SagaStore } from '../ports/saga-store.js';
+import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
+import { type StoredSaga } from '../ports/stored-saga.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunAttempts } from './run-attempts.js';
 import type { CheckpointParts, RunCheckpoints } from './run-checkpoints.js';

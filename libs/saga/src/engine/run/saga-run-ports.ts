@@ -5,7 +5,9 @@ import type { EngineLog } from '../ports/engine-log.js';
 import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
-import type { CheckpointResult, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { CheckpointResult } from '../ports/checkpoint.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** A run as the keeper of its lease knows it. */
 export interface LeasedRun {

@@ -10,7 +10,7 @@ import { PermitLead } from './permit-lead.js';
 import { SagaRun } from './saga-run.js';
 import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
-import type { Checkpoint } from '../ports/saga-store.js';
+import type { Checkpoint } from '../ports/checkpoint.js';
 
 describe('what a transactional step committed', () => {
   test.each([

@@ -5,7 +5,8 @@ import { describeStep } from '../../machine/describe-step.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { GraphStore, SagaVersion, UnfinishedSaga } from '../ports/graph-store.js';
 import { REASONS_NAMED, SagaMoves } from './upgrade-plan.js';
-import type { Edit, StoredSaga, StoreTarget } from '../ports/saga-store.js';
+import type { Edit, StoreTarget } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { pauseAfter, readProgress, sweepEnded, type UpgradeProgress } from './upgrade-progress.js';
 

@@ -3,7 +3,8 @@ import type { Clock, Timer } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import type { EngineLog } from '../ports/engine-log.js';
-import type { Claim, ClaimedSaga, Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { Claim, ClaimedSaga, SagaStore } from '../ports/saga-store.js';
+import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import { ClaimTrouble } from './claim-trouble.js';
 

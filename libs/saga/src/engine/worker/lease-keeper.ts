@@ -1,7 +1,8 @@
 import { type Clock, sleep, type Timer } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
-import type { Lease, SagaStore, StoredSaga } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 

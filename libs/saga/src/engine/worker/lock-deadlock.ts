@@ -1,6 +1,6 @@
 import { SagaLockDeadlockError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { LockDeadlock, StoredSaga } from '../ports/saga-store.js';
+import type { LockDeadlock, StoredSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
 
 /** The saga is to fail, since it would wait for its semantic lock for ever. */

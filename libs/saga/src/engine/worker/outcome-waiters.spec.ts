@@ -2,7 +2,7 @@ import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../..
 import { INITIAL, type SagaState } from '../../machine/saga-state.js';
 import { systemClock } from '../../shared/clock.js';
 import { OutcomeWaiters } from './outcome-waiters.js';
-import type { StoredSaga } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 
 const COMPLETED: SagaState = { ...INITIAL, status: 'completed' };
 const stored = (id: string) => ({ id, state: COMPLETED }) as StoredSaga;

@@ -1,5 +1,5 @@
 import { INITIAL } from '../../machine/saga-state.js';
-import type { Lease, NewSaga, StoredSaga } from '../ports/saga-store.js';
+import type { Lease, NewSaga, StoredSaga } from '../ports/stored-saga.js';
 
 const NO_TIMES: StoredSaga['stepTimes'] = new Map();
 

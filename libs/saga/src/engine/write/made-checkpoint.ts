@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../ports/saga-store.js';
+import type { Checkpoint } from '../ports/checkpoint.js';
 
 /** All of a checkpoint, so that the compiler misses what is added to it and not here. */
 type Parts = { [Key in keyof Required<Checkpoint>]: Checkpoint[Key] };

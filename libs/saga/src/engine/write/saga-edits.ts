@@ -1,6 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
-import type { Edit, SagaStore, StoredSaga, StoreTarget } from '../ports/saga-store.js';
+import type { Edit, SagaStore, StoreTarget } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
 import { type Revised, type SagaBindings, UnreadGraph } from '../versions/saga-bindings.js';
 import type { StoreRetry } from './store-retry.js';
 

@@ -4,17 +4,13 @@ import type { SagaObservers } from '../observe/saga-observers.js';
 import { sizeOfSignal, sizeOfStart } from '../ports/payload-size.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
 import {
-  type CheckpointResult,
-  concernsOthers,
-  type Lease,
-  type NewSaga,
   type SagaStore,
-  type SentSignal,
   type SignalResult,
   type StartResult,
-  type StoredSaga,
   type StoreTarget,
 } from '../ports/saga-store.js';
+import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 import type { MadeCheckpoint } from './made-checkpoint.js';

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaValidationError } from '../../errors.js';
-import type { NewSaga } from '../../engine/ports/saga-store.js';
+import type { NewSaga } from '../../engine/ports/stored-saga.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { readOptions } from './call-options.js';
 import { readTags } from './tags.js';

@@ -2,8 +2,8 @@ import { bindGraph } from '../../definition/describe/bind-graph.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
-import type { StoredSaga } from '../../engine/ports/saga-store.js';
-import type { SnapshotContext } from './saga-snapshot.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
+import type { SnapshotContext } from './waiting-for.js';
 import type { Running } from '../saga.runtime.js';
 
 /** The saga of the handler that a saga waits for. */

@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { decodePayload } from '../../engine/payload/payload.js';
-import type { StoredSaga } from '../../engine/ports/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { type PlannedCompensation, planRollback } from '../../machine/plan-rollback.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 

@@ -3,30 +3,25 @@ import type { Durability } from '../../definition/options/saga-options.js';
 import type { StoredOperation } from '../../engine/ports/operation.js';
 import type {
   AwaitedSignals,
-  Checkpoint,
-  CheckpointResult,
   Claim,
   ClaimRequest,
   Edit,
   HistoryRecord,
-  Lease,
-  NewSaga,
   OverdueSaga,
   RateLimit,
   RenewResult,
   Reservation,
   SagaStore,
-  SentSignal,
   SignalResult,
   StartResult,
-  StoredSaga,
-  StoredSignal,
   StoredSummary,
   StoreFilter,
   StoreStats,
   StoreTarget,
   UnreadableSaga,
 } from '../../engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { SagaCodecError } from '../../errors.js';
 import { AS_IT_IS, Coder, type Conversion } from './coder.js';
 import {

@@ -1,7 +1,9 @@
 import { itemKey } from '../../definition/graph/saga-graph.js';
 import type { SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import type { Operation } from '../../engine/ports/operation.js';
-import type { Checkpoint, Edit, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { Edit } from '../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../engine/ports/checkpoint.js';
+import type { NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import type { Conversion } from './coder.js';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
-import type { ClaimBytes, NewSaga, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { ClaimBytes } from '../../engine/ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import { itemKey } from '../../definition/graph/saga-graph.js';
 import {
   checkpointOf,

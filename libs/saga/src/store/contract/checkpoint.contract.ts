@@ -1,5 +1,5 @@
 import type { SagaFailure } from '../../definition/types/saga-failure.js';
-import type { Checkpoint } from '../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../engine/ports/checkpoint.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
   AWKWARD_TEXTS,

@@ -1,4 +1,5 @@
-import type { Claim, Lease, NewSaga, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { Claim } from '../../engine/ports/saga-store.js';
+import type { Lease, NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
   eventually,

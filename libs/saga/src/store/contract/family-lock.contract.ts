@@ -1,4 +1,5 @@
-import type { Child, NewSaga, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { Child, NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import {
   checkpointOf,

@@ -1,4 +1,6 @@
-import type { Checkpoint, Child, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../engine/ports/checkpoint.js';
+import type { Child, StoredSaga } from '../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
   claimed,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { StoredSaga } from '../../engine/ports/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
   claimed,

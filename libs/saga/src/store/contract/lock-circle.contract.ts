@@ -1,4 +1,4 @@
-import type { Child, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { Child, StoredSaga } from '../../engine/ports/stored-saga.js';
 import { LockFamilies } from './family-lock.contract.js';
 import {
   claimed,

@@ -1,4 +1,5 @@
-import type { NewSaga, SagaStore, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
   claimed,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SagaStore, SentSignal, StoredSaga } from '../../engine/ports/saga-store.js';
+import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
   AWKWARD_TEXTS,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { NewSaga } from '../../engine/ports/saga-store.js';
+import type { NewSaga } from '../../engine/ports/stored-saga.js';
 import { INITIAL } from '../../machine/saga-state.js';
 import {
   AWKWARD_TEXTS,

@@ -1,14 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { GraphStore } from '../../engine/ports/graph-store.js';
-import type {
-  Checkpoint,
-  Claim,
-  Lease,
-  NewSaga,
-  SagaStore,
-  StoredMessage,
-  StoredSaga,
-} from '../../engine/ports/saga-store.js';
+import type { Claim, SagaStore } from '../../engine/ports/saga-store.js';
+import type { Checkpoint, StoredMessage } from '../../engine/ports/checkpoint.js';
+import type { Lease, NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WakeupMessage } from '../../engine/ports/wakeup.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 

@@ -1,4 +1,4 @@
-import type { LockDeadlock } from '../../engine/ports/saga-store.js';
+import type { LockDeadlock } from '../../engine/ports/stored-saga.js';
 import type { MemoryFamilies } from './memory-families.js';
 import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';
 

@@ -1,5 +1,5 @@
 import { isTerminal } from '../../machine/saga-state.js';
-import type { LockDeadlock } from '../../engine/ports/saga-store.js';
+import type { LockDeadlock } from '../../engine/ports/stored-saga.js';
 import type { MemoryFamilies } from './memory-families.js';
 import { brokenBy } from './memory-lock-circles.js';
 import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';

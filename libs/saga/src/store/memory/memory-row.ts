@@ -1,15 +1,11 @@
 import type { StoredOperation } from '../../engine/ports/operation.js';
 import {
-  type Child,
   type ExistingSaga,
-  type Lease,
-  type NewSaga,
   PRIORITY_POINT_MS,
-  type StoredSaga,
-  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
 } from '../../engine/ports/saga-store.js';
+import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { type StepStatus } from '../../definition/types/saga-status.js';
 import { pendingSignalsOf } from './pending-signals.js';

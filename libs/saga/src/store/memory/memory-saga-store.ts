@@ -3,31 +3,25 @@ import type { GraphStore } from '../../engine/ports/graph-store.js';
 import { RECENT_OPERATIONS } from '../../engine/ports/operation.js';
 import {
   type AwaitedSignals,
-  type Checkpoint,
-  type CheckpointResult,
   type Claim,
   type ClaimRequest,
   dueAfter,
   type Edit,
   type HistoryRecord,
-  type Lease,
-  type NewSaga,
   type OverdueSaga,
   type RateLimit,
   type RenewResult,
   type Reservation,
   type SagaStore,
-  type SentSignal,
   type SignalResult,
   type StartResult,
-  type StoredMessage,
-  type StoredSaga,
-  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
@@ -48,7 +42,8 @@ import { pendingSignalsOf } from './pending-signals.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockLines } from './memory-lock-lines.js';
-import { withLostLease } from './lost-lease.js';
+import { renewLeases, takeLease } from './memory-leases.js';
+import { MemoryRates } from './memory-rates.js';
 import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
@@ -67,11 +62,9 @@ export interface MemorySagaStoreOptions {
 }
 
 /**
- * Sagas in this process's memory, for tests without a database. It keeps every promise of the port as
- * PostgreSQL does, but for two: nothing outlives the process, and there are no transactions. `startWithin`
- * stores at once whatever becomes of the caller's transaction, and `transact` gives `work` the `manager` of
- * the options (a test's fake, or undefined) and can only leave its own checkpoint out, not undo what `work`
- * wrote elsewhere.
+ * Stores sagas in the memory of this process, for tests without a database. It keeps every promise of the port except
+ * two: nothing survives the process, and there are no transactions. `startWithin` stores at once. `transact` gives
+ * `work` the `manager` of the options and cannot roll back what `work` wrote elsewhere.
  *
  * Each method runs in one go, which is what makes it atomic: there is no await between looking and writing.
  */
@@ -81,8 +74,7 @@ export class MemorySagaStore implements SagaStore {
   /** Messages that checkpoints have published, in order; nobody sends them. */
   readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();
-  /** By limit the last times that were given out. */
-  private readonly reserved = new Map<string, number[]>();
+  private readonly rates = new MemoryRates();
   private readonly lines = new MemoryLockLines(new MemoryFamilies(this.rows), () =>
     this.wakeup.announceDue(),
   );
@@ -148,23 +140,11 @@ export class MemorySagaStore implements SagaStore {
       return false;
     });
     const nextDueAt = [...left, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
-    for (const row of taken) {
-      const { saga } = row;
-      row.woken = false;
-      if (saga.lockedBy !== undefined) {
-        saga.lostLeases = withLostLease(saga, now);
-        saga.takeovers += 1;
-        saga.losses += 1;
-      }
-      saga.leasedAt = now;
-      saga.lockedBy = lease.worker;
-      saga.epoch += 1;
-      saga.dueAt = now + lease.duration;
-    }
+    for (const row of taken) takeLease(row, lease, now);
     if (slots.close()) this.wakeup.announceDue();
     const next = Math.min(nextDueAt, slots.nextEnd());
-    const { heavy } = room;
-    return { sagas: taken.map(toStoredSaga), now, nextDueAt: next === Infinity ? undefined : next, heavy };
+    const nextDue = next === Infinity ? undefined : next;
+    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
   }
 
   async giveBack(
@@ -184,36 +164,11 @@ export class MemorySagaStore implements SagaStore {
     leases: readonly { readonly id: string; readonly epoch: number }[],
     lease: Lease,
   ): Promise<RenewResult> {
-    const now = this.now();
-    const lost: string[] = [];
-    const cancelled: { id: string; reason?: string }[] = [];
-    const paused: string[] = [];
-    for (const { id, epoch } of leases) {
-      const row = this.rows.get(id);
-      if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {
-        lost.push(id);
-        continue;
-      }
-      const { saga } = row;
-      if (!isAtRest(row)) saga.dueAt = now + lease.duration;
-      if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
-      if (saga.pauseRequested) paused.push(id);
-    }
-    return { lost, cancelled, paused, now };
+    return renewLeases(this.rows, leases, lease, this.now());
   }
 
-  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
-    const now = this.now();
-    const key = JSON.stringify([saga, step]);
-    const kept = [...(this.reserved.get(key) ?? [])];
-    const times = Array.from({ length: attempts }, () => {
-      const allowed = kept.length < count ? now : kept.at(-count)! + per;
-      const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);
-      kept.push(time);
-      return time;
-    });
-    this.reserved.set(key, kept.slice(-count));
-    return { times, now };
+  async reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
+    return this.rates.reserve(limit, attempts, this.now());
   }
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
@@ -302,7 +257,7 @@ export class MemorySagaStore implements SagaStore {
     return [...new Set(ids)].filter((id) => !this.rows.has(id));
   }
 
-  /** Nothing in memory fails in a way that goes away by itself. */
+  /** Errors in memory are permanent. */
   isTransient(_error: unknown): boolean {
     return false;
   }

@@ -1,5 +1,6 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
-import type { AwaitedSignals, SentSignal, SignalResult } from '../../engine/ports/saga-store.js';
+import type { AwaitedSignals, SignalResult } from '../../engine/ports/saga-store.js';
+import type { SentSignal } from '../../engine/ports/stored-saga.js';
 import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 

@@ -1,4 +1,4 @@
-import type { StoredSaga, StoredSignal } from '../../engine/ports/saga-store.js';
+import type { StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 
 /** What it has not taken yet; undefined: nothing was sent at all. */
 export function pendingSignalsOf({

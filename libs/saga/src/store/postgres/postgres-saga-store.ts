@@ -2,29 +2,24 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/options/saga-options.js';
 import {
   type AwaitedSignals,
-  type Checkpoint,
-  type CheckpointResult,
   type Claim,
   type ClaimRequest,
   type Edit,
   type HistoryRecord,
-  type Lease,
-  type NewSaga,
   type OverdueSaga,
   type RateLimit,
   type RenewResult,
   type Reservation,
   type SagaStore,
-  type SentSignal,
   type SignalResult,
   type StartResult,
-  type StoredSaga,
-  type StoredSignal,
   type StoredSummary,
   type StoreFilter,
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
+import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { type StatementWatchdog, watchdogOf } from './connection/statement-watchdog.js';
 import { ApplicationSql, type Sql } from './connection/application-sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';

@@ -1,4 +1,4 @@
-import { type Checkpoint, concernsOthers } from '../../../engine/ports/saga-store.js';
+import { type Checkpoint, concernsOthers } from '../../../engine/ports/checkpoint.js';
 import { isTerminal } from '../../../machine/saga-state.js';
 import { checkpointOneParameters, checkpointParameters } from './checkpoint-parameters.js';
 import { familyParameters } from './family-parameters.js';

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import {
   awaitsSignal,
   isSettled,

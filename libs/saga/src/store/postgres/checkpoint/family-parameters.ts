@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import { isTerminal } from '../../../machine/saga-state.js';
 import { checkpointParameters } from './checkpoint-parameters.js';
 import { publishParameters } from './publish-parameters.js';

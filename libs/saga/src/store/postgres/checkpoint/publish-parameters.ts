@@ -1,4 +1,4 @@
-import type { StoredMessage } from '../../../engine/ports/saga-store.js';
+import type { StoredMessage } from '../../../engine/ports/checkpoint.js';
 
 /** The arguments of publish_1: an array a column. */
 export function publishParameters(messages: readonly StoredMessage[]): unknown[][] {

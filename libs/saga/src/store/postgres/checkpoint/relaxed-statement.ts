@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { StoreCall } from './prepared-calls.js';
 import { inLockOrder } from './in-lock-order.js';

@@ -3,7 +3,8 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { until } from '../../../../../../test/support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
-import type { Checkpoint, NewSaga } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
+import type { NewSaga } from '../../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
   stateOf,

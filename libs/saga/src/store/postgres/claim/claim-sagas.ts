@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sizeOfSaga, SMALL_SAGA } from '../../../engine/ports/payload-size.js';
-import type {
-  Checkpoint,
-  Claim,
-  ClaimBytes,
-  ClaimedSaga,
-  ClaimRequest,
-  Lease,
-  StoredSaga,
-} from '../../../engine/ports/saga-store.js';
+import type { Claim, ClaimBytes, ClaimedSaga, ClaimRequest } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
+import type { Lease, StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './lock-enqueue.js';
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
 import type { Statements } from '../statements.js';

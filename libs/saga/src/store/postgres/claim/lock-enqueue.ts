@@ -1,4 +1,4 @@
-import type { LockDeadlock, StoredSaga } from '../../../engine/ports/saga-store.js';
+import type { LockDeadlock, StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { isTerminal } from '../../../machine/saga-state.js';
 
 /** What lock_enqueue_1 gives of a claimed saga that may run. */

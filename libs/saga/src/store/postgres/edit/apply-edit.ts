@@ -1,10 +1,6 @@
-import {
-  type Checkpoint,
-  type CheckpointResult,
-  dueAfter,
-  type Edit,
-  type StoredSaga,
-} from '../../../engine/ports/saga-store.js';
+import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
+import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
+import { type StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../../machine/differing-steps.js';
 import { sendSignals } from '../signals/postgres-signals.js';
 import type { Statements } from '../statements.js';

@@ -1,4 +1,4 @@
-import type { StoredSaga, StoredSignal } from '../../../engine/ports/saga-store.js';
+import type { StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
 import type { Statements } from '../statements.js';
 import {
   type SignalJson,

@@ -1,5 +1,5 @@
 import type { SagaFailure } from '../../../definition/types/saga-failure.js';
-import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/saga-store.js';
+import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
 import type { LostLease, SagaState, StepState } from '../../../machine/saga-state.js';
 import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';

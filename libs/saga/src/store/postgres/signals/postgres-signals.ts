@@ -1,10 +1,10 @@
 import type {
   AwaitedSignals,
-  SentSignal,
   SignalledSaga,
   SignalResult,
   StoreTarget,
 } from '../../../engine/ports/saga-store.js';
+import type { SentSignal } from '../../../engine/ports/stored-saga.js';
 import type { Statements } from '../statements.js';
 import { isUuid } from '../connection/uuid.js';
 

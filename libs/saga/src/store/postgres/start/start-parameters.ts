@@ -1,4 +1,4 @@
-import type { NewSaga } from '../../../engine/ports/saga-store.js';
+import type { NewSaga } from '../../../engine/ports/stored-saga.js';
 import { type ColumnValues, columnArrays, columnScalars } from '../checkpoint/column-values.js';
 import type { START_COLUMNS } from '../schema/functions/start.function.js';
 

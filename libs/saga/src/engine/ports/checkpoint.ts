@@ -1,0 +1,55 @@
+import { isTerminal, type SagaState } from '../../machine/saga-state.js';
+import type { OutgoingMessage } from '../payload/outgoing-message.js';
+import type { Child, Parent } from './stored-saga.js';
+
+/** What changed since the last checkpoint, to be stored if, and only if, the epoch still holds. */
+export interface Checkpoint {
+  readonly id: string;
+  readonly epoch: number;
+  /** Higher than that of any before: one that arrives after later ones (its connection broke) changes nothing any more. */
+  readonly number: number;
+  readonly state: SagaState;
+  /** Names of the steps to write: those that changed. */
+  readonly changed: readonly string[];
+  /** No step of `changed` was ever stored before. Default: not known. */
+  readonly fresh?: boolean;
+  /** Milliseconds that each changed step's attempt took, by name, where known. */
+  readonly elapsed?: ReadonlyMap<string, number>;
+  /** Where it stands, for people who look at the row: the steps in progress or next. */
+  readonly step: string;
+  /** Something of it has come to an end: its losses count anew. */
+  readonly advances: boolean;
+  /** The holder of the lease knows of the cancellation, if there is one. */
+  readonly cancelSeen: boolean;
+  /** The same of a request to stand still. */
+  readonly pauseSeen: boolean;
+  /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */
+  readonly release?: { readonly dueAt?: number };
+  /** The saga's semantic lock: a terminal checkpoint hands it on. */
+  readonly lock?: { readonly name: string; readonly key: string };
+  /** Of a saga that another waits for: a terminal checkpoint wakes that one. */
+  readonly parent?: Parent;
+  /** Sagas that are stored if, and only if, this is saved. */
+  readonly starts?: readonly Child[];
+  /**
+   * Of a saga that is stored relaxed: the last checkpoint that was saved. If that is gone, since the database lost it in a
+   * crash, this is refused as one of a lost lease, and the saga is due: it goes on from what is there.
+   */
+  readonly after?: number;
+  /** For the outbox, in order: stored if, and only if, this is saved. */
+  readonly messages?: readonly StoredMessage[];
+}
+/** A message on its way into the outbox. */
+export interface StoredMessage extends OutgoingMessage {
+  /** A UUID. */
+  readonly id: string;
+}
+/** It concerns more sagas than its own, in the same commit, and so is written by itself. */
+export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
+  return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
+}
+/**
+ * `saved`: it is stored, now or by an earlier try whose answer was lost. `fenced`: the lease is another's.
+ * `cancelled`: a cancellation, or a pause, was asked for that the checkpoint does not know of.
+ */
+export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';

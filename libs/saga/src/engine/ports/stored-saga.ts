@@ -1,0 +1,126 @@
+import type { StoredOperation } from './operation.js';
+import type { SagaState, LostLease } from '../../machine/saga-state.js';
+
+/** A saga to be stored for the first time. */
+export interface NewSaga {
+  readonly id: string;
+  /** The id was made for this call: a row that has it is this call's, whose acknowledgement was lost. */
+  readonly fresh: boolean;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  /** JSON text; undefined: none. */
+  readonly input?: string;
+  /** 0 to 100. */
+  readonly priority: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  /** Milliseconds from now at which it may begin. */
+  readonly delay?: number;
+  /** Milliseconds since the epoch at which it may begin. */
+  readonly startAt?: number;
+  /** Milliseconds for going forward, from when it may begin: the state's deadline. */
+  readonly timeout?: number;
+  /** Milliseconds from when it may begin, past which it is overdue. */
+  readonly sla?: number;
+  /** The names of its first steps, for people who look at the row. */
+  readonly step: string;
+  /** Of the sagas of this name with this key one is active at a time; it is never leased by its start. */
+  readonly lockKey?: string;
+  /** True: whoever stores it takes the lease with the same statement. */
+  readonly leased: boolean;
+}
+/** The step of another saga that a saga was started by, and that waits for it. */
+export interface Parent {
+  readonly id: string;
+  /** The step's name. */
+  readonly step: string;
+}
+/** A saga that is started together with a checkpoint of its parent's. */
+export interface Child extends NewSaga {
+  readonly parent: Parent;
+}
+export interface Lease {
+  readonly worker: string;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+/** A saga as it is stored. Times are milliseconds since the epoch, by the database's clock. */
+export interface StoredSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  /** The revision of its version's graph that it keeps, since there is a newer one; undefined: the newest. */
+  readonly graphRevision?: number;
+  readonly correlationId?: string;
+  readonly input?: string;
+  /** The input that the saga was started with, if an operator has replaced it since. Only `load` and `edit` read it. */
+  readonly startedWith?: { readonly input?: string };
+  readonly priority: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly state: SagaState;
+  /** The fencing token: every claim and every operator's edit raises it. */
+  readonly epoch: number;
+  /** The number of the last checkpoint. */
+  readonly checkpoints: number;
+  readonly lockedBy?: string;
+  /** When a claim gave the lease to its holder; undefined: nobody holds it, or its holder has it since the start. */
+  readonly leasedAt?: number;
+  /** The last leases that were lost since anything was recorded, oldest first: those that `takeovers` counts. */
+  readonly lostLeases?: readonly LostLease[];
+  /** When a worker should look at it: due time, or end of the lease while it has one. Undefined: idle. */
+  readonly dueAt?: number;
+  /** How often it was taken over from a lost worker since anything was recorded. */
+  readonly takeovers: number;
+  /** The same since anything of it came to an end: what only waits, and is lost again and again, is recorded in between. */
+  readonly losses: number;
+  readonly cancelRequested?: { readonly reason?: string };
+  /** Whoever holds it, or claims it next, is to let it come to rest. */
+  readonly pauseRequested?: boolean;
+  /** When it is overdue, if it has not finished by then. */
+  readonly slaAt?: number;
+  /** It was told that it is. */
+  readonly overdue?: boolean;
+  /** What operators did last, oldest first, of one that is loaded by itself; undefined: nothing. */
+  readonly operations?: readonly StoredOperation[];
+  readonly parent?: Parent;
+  /** What it was sent and has not taken yet, in order; undefined: nothing. */
+  readonly signals?: readonly StoredSignal[];
+  /** Its semantic lock, from its arrival until it is terminal or has left the line. */
+  readonly lock?: SagaLock;
+  /** It did not get its semantic lock, since to wait for it would be to wait for ever: whoever claims it lets it fail. */
+  readonly deadlock?: LockDeadlock;
+  /** Of one that is loaded while it is due: leases of its name's `concurrency` that count now. Undefined: none. */
+  readonly slotsTaken?: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt?: number;
+  readonly stepTimes: ReadonlyMap<string, { readonly startedAt: number; readonly updatedAt: number }>;
+}
+/** Something that a saga is told from outside. */
+export interface SentSignal {
+  readonly name: string;
+  /** One that the saga has been sent already is dropped. */
+  readonly messageId: string;
+  /** JSON text; undefined: none. */
+  readonly payload?: string;
+}
+/** A signal that no step has taken yet. */
+export interface StoredSignal extends SentSignal {
+  /** 1, 2, …: in the order in which a saga was sent them. */
+  readonly number: number;
+}
+export interface SagaLock {
+  readonly key: string;
+  readonly held: boolean;
+  /** Of one that is loaded while it waits: the saga that holds the lock, or is about to. */
+  readonly holder?: string;
+}
+/** A circle of sagas that wait for each other's semantic locks, as seen by one that would have closed it. */
+export interface LockDeadlock {
+  /** The key that it would have waited for. */
+  readonly key: string;
+  /** Who holds that. */
+  readonly holder: { readonly id: string; readonly name: string };
+  /** The ancestor of the saga, and its key, that the holder's family waits for. */
+  readonly held: { readonly id: string; readonly name: string; readonly key: string };
+}

@@ -1,0 +1,132 @@
+import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import {
+  SagaApprovalPendingError,
+  SagaConflictError,
+  SagaDefinitionError,
+  SagaNotFoundError,
+  SagaValidationError,
+} from '../../errors.js';
+import type { Edit, ExistingSaga, StoreTarget } from '../../engine/ports/saga-store.js';
+import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
+import type { SagaRegistry } from '../discovery/saga.registry.js';
+import { isUuid } from './start-options.js';
+import type { Type } from '@nestjs/common';
+import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
+import type { SagaOutcome } from '../views/saga-snapshot.js';
+import { samePayload } from '../../engine/payload/payload.js';
+import { shown } from '../../shared/shown-value.js';
+import type { OperatorCall } from '../../engine/operate/operator-calls.js';
+import { readOptions } from './call-options.js';
+import { isKey } from '../../engine/payload/storable-key.js';
+
+/**
+ * Identifies a saga by its id, or by its name and correlation id. With the class, calls return the types that it
+ * declares.
+ */
+export type SagaTarget<S = unknown> =
+  string | { readonly saga: Type<S> | string; readonly correlationId: string };
+/** Options of `SagaHandle.outcome()` and `SagaService.wait()`. */
+export interface OutcomeOptions {
+  /** The maximum time to wait, at most 24 days. After it, SagaTimeoutError is thrown. Default: no limit. */
+  timeout?: Duration;
+}
+/** A handle of a started saga. */
+export interface SagaHandle<S = unknown> {
+  /** The saga's id, a UUID. */
+  readonly id: string;
+  /** `false` if a saga with this id or correlation id already existed. */
+  readonly created: boolean;
+  /**
+   * Waits until the saga ends or needs attention. Holds no connection while it waits.
+   * @throws SagaTimeoutError after `timeout`; the saga continues
+   * @throws SagaNotFoundError if the saga was deleted, or the transaction that started it was rolled back
+   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
+   */
+  outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
+}
+/** Options of `SagaService.retry()`, beside the operator and the reason. */
+export interface RetryOptions {
+  /**
+   * An input that replaces the saga's input. `@Saga({ input })` does not validate it. The original input is kept
+   * (`startedInput` of `get()`), and repeated `start()` calls are compared with the original. `undefined` keeps the
+   * current input. Default: the current input.
+   */
+  input?: unknown;
+  /** The only step to retry, if several failed. Default: all failed steps. */
+  step?: string;
+}
+/** Options of `SagaService.skip()`, beside the operator and the reason. */
+export interface SkipOptions {
+  /** The step's result, as if its method had returned it. Default: `undefined`. */
+  result?: unknown;
+}
+export function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga): void {
+  if (existing.unreadable) throw existing.unreadable;
+  const difference =
+    existing.name !== start.name
+      ? `it is a '${existing.name}'`
+      : start.correlationId !== undefined && existing.correlationId !== start.correlationId
+        ? `its correlation id is '${existing.correlationId ?? existing.id}'`
+        : samePayload(existing.input, start.input)
+          ? undefined
+          : 'it was started with another input';
+  if (difference === undefined) return;
+  const key = existing.id === start.id ? `id ${start.id}` : `correlation id '${start.correlationId}'`;
+  throw new SagaConflictError(
+    `A saga with ${key} exists (${existing.id}), and ${difference}. Use another key for another saga.`,
+    existing.id,
+  );
+}
+export function notFound(target: SagaTarget): SagaNotFoundError {
+  if (typeof target === 'string') return new SagaNotFoundError(`No saga has the id ${shown(target)}.`);
+  const name = typeof target.saga === 'string' ? shown(target.saga) : target.saga.name;
+  return new SagaNotFoundError(`No saga of ${name} has the correlation id ${shown(target.correlationId)}.`);
+}
+export function approvalPending(id: string, { action, needed }: OperatorCall, approvals: number) {
+  return new SagaApprovalPendingError(
+    `${action}() of saga ${id} is recorded but not executed yet: ${approvals} of ${needed} operators have approved it. ` +
+      `It is executed when enough other operators make the same call with the same arguments before the saga changes.`,
+    approvals,
+    needed,
+  );
+}
+export function readTimeout(call: string, options: { timeout?: Duration } | undefined): number | undefined {
+  const { timeout } = readOptions(`${call}(): options`, options, ['timeout']);
+  return timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER);
+}
+export function checkStep(call: string, step: unknown): void {
+  if (isKey(step)) return;
+  throw new SagaValidationError(`${call}(): step is ${shown(step)}; give the name of a step.`);
+}
+
+/** Decides what an operator's call changes. `graph` is undefined if this application does not have the saga. */
+export type Change = (
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  now: number,
+  call: OperatorCall,
+) => Edit | undefined;
+
+/** @throws SagaNotFoundError for an id or a key that no saga can have; SagaValidationError for an invalid target */
+export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameOf'>): StoreTarget {
+  if (typeof target === 'string') {
+    if (!isUuid(target)) throw notFound(target);
+    return { id: target.toLowerCase() };
+  }
+  const { saga, correlationId } = readOptions('target', target, ['saga', 'correlationId']);
+  if (saga === undefined || typeof correlationId !== 'string') {
+    throw new SagaValidationError(
+      `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,
+    );
+  }
+  const name = registry.nameOf(saga);
+  if (!isKey(correlationId) || !isKey(name)) throw notFound({ saga: name, correlationId });
+  return { name, correlationId };
+}
+
+export function unknownCompensations(saga: StoredSaga): SagaDefinitionError {
+  return new SagaDefinitionError(
+    `Saga ${saga.id} is a ${sagaLabel(saga)}, which is not a saga of this application: its compensations are not known ` +
+      `here. Make the call in a process that has it.`,
+  );
+}

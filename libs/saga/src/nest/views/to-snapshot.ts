@@ -1,0 +1,140 @@
+import { liveState, runningSince } from '../../engine/run/live-state.js';
+import type { StoredSummary } from '../../engine/ports/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
+import { decodePayload, samePayload } from '../../engine/payload/payload.js';
+import { indexOfKey, itemKey, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import {
+  type LostAttempt,
+  PENDING,
+  resultOf,
+  type SagaState,
+  type StepState,
+} from '../../machine/saga-state.js';
+import type {
+  LostAttemptSnapshot,
+  SagaOutcome,
+  SagaSnapshot,
+  SagaSummary,
+  StepSnapshot,
+} from './saga-snapshot.js';
+import { type SnapshotContext, toDate, waitingFor } from './waiting-for.js';
+import { decide } from '../../machine/decide.js';
+import { describeStep } from '../../machine/describe-step.js';
+import { mapSteps } from '../../machine/step-changes.js';
+import { undecidedPivot } from '../../machine/pivots.js';
+import type { ResultsOf } from '../../definition/types/contexts.js';
+import { decodeResults } from '../../engine/payload/decode-results.js';
+import type { SettledSaga } from '../../engine/worker/outcome-waiters.js';
+
+export function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt): LostAttemptSnapshot {
+  return {
+    ...lost,
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),
+    lostAt: new Date(lostAt),
+    ...(takenOverAt !== undefined && { takenOverAt: new Date(takenOverAt) }),
+  };
+}
+export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string): StepSnapshot {
+  const step: StepState = live.steps.get(name) ?? PENDING;
+  const since = step.active ? runningSince(saga, name) : undefined;
+  const times = saga.stepTimes.get(name);
+  return {
+    name,
+    status: step.status,
+    attempts: step.attempts,
+    compensationAttempts: step.compensationAttempts,
+    unknown: step.unknown,
+    round: step.round,
+    result: decodePayload(resultOf(live, name)),
+    errors: step.errors,
+    ...(step.items && {
+      items: step.items.map((_, index) => toStepSnapshot(saga, live, itemKey(name, index))),
+    }),
+    ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
+    ...(since !== undefined && { runningSince: new Date(since) }),
+    ...(step.child && { child: step.child.id }),
+    retryAt: toDate(step.retryAt),
+    startedAt: toDate(times?.startedAt ?? since),
+    updatedAt: toDate(times?.updatedAt),
+  };
+}
+/** As its worker knows it, what is recorded as running is in progress. */
+export function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number): string {
+  const underWay = (step: StepState) => step.status === 'running' && step.items === undefined;
+  const live =
+    lockedBy === undefined
+      ? state
+      : mapSteps(state, (step) => (underWay(step) ? { ...step, active: true } : step));
+  // Of one that stands still: where it would go on.
+  const going = live.status === 'paused' ? { ...live, status: live.heldPhase! } : live;
+  return describeStep(live, decide(graph, going, now));
+}
+export function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {
+  const { pendingRollback } = state;
+  if (!pendingRollback) return {};
+  const { failure, rollbackTo } = pendingRollback;
+  const step = graph && undecidedPivot(graph, state, rollbackTo);
+  return { pendingRollback: { failure, step: step ?? '' } };
+}
+export function startedInputOf({ input, startedWith }: StoredSaga): Pick<SagaSnapshot, 'startedInput'> {
+  if (!startedWith || samePayload(startedWith.input, input)) return {};
+  return { startedInput: decodePayload(startedWith.input) };
+}
+export function toSnapshot(saga: StoredSaga, around: SnapshotContext): SagaSnapshot {
+  const { graph, now } = around;
+  const live = graph ? liveState(saga, graph, now) : saga.state;
+  const recorded = [...live.steps.keys()].filter((key) => indexOfKey(key) === undefined);
+  const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
+  return {
+    id: saga.id,
+    saga: saga.name,
+    version: saga.version,
+    status: saga.state.status,
+    heldPhase: saga.state.heldPhase,
+    revision: saga.checkpoints,
+    correlationId: saga.correlationId ?? saga.id,
+    input: decodePayload(saga.input),
+    ...startedInputOf(saga),
+    priority: saga.priority,
+    tags: saga.tags ?? {},
+    step: graph ? standsAt(saga, graph, now) : '',
+    round: saga.state.round,
+    steps: [...names].map((name) => toStepSnapshot(saga, live, name)),
+    failure: saga.state.failure,
+    ...pendingOf(saga, graph),
+    ...(saga.state.overtaken && { overtaken: saga.state.overtaken }),
+    ...(saga.parent && { parent: saga.parent }),
+    waitingFor: waitingFor(saga, around),
+    slaAt: toDate(saga.slaAt),
+    overdue: saga.slaAt !== undefined && saga.slaAt <= (saga.finishedAt ?? now),
+    lockedBy: saga.lockedBy,
+    createdAt: new Date(saga.createdAt),
+    updatedAt: new Date(saga.updatedAt),
+    finishedAt: toDate(saga.finishedAt),
+  };
+}
+export function toSummary(row: StoredSummary): SagaSummary {
+  return {
+    id: row.id,
+    saga: row.name,
+    version: row.version,
+    status: row.status,
+    heldPhase: row.heldPhase,
+    revision: row.revision,
+    correlationId: row.correlationId ?? row.id,
+    step: row.step,
+    error: row.error,
+    tags: row.tags ?? {},
+    createdAt: new Date(row.createdAt),
+    updatedAt: new Date(row.updatedAt),
+    finishedAt: toDate(row.finishedAt),
+  };
+}
+export function toOutcome<S>({ id, state }: SettledSaga): SagaOutcome<S> {
+  return {
+    id,
+    status: state.status,
+    results: decodeResults(state) as Partial<ResultsOf<S>>,
+    ...(state.failure && { failure: state.failure }),
+  };
+}
