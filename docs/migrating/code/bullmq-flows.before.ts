@@ -8,7 +8,7 @@ declare const shop: {
   ship(sku: string, reservation: string): Promise<void>;
 };
 
-/** A flow is written from its end: a parent waits for its children. */
+/** A flow is defined from its end: a parent waits for its children. */
 export async function placeOrder(order: { id: string; sku: string; cents: number }): Promise<void> {
   const opts = {
     attempts: 5,

@@ -48,7 +48,7 @@ export class PlaceOrderSaga {
   }
 }
 
-/** What is used of a job of BullMQ that nobody has begun: `delayed` or `waiting`, without children. */
+/** The used part of a BullMQ job that has not started: `delayed` or `waiting`, without children. */
 export interface IdleJob {
   readonly id?: string;
   readonly data: Order;
@@ -63,8 +63,8 @@ export class TakeOver {
   constructor(private readonly sagas: SagaService) {}
 
   /**
-   * Of one job: first the saga is stored, then the job goes. Cut off in between, it is done again, and the correlation
-   * id finds the saga that is there. Pause the queue first, so that no worker takes the job meanwhile.
+   * Moves one job: first the saga is stored, then the job is removed. After an interruption in between, call it again:
+   * the correlation id finds the stored saga. Pause the queue first, so that no worker takes the job meanwhile.
    */
   async job(job: IdleJob): Promise<void> {
     const startAt = new Date(job.timestamp + job.delay);

@@ -43,7 +43,7 @@ export class OrderCron {
         order.attempts = 0;
       } catch {
         order.attempts += 1;
-        if (order.attempts >= 5) order.status = 'failed'; // and somebody has to notice
+        if (order.attempts >= 5) order.status = 'failed'; // an operator must notice it
       }
       await manager.save(order);
     }

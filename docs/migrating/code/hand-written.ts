@@ -7,7 +7,7 @@ export interface Order {
   id: string;
   sku: string;
   cents: number;
-  /** What the old code had done before this saga began. Absent for new orders. */
+  /** The work that the old code had done before this saga started. Absent for new orders. */
   done?: { reservation?: string; payment?: string };
 }
 
@@ -39,7 +39,7 @@ export class PlaceOrderSaga {
   }
 }
 
-/** Takes over what the old code has under way, once that has been stopped everywhere. May be cut off, and run again. */
+/** Takes over the orders of the old code, after it has stopped everywhere. It may be interrupted and run again. */
 @Injectable()
 export class TakeOver {
   constructor(

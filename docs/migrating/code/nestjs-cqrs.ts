@@ -44,7 +44,7 @@ export class PlaceOrderSaga {
   }
 }
 
-/** What `eventBus.publish(new OrderPlacedEvent(order))` was: the order and its saga, in one transaction. */
+/** Replaces `eventBus.publish(new OrderPlacedEvent(order))`: the order and its saga, in one transaction. */
 @Injectable()
 export class Orders {
   constructor(
@@ -62,7 +62,7 @@ export class Orders {
   }
 }
 
-/** What an `@EventsHandler` was that only looked on: told after the commit, once at most. */
+/** Replaces an `@EventsHandler` that only observes: it is called after the commit, at most once. */
 @Injectable()
 export class OrderBoard {
   readonly lines: string[] = [];

@@ -24,7 +24,7 @@ export class Bank {
   }
 }
 
-/** One person says yes or no, within three days. */
+/** One approver decides, within three days. */
 @Saga({ name: 'small-payout' })
 export class SmallPayoutSaga {
   constructor(private readonly bank: Bank) {}
@@ -40,7 +40,7 @@ export class SmallPayoutSaga {
   }
 }
 
-/** Four eyes: two people, neither of whom has asked for the money. */
+/** Four eyes: two approvers, and neither of them has requested the payout. */
 @Saga({ name: 'large-payout', timeout: '14d' })
 export class LargePayoutSaga {
   constructor(private readonly bank: Bank) {}
@@ -61,13 +61,13 @@ export class LargePayoutSaga {
   }
 }
 
-/** The last line of defence: whoever called approve() should have asked before. */
+/** The last line of defence: callers of approve() should check this before. */
 function approvedBy({ by }: ApprovalDecision, others: readonly string[]): { by: string } {
   if (others.includes(by)) throw new StepRejectedError(`${by} cannot approve this, too`);
   return { by };
 }
 
-/** What people's pages call. Who `user` is has to be known by now: the saga believes it. */
+/** The approvers' pages call this. Authenticate `user` first: the saga does not check it. */
 @Injectable()
 export class PayoutDecisions {
   constructor(private readonly sagas: SagaService) {}
@@ -76,7 +76,7 @@ export class PayoutDecisions {
     const { input, steps } = await this.sagas.get(id);
     const before = steps.map(({ result }) => (result as { by?: string } | undefined)?.by);
     if ([(input as Payout).requestedBy, ...before].includes(user))
-      throw new ForbiddenException('somebody else has to approve this');
+      throw new ForbiddenException('another approver must decide this');
     await this.sagas.approve(id, step, { by: user });
   }
 
@@ -85,13 +85,13 @@ export class PayoutDecisions {
   }
 }
 
-/** A decision that may be no as well: sent as a signal, so that a no is an answer and not a failure. */
+/** A decision that may be a rejection: it is sent as a signal, so that a rejection is a result and not a failure. */
 export interface Decision {
   by: string;
   granted: boolean;
 }
 
-/** The team lead is asked, and after two days the director, too; whoever answers first decides. */
+/** The team lead is asked, and after two days the director too. The first answer decides. */
 @Saga({ name: 'escalated-payout' })
 export class EscalatedPayoutSaga {
   constructor(private readonly bank: Bank) {}

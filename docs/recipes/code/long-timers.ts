@@ -21,7 +21,7 @@ export class Accounts {
   async close(_account: string, _key: string): Promise<void> {}
 }
 
-/** Two weeks to pay, with a reminder after ten days; who has not paid by then is closed. */
+/** Two weeks to pay, with a reminder after ten days. An account that is not paid by then is closed. */
 @Saga({ name: 'trial' })
 export class TrialSaga {
   constructor(private readonly accounts: Accounts) {}
@@ -39,7 +39,7 @@ export class TrialSaga {
     return payment;
   }
 
-  /** Asked once the ten days are over: `when` sees what has happened until then. */
+  /** Evaluated after the ten days: `when` reads the results at that time. */
   @Step({
     after: 'open',
     delay: '10d',
@@ -72,7 +72,7 @@ export class Billing {
   async credit(_invoice: string | undefined, _key: string): Promise<void> {}
 }
 
-/** One saga for each period, which plans the next one with its own last checkpoint: never none, never two. */
+/** One saga for each period. Its last checkpoint also starts the next one: always exactly one. */
 @Saga({ name: 'renewal', retention: '90d' })
 export class RenewalSaga {
   constructor(
@@ -80,7 +80,7 @@ export class RenewalSaga {
     private readonly sagas: SagaService,
   ) {}
 
-  /** A card that is declined is tried again for a week. */
+  /** A declined card is retried for a week. */
   @Step({ compensate: 'credit', retry: { attempts: 8, delay: '1d', factor: 1 } })
   charge(ctx: StepContext<Renewal>): Promise<{ invoice: string }> {
     return this.billing.charge(ctx.input, ctx.idempotencyKey);
@@ -101,7 +101,7 @@ function nextOf({ subscription, period, due }: Renewal): Renewal {
   return { subscription, period: period + 1, due: next.toISOString() };
 }
 
-/** Due at a date, months ahead: until then it is a row. The same period again is the same saga. */
+/** Due at a date, months ahead: until then it is a row. A second start for a period returns the same saga. */
 async function planRenewal(
   sagas: SagaService,
   renewal: Renewal,
@@ -124,7 +124,7 @@ export class Subscriptions {
     return planRenewal(this.sagas, { subscription, period: 1, due: firstDue.toISOString() });
   }
 
-  /** Cancels what is planned, and looks again: one that was being charged meanwhile may have planned another. */
+  /** Cancels the planned period, and checks again: a period that was being charged may have started the next. */
   async end(subscription: string, by: string): Promise<void> {
     for (;;) {
       const planned = { saga: RenewalSaga, tags: { subscription }, status: 'running' } as const;
@@ -134,7 +134,7 @@ export class Subscriptions {
         try {
           await this.sagas.cancel(id, { by, reason: 'the subscription has ended' });
         } catch (error) {
-          if (!(error instanceof SagaStateError)) throw error; // it has completed by now
+          if (!(error instanceof SagaStateError)) throw error; // it has already completed
         }
         await this.sagas.wait(id);
       }

@@ -25,7 +25,7 @@ export class Catalogues {
   async publish(_tenant: string, _key: string): Promise<void> {}
 }
 
-/** One import of a tenant at a time, in the order in which they were asked for, and 20 of all tenants at once. */
+/** One import of a tenant at a time, in the order of their starts, and 20 of all tenants at once. */
 @Saga({ name: 'import', lockKey: ({ tenant }: Import) => tenant, concurrency: 20 })
 export class ImportSaga {
   constructor(private readonly catalogues: Catalogues) {}
@@ -41,7 +41,7 @@ export class ImportSaga {
   }
 }
 
-/** The only way to sagas for code that acts for a tenant: what it starts has its tag, what it sees is its own. */
+/** Code that acts for a tenant uses only this: it starts sagas with the tenant's tag, and reads only these. */
 @Injectable()
 export class TenantImports {
   constructor(private readonly sagas: SagaService) {}
@@ -60,7 +60,7 @@ export class TenantImports {
     await this.sagas.cancel({ saga: ImportSaga, correlationId: `${tenant}/${file}` }, { by });
   }
 
-  /** When a tenant leaves: what is under way turns back. */
+  /** When a tenant leaves: its running sagas are compensated. */
   async stopAll(tenant: string, by: string): Promise<number> {
     const filter = { tags: { tenant }, status: 'running' } as const;
     const { done } = await this.sagas.bulk('cancel', filter, { by, reason: 'the tenant has left' });

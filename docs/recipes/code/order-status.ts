@@ -74,7 +74,7 @@ export interface OrderStatus {
   readonly state: CustomerState;
   readonly paid: boolean;
   readonly parcel?: string;
-  /** It changes no more. */
+  /** The state is final. */
   readonly final: boolean;
 }
 
@@ -93,7 +93,7 @@ export function statusOf(saga: SagaSnapshotOf<OrderedSaga>): OrderStatus {
 function stateOf({ status, failure, waitingFor }: SagaSnapshotOf<OrderedSaga>): CustomerState {
   switch (status) {
     case 'running':
-      // A retry in more than a moment. Waiting for a worker or a slot is not worth a word.
+      // A later retry is worth reporting. Waiting for a worker or a slot is not.
       return waitingFor?.kind === 'retry' ? 'delayed' : 'in-progress';
     case 'stuck':
     case 'suspended':
@@ -104,7 +104,7 @@ function stateOf({ status, failure, waitingFor }: SagaSnapshotOf<OrderedSaga>): 
     case 'compensating':
       return 'cancelling';
     case 'compensated':
-      // 'rejected': a participant refused. 'error' and 'timeout' are ours, 'cancelled' and 'undone' somebody's wish.
+      // 'rejected': a participant refused. 'error' and 'timeout' are our failures, 'cancelled' and 'undone' are requests.
       return failure?.kind === 'rejected' ? 'declined' : 'cancelled';
     case 'aborted':
       return 'cancelled';
@@ -121,7 +121,7 @@ interface Reply {
 export class OrderStatusController {
   constructor(private readonly sagas: SagaService) {}
 
-  /** 202: stored, not done. The same request again is the same order. */
+  /** 202: stored, not completed. A repeated request returns the same order. */
   @Post()
   @HttpCode(202)
   async place(@Body() order: Order, @Res({ passthrough: true }) reply: Reply): Promise<OrderStatus> {

@@ -15,7 +15,7 @@ export interface Checkout {
   cardToken: string;
 }
 
-/** A payment as the provider knows it. */
+/** A payment as the provider stores it. */
 export interface Payment {
   id: string;
   captured: boolean;
@@ -38,12 +38,12 @@ export class PaymentProvider {
     return this.post(`/payments/${id}/capture`, {}, key, signal);
   }
 
-  /** Lets go of what was authorized under a reference, or pays back what was captured; nothing where there is nothing. */
+  /** Cancels the authorization with this reference, or refunds the capture; does nothing if there is neither. */
   async release(reference: string, key: string, signal: AbortSignal): Promise<void> {
     await this.post('/releases', { reference }, key, signal);
   }
 
-  /** What was paid under a reference, if anything was. */
+  /** The payment with this reference, if there is one. */
   async find(reference: string, signal: AbortSignal): Promise<Payment | undefined> {
     const response = await fetch(`${this.url}/payments?reference=${reference}`, { signal });
     if (!response.ok) throw new Error(`payments: ${response.status}`);
@@ -61,23 +61,23 @@ export class PaymentProvider {
         signal,
       });
     } catch (error) {
-      // Sent, perhaps, and done, perhaps: the connection broke before the answer.
+      // The connection broke before the response: the request may have taken effect.
       throw new UnknownOutcomeError('payments: no answer', { cause: error });
     }
     if (response.status === 402) throw new StepRejectedError(`payments: ${await response.text()}`);
     if (response.status === 504) throw new UnknownOutcomeError('payments: timed out behind the gateway');
-    if (!response.ok) throw new Error(`payments: ${response.status}`); // tried again
+    if (!response.ok) throw new Error(`payments: ${response.status}`); // retried
     return (await response.json()) as Payment;
   }
 }
 
 @Injectable()
 export class Warehouse {
-  /** Sends the goods, once for each key; refuses what is out of stock. */
+  /** Sends the goods, once for each key; refuses goods that are out of stock. */
   async ship(orderId: string, _key: string): Promise<{ parcel: string }> {
     return { parcel: `parcel of ${orderId}` };
   }
-  /** Stops the parcel, or has it brought back, if there is one. */
+  /** Stops the parcel, or recalls it, if there is one. */
   async recall(_orderId: string, _key: string): Promise<void> {}
 }
 
@@ -88,13 +88,13 @@ export class CheckoutSaga {
     private readonly warehouse: Warehouse,
   ) {}
 
-  /** Money is set aside, and nothing is taken yet. */
+  /** Reserves the money; nothing is captured yet. */
   @Step({ compensate: 'release', probe: 'isAuthorized', timeout: '10s', retry: { attempts: 5, delay: '1s' } })
   authorize(ctx: StepContext<Checkout>): Promise<Payment> {
     return this.payments.authorize(ctx.input, ctx.sagaId, ctx.idempotencyKey, ctx.signal);
   }
 
-  /** Asked when nobody knows whether the authorization happened: it looks, and changes nothing. */
+  /** Called if the outcome of the authorization is unknown: it reads, and changes nothing. */
   async isAuthorized(ctx: StepContext<Checkout>): Promise<ProbeAnswer<Payment>> {
     const payment = await this.payments.find(ctx.sagaId, ctx.signal);
     return payment ? { done: payment } : 'unknown';
@@ -110,12 +110,12 @@ export class CheckoutSaga {
     return payment?.captured ? { done: payment } : 'unknown';
   }
 
-  /** By our reference, since the payment's id may be what got lost. Right in whichever state the payment is. */
+  /** Uses our reference, because the payment's id may be lost. Correct in every state of the payment. */
   async release(ctx: CompensationContext<Checkout, Payment>): Promise<void> {
     await this.payments.release(ctx.sagaId, ctx.idempotencyKey, ctx.signal);
   }
 
-  /** Undone where nobody knows whether the parcel has left. */
+  /** Compensated if it is unknown whether the parcel has left. */
   @Step({ compensate: 'recall', timeout: '30s' })
   ship(ctx: StepContext<Checkout>): Promise<{ parcel: string }> {
     return this.warehouse.ship(ctx.input.orderId, ctx.idempotencyKey);

@@ -21,7 +21,7 @@ export class Hotel {
   async reserve(_room: string, _key: string): Promise<{ reservation: string }> {
     throw new Error('not in a test');
   }
-  /** With the reservation's number, or by the key under which it was asked for. */
+  /** With the reservation's number, or with the key of the request. */
   async cancel(_reservation: string | undefined, _askedUnder: string): Promise<void> {
     throw new Error('not in a test');
   }
@@ -33,7 +33,7 @@ export class Bank {
   async charge(_cents: number, _key: string): Promise<{ payment: string }> {
     throw new Error('not in a test');
   }
-  /** What was charged under that key, if anything was. */
+  /** The charge with this key, if there is one. */
   async refund(_chargedUnder: string, _key: string): Promise<void> {
     throw new Error('not in a test');
   }

@@ -23,7 +23,7 @@ export class Account {
   @Column() cents!: number;
 }
 
-/** What was booked, and why: one row for each movement of money. */
+/** The bookings and their reasons: one row for each movement of money. */
 @Entity()
 export class Booking {
   @PrimaryGeneratedColumn() id!: number;
@@ -45,20 +45,20 @@ export interface Transfer {
   cents: number;
 }
 
-/** Both accounts are in this database, and still they need a saga: a person looks at each transfer in between. */
+/** Both accounts are in this database, but the transfer needs a saga: a clerk checks each one in between. */
 @Saga({ name: 'transfer' })
 export class TransferSaga {
   @Step({ transactional: true, compensate: 'creditBack', timeout: '5s' })
   async debit(ctx: TransactionalStepContext<Transfer>): Promise<{ left: number }> {
     const { from, cents } = ctx.input;
     const left = await book(ctx.manager, from, -cents, ctx.idempotencyKey);
-    if (left < 0) throw new StepRejectedError(`${from} has not got ${cents}`); // rolls the booking back
+    if (left < 0) throw new StepRejectedError(`${from} does not have ${cents}`); // rolls the booking back
     ctx.publish({ topic: 'bookings', key: from, payload: { account: from, cents: -cents } });
     return { left };
   }
 
   async creditBack(ctx: TransactionalCompensationContext<Transfer, { left: number }>): Promise<void> {
-    // The step's writes and its checkpoint are one commit: no result, nothing was written.
+    // The step's writes and its checkpoint are one commit: without a result, nothing was written.
     if (ctx.result) await book(ctx.manager, ctx.input.from, ctx.input.cents, ctx.idempotencyKey);
   }
 
@@ -68,7 +68,7 @@ export class TransferSaga {
   }
 }
 
-/** @returns what is left on the account, which is locked until the commit */
+/** @returns the balance of the account, which is locked until the commit */
 async function book(manager: EntityManager, id: string, cents: number, reason: string): Promise<number> {
   const account = await manager.findOne(Account, { where: { id }, lock: { mode: 'pessimistic_write' } });
   if (!account) throw new StepRejectedError(`there is no account ${id}`);

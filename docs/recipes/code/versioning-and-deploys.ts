@@ -16,7 +16,7 @@ export class Shop {
   async ship(_order: Order, _key: string): Promise<void> {}
 }
 
-/** As it was deployed first. It stays for as long as instances of it run. */
+/** The first deployed version. Keep it as long as instances of it run. */
 @Saga({ name: 'order', version: 1 })
 export class OrderV1Saga {
   constructor(protected readonly shop: Shop) {}
@@ -40,7 +40,7 @@ export class OrderV1Saga {
   }
 }
 
-/** With one step more. Instances of version 1 come over if they have not shipped yet. */
+/** With one more step. Instances of version 1 move if they have not shipped yet. */
 @Saga({ name: 'order', version: 2, upgradeFrom: 1 })
 export class OrderSaga {
   constructor(private readonly shop: Shop) {}
@@ -69,10 +69,10 @@ export class OrderSaga {
   }
 }
 
-/** What the first deploy had. */
+/** The providers of the first deploy. */
 @Module({ providers: [Shop, OrderV1Saga] })
 export class FirstDeployModule {}
 
-/** What the second one has: both, side by side. */
+/** The providers of the second deploy: both versions. */
 @Module({ providers: [Shop, OrderV1Saga, OrderSaga] })
 export class SecondDeployModule {}

@@ -36,11 +36,11 @@ export interface Order {
   cents: number;
 }
 
-/** What the payment provider posts. */
+/** The event that the payment provider posts. */
 export interface PaymentEvent {
-  /** The same on every delivery of it. */
+  /** The same on every delivery. */
   id: string;
-  /** Ours: the saga's id, as we gave it with the payment. */
+  /** Our reference: the saga's id, which we passed with the payment. */
   reference: string;
   status: 'paid' | 'refused';
   payment: string;
@@ -48,11 +48,11 @@ export interface PaymentEvent {
 
 @Injectable()
 export class Checkouts {
-  /** Opens a page on which the customer pays; the provider tells us later what came of it, by a webhook. */
+  /** Opens a page on which the customer pays. The provider reports the result later, by a webhook. */
   async open(_order: Order, reference: string, _key: string): Promise<{ url: string }> {
     return { url: `https://pay.example/${reference}` };
   }
-  /** No payment is taken under this reference any more, and what was paid is paid back, once, however often it is called. */
+  /** Accepts no more payments with this reference, and refunds existing ones, once, even if it is called several times. */
   async close(_reference: string, _key: string): Promise<void> {}
 }
 
@@ -64,19 +64,19 @@ export class PlaceOrderSaga {
   openCheckout(ctx: StepContext<Order>): Promise<{ url: string }> {
     return this.checkouts.open(ctx.input, ctx.sagaId, ctx.idempotencyKey);
   }
-  /** By the reference: whatever was paid by now is given back, whether the saga has heard of it or not. */
+  /** Uses the reference: every payment is refunded, whether or not the saga has received its event. */
   closeCheckout(ctx: CompensationContext<Order, { url: string }>): Promise<void> {
     return this.checkouts.close(ctx.sagaId, ctx.idempotencyKey);
   }
 
-  /** Half an hour to pay; then the order turns back. */
+  /** Half an hour to pay; then the order is compensated. */
   @WaitFor({ signal: 'payment', timeout: '30m' })
   pay(_ctx: StepContext<Order>, event: PaymentEvent): { payment: string } {
     if (event.status === 'refused') throw new StepRejectedError('the payment was refused');
     return { payment: event.payment };
   }
 
-  /** Customers are told in the order in which things happened to them: the key is the customer. */
+  /** Each customer receives its events in order: the key is the customer. */
   @Step()
   confirm(ctx: StepContext<Order>): void {
     const { id, customer } = ctx.input;
@@ -84,7 +84,7 @@ export class PlaceOrderSaga {
   }
 }
 
-/** Pays back what came after the order had turned back. */
+/** Refunds a payment that arrived after the order was compensated. */
 @Saga({ name: 'return-late-payment', onFailure: 'suspend' })
 export class ReturnLatePaymentSaga {
   constructor(private readonly checkouts: Checkouts) {}
@@ -95,7 +95,7 @@ export class ReturnLatePaymentSaga {
   }
 }
 
-/** The application is made with `NestFactory.create(AppModule, { rawBody: true })`: signatures are of bytes. */
+/** Create the application with `NestFactory.create(AppModule, { rawBody: true })`: the signature covers the bytes. */
 @Controller('webhooks')
 export class PaymentWebhooks {
   constructor(private readonly sagas: SagaService) {}
@@ -111,14 +111,14 @@ export class PaymentWebhooks {
     try {
       await this.sagas.signal(event.reference, 'payment', event, { messageId: event.id });
     } catch (error) {
-      // Perhaps its start has not been committed yet. The provider asks again, and gives up after some days.
+      // Its start may not be committed yet. The provider retries for some days.
       if (error instanceof SagaNotFoundError) throw new NotFoundException();
-      if (!(error instanceof SagaStateError)) throw error; // 500: the provider asks again
+      if (!(error instanceof SagaStateError)) throw error; // 500: the provider retries
       await this.tooLate(event);
     }
   }
 
-  /** The order has ended without this payment. One saga for each event, however often that is delivered. */
+  /** The order has ended without this payment. One saga for each event, even if it is delivered several times. */
   private async tooLate({ id, status, reference }: PaymentEvent): Promise<void> {
     if (status !== 'paid') return;
     await this.sagas.start(ReturnLatePaymentSaga, { reference }, { correlationId: id });
@@ -148,7 +148,7 @@ export class WebhookTransport implements MessageTransport {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        'x-event-id': message.id, // the same on every attempt: receivers go by it
+        'x-event-id': message.id, // the same on every attempt: receivers use it to detect duplicates
         'x-event-type': message.type,
         'x-signature': signatureOf(message.payload),
       },
