@@ -47,9 +47,13 @@ describe('The documentation site', () => {
 
     test('finds a page by an offline search', async () => {
       const { page, wrongs } = await browser.visit(site.url);
+      await drawn(page);
       await page.keyboard.press('Control+k');
-      await page.getByRole('searchbox').fill('rotate encryption key');
-      await page.locator('[role=option] a[href^="/encryption.html"]').first().click();
+      await page.getByRole('searchbox').fill('changing keys');
+      await page
+        .locator('[role=option][aria-selected=true] a[href="/encryption.html#changing-keys"]')
+        .waitFor();
+      await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'Encrypt' }).waitFor();
       expect(new URL(page.url()).pathname).toBe('/encryption.html');
       expect(wrongs).toEqual([]);
@@ -57,6 +61,7 @@ describe('The documentation site', () => {
 
     test('shows code with its file and a button that copies it', async () => {
       const { page, wrongs } = await browser.visit(`${site.url}/recipes/payments.html`);
+      await drawn(page);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       const block = page.locator('.vp-doc div.language-ts').first();
       expect(await block.locator('.code-file').textContent()).toMatch(/^payments[\w.]*\.ts$/);
@@ -71,9 +76,8 @@ describe('The documentation site', () => {
 
     test.each(SCHEMES)('draws the diagrams of a page in %s colours', async (colorScheme) => {
       const { page, wrongs } = await browser.visit(`${site.url}/step-graph.html`, { colorScheme });
-      await diagramsOf(page);
-      const drawn = await page.locator('.saga-diagram svg').count();
-      expect(drawn).toBeGreaterThan(0);
+      await drawn(page);
+      expect(await page.locator('.saga-diagram svg').count()).toBeGreaterThan(0);
       expect(await page.locator('pre.saga-diagram').count()).toBe(0);
       expect(wrongs).toEqual([]);
     });
@@ -82,7 +86,7 @@ describe('The documentation site', () => {
       const { page, wrongs } = await browser.visit(`${site.url}/step-graph.html`);
       const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
       const label = () => page.evaluate<string>('document.querySelector(".saga-diagram svg").outerHTML');
-      await diagramsOf(page);
+      await drawn(page);
       const light = [await background(), await label()];
       await page
         .getByRole('switch', { name: /dark theme/i })
@@ -93,7 +97,7 @@ describe('The documentation site', () => {
       );
       expect(await background()).not.toBe(light[0]);
       await page.reload();
-      await diagramsOf(page);
+      await drawn(page);
       expect(await background()).not.toBe(light[0]);
       expect(wrongs).toEqual([]);
     });
@@ -103,7 +107,7 @@ describe('The documentation site', () => {
       const wide: string[] = [];
       for (const path of await site.guide()) {
         await page.goto(`${site.url}${path}`);
-        await diagramsOf(page);
+        await drawn(page);
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (width > PHONE.viewport.width) wide.push(`${path}: ${width} px`);
       }
@@ -120,7 +124,7 @@ describe('The documentation site', () => {
         const violations: object[] = [];
         for (const path of KINDS) {
           await page.goto(`${site.url}${path}`);
-          await diagramsOf(page);
+          await drawn(page);
           violations.push(...(await violationsOf(page)).map((violation) => ({ path, ...violation })));
         }
         expect(violations).toEqual([]);
@@ -131,7 +135,7 @@ describe('The documentation site', () => {
 });
 
 /** Waits until the page is hydrated and each of its diagrams is drawn. */
-async function diagramsOf(page: Page): Promise<void> {
+async function drawn(page: Page): Promise<void> {
   await page.waitForFunction(
     'document.querySelector("#app")?.__vue_app__ !== undefined && !document.querySelector("pre.saga-diagram")',
   );
