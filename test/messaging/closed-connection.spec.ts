@@ -7,7 +7,9 @@ import { type JetStreamContext, JetStreamServer } from '../../libs/saga/src/mess
 import { Gate, pause } from '../support/gate.js';
 import { startNats } from './support/brokers.js';
 
-const SUBJECT = 'closing.placed';
+/** A stream of its own: several runs may share one server. */
+const STREAM = `closing-${randomBytes(6).toString('hex')}`;
+const SUBJECT = `${STREAM}.placed`;
 /** Milliseconds; half of it passes between two renewals of a message that is being handled. */
 const ACK_WAIT = 200;
 
@@ -34,7 +36,7 @@ async function startServer(
   proxies.push(proxy);
   const server = new JetStreamServer({
     connection: { servers: `127.0.0.1:${proxy.port}`, maxReconnectAttempts: 0, reconnect: false },
-    stream: { name: 'closing', subjects: ['closing.>'], config: { storage: 'memory' } },
+    stream: { name: STREAM, subjects: [`${STREAM}.>`], config: { storage: 'memory' } },
     ...{ consumer, ackWait: ACK_WAIT, consumerConfig: { deliver_policy: 'new' } },
   });
   servers.push(server);
@@ -45,6 +47,9 @@ async function startServer(
   });
   return { connection: server.unwrap<NatsConnection>(), proxy, close: () => server.close() };
 }
+
+/** Timers that keep this process alive. */
+const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
 
 async function publish(): Promise<void> {
   const connection = await connect({ servers: nats!.url });
@@ -60,6 +65,7 @@ async function publish(): Promise<void> {
     'and its connection is %s, leaves the message to another process, and closes',
     async (_, end) => {
       const consumer = `test-${randomBytes(6).toString('hex')}`;
+      const before = timers();
       const [taken, finish, takenAgain] = [new Gate(), new Gate(), new Gate<number>()];
       const server = await startServer(consumer, async () => {
         taken.open();
@@ -75,6 +81,9 @@ async function publish(): Promise<void> {
       const closing = server.close();
       finish.open();
       await expect(closing).resolves.toBeUndefined();
+      // The pause before it consumes again is over as well, so that the process can end.
+      await new Promise(setImmediate);
+      expect(timers()).toBeLessThanOrEqual(before);
 
       await startServer(consumer, async (context) => {
         await Promise.resolve();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
 import { SagaConfigurationError } from '../../errors.js';
@@ -69,7 +70,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private readonly underWay = new Set<Promise<void>>();
   /** Whether the server filters out messages without a handler. */
   private filters = true;
-  private closed = false;
+  private readonly closing = new AbortController();
 
   /** @throws SagaConfigurationError, SagaValidationError for invalid options */
   constructor(options: JetStreamServerOptions) {
@@ -106,7 +107,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   /** Waits for running handlers, and closes the connection. */
   async close(): Promise<void> {
-    this.closed = true;
+    this.closing.abort();
     await this.messages?.close();
     await Promise.all(this.underWay);
     await this.drain();
@@ -162,7 +163,8 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private async consume(): Promise<void> {
     const { jetstream } = await loadJetStream();
     const { stream, consumer } = this.settings;
-    while (!this.closed) {
+    const { signal } = this.closing;
+    while (!signal.aborted) {
       try {
         const client = jetstream(this.connection!);
         const source = await client.consumers.get(stream.name, consumer);
@@ -173,10 +175,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
           if (this.underWay.size >= this.concurrency) await Promise.race(this.underWay);
         }
       } catch (error) {
-        if (!this.closed)
+        if (!signal.aborted)
           this.logger.error(`Consuming '${stream.name}' failed: ${serializeError(error).message}`);
       }
-      if (!this.closed) await new Promise((resolve) => setTimeout(resolve, RETRY));
+      await sleep(RETRY, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -203,7 +205,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     try {
       answer();
     } catch (error) {
-      if (this.closed) return;
+      if (this.closing.signal.aborted) return;
       this.logger.warn(
         `A message of '${message.subject}' could not be acknowledged; JetStream redelivers it: ${serializeError(error).message}`,
       );
