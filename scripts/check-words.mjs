@@ -59,6 +59,8 @@ const COVERED = [
     without: /\.ts$|docs\/(reference\/|options\.md$)/,
   },
   { path: 'libs/saga/src', kinds: ['strings', 'text'], without: TESTS },
+  // Comments of the store: not yet.
+  { path: 'libs/saga/src', kinds: ['comments'], without: /\/store\/|\.(spec|contract)\.ts$/ },
 ];
 
 /** Uses that stay. `file` is the end of a path; `text` is on the line of the hit. */
@@ -72,7 +74,7 @@ const EXCEPTIONS = [
 ];
 
 /** SQL in template literals: names of columns and of functions, which people do not read. */
-const SQL = /\/store\/postgres\/(.*\.(sql|function)\.ts$|.*\/migrations\/)/;
+const SQL = /\/store\/postgres\/.*\.(sql|function)\.ts$/;
 
 const given = process.argv.slice(2);
 const scopes = given.length > 0 ? given.map((path) => ({ path })) : COVERED;

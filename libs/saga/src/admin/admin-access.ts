@@ -56,7 +56,7 @@ export class AdminAccess {
     }
   }
 
-  /** Of what belongs to several sagas, that which may be seen; each name is asked about once. */
+  /** Filters entries of several sagas down to those that the caller may see. Each name is checked once. */
   async visible<T>(items: readonly T[], sagaOf: (item: T) => string, request: unknown): Promise<T[]> {
     const names = [...new Set(items.map(sagaOf))];
     const seen = await Promise.all(names.map((saga) => this.may({ kind: 'look', saga }, request)));

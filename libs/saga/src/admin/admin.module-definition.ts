@@ -28,7 +28,7 @@ const built = new ConfigurableModuleBuilder<SagaAdminModuleOptions>({
 
 type AsyncOptions = typeof built.ASYNC_OPTIONS_TYPE & SagaAdminRoutes;
 
-/** As the builder made it, but for `guards`, which nobody may leave out. */
+/** The options as the builder makes them, except that `guards` is required. */
 export const ConfigurableModuleClass = built.ConfigurableModuleClass as unknown as {
   new (): object;
   register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule;

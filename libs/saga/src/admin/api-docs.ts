@@ -2,7 +2,7 @@ import type * as SwaggerPackage from '@nestjs/swagger';
 import { applyDecorators, type Type } from '@nestjs/common';
 import { requireSwagger } from './from-this-folder.cjs';
 
-/** Of a field, or of what a route takes: what @nestjs/swagger says of it. */
+/** The description of a field or a parameter for @nestjs/swagger. */
 export interface FieldDoc {
   readonly description?: string;
   readonly example?: unknown;

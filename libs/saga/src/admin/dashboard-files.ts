@@ -21,7 +21,7 @@ const PAGE = 'index.html';
 export class DashboardFiles {
   private readonly files = new Map<string, DashboardFile>();
   private readonly page: string;
-  /** Of all files together; part of their addresses, so that browsers may keep them. */
+  /** A hash of all files, which is part of their addresses, so that browsers may cache them. */
   readonly version: string;
 
   constructor() {

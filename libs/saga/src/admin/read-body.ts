@@ -4,8 +4,8 @@ import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 
 /**
- * What an action was told: a JSON object with these fields at most. What each of them may be, the call that is given it
- * says.
+ * Reads the body of an action: a JSON object with no other fields than these. The call that receives a field validates
+ * its value.
  * @param below the field of the body that has them, with a dot: `filter.`
  * @throws SagaValidationError
  */

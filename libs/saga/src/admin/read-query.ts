@@ -54,7 +54,7 @@ export function readListQuery(query: Query): ListQuery {
   ) as unknown as ListQuery;
 }
 
-/** The saga that is asked about, for whoever has to decide on that before the rest is read. */
+/** Reads the saga of a query, for the access check that comes before the rest is read. */
 export function sagaOf(given: unknown): { readonly saga?: string } {
   const { saga } = (given ?? {}) as { saga?: unknown };
   return typeof saga === 'string' && saga !== '' ? { saga } : {};

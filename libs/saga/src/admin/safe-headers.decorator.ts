@@ -1,6 +1,6 @@
 import { applyDecorators, Header } from '@nestjs/common';
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Allows no other origin, nothing inline and no frame. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

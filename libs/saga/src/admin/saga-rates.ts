@@ -34,7 +34,7 @@ export interface RateBucket {
   readonly steps: readonly StepRate[];
 }
 
-/** How many sagas were started, what came of them and how long they took, over time. */
+/** Returns how many sagas were started, their outcomes and their durations, over time. */
 @Injectable()
 export class SagaRates {
   constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}

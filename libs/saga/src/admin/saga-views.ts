@@ -31,7 +31,7 @@ export interface AdminSaga extends SagaSnapshot {
   readonly payloads: PayloadsShown;
   /** What its state allows, and this operator may do. */
   readonly actions: readonly AllowedAction[];
-  /** Of a saga that is stuck while it compensates. */
+  /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
 }
 
@@ -45,7 +45,7 @@ export interface FailedCompensation {
 
 /** A saga in the list. */
 export interface AdminSummary extends SagaSummary {
-  /** Of a saga that is stuck while it compensates. */
+  /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
 }
 

@@ -14,9 +14,9 @@ export const ACTION_HEADER = 'x-saga-admin';
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Actions come from the admin's own pages, or from programs: never from a page of another site in the browser of somebody
- * who is logged in (CSRF). A form of such a page can send neither this content type nor this header; a script would be
- * let through only where CORS is open to its site with credentials, and is told by its origin then.
+ * Accepts actions from the admin's own pages and from programs, but not from a page of another site in the browser of a
+ * user who is logged in (CSRF). A form of such a page can send neither this content type nor this header. A script
+ * passes only if CORS is open to its site with credentials. Then its origin gives it away.
  */
 @Injectable()
 export class SameSiteGuard implements CanActivate {

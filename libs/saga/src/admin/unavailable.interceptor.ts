@@ -3,7 +3,7 @@ import { catchError, type Observable, throwError } from 'rxjs';
 import { SagaUnavailableError } from '../errors.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 
-/** A database that cannot be reached right now is told as such, and not as a mistake of ours. */
+/** Answers 503 if the database cannot be reached, instead of 500. */
 @Injectable()
 export class UnavailableInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -17,7 +17,7 @@ export const BULK_OPTIONS = {
   limit: option.text('<number>', 'with --where: the maximum number of sagas; default: 1000'),
 } as const;
 
-/** Of so many an operator is told by name. */
+/** The number of sagas that are listed by name. */
 const SHOWN = 10;
 
 type Values = ValuesOf<typeof BULK_OPTIONS & typeof JSON_OPTION & typeof YES_OPTION> & {

@@ -52,9 +52,11 @@ export function command<O extends OptionSpecs>(spec: Command<O>): Command {
 /** The exit codes of all commands. */
 export const EXIT = {
   done: 0,
-  /** The saga's state refuses it, there is no such saga, it came to no good end, or a second operator is needed. */
+  /**
+   * The saga's state refuses the action, the saga does not exist or did not complete, or a second operator is needed.
+   */
   refused: 1,
-  /** The command was not understood, or nobody can say: the database does not answer, say. */
+  /** The command is invalid, or the outcome is unknown: for example, the database does not answer. */
   failed: 2,
 } as const;
 

@@ -6,7 +6,7 @@ export const YES_OPTION = {
   yes: option.flag('skip the confirmation prompt (required without a terminal)'),
 } as const;
 
-/** Before anything is looked up: where nobody can be asked, `--yes` has to be given. */
+/** Checks, before anything is read, that `--yes` is given if there is no terminal for the confirmation prompt. */
 export function checkAskable(yes: boolean | undefined, what: string, terminal: Terminal): void {
   if (!yes && !terminal.interactive)
     throw new UsageError(

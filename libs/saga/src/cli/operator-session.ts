@@ -6,7 +6,7 @@ import type { SagaService } from '../nest/saga.service.js';
 import { CODEC_OPTION } from './codec-option.js';
 import { DATABASE_OPTIONS } from './command.js';
 
-/** Of every command that looks at sagas, or acts on them. */
+/** The options of every command that reads sagas or acts on them. */
 export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 
 /** As much of a runtime as runs nothing. */

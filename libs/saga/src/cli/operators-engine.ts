@@ -166,7 +166,7 @@ async function clockOf(dataSource: DataSource): Promise<Clock> {
   return { ...systemClock, wall: () => Date.now() + ahead };
 }
 
-/** Nobody acts on a saga of which it is not known whether it has passed a point of no return, say. */
+/** Refuses an action on a saga whose graph is not known: it may have passed a point of no return. */
 class OperatorsEngine extends SagaEngine {
   override edit(...[target, change]: Parameters<SagaEngine['edit']>): ReturnType<SagaEngine['edit']> {
     return super.edit(target, (saga, graph, now) => {
@@ -183,8 +183,8 @@ class OperatorsEngine extends SagaEngine {
 }
 
 /**
- * Whoever calls from here is held to what the applications ask of their operators: the most that one of them does. The
- * newest version of each saga tells; what was said with others may have been taken back.
+ * Applies the operator rules of the applications: the strictest rule that one of them has. The newest version of each
+ * saga decides, because a rule of an older version may have been withdrawn.
  */
 function rulesOf(
   stored: readonly StoredGraph[],

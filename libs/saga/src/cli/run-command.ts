@@ -60,7 +60,7 @@ function lettersOf(word: string): string {
   return [...word].sort().join('');
 }
 
-/** Of errors that say how things stand, rather than what is wrong with the command or the database. */
+/** Errors that report a state, and no mistake of the command or the database. */
 const REFUSALS = ['SAGA_STATE', 'SAGA_NOT_FOUND', 'SAGA_CONFLICT', 'SAGA_APPROVAL_PENDING'];
 
 function isRefusal(error: unknown): boolean {
@@ -83,7 +83,7 @@ function fixOf(error: unknown): string {
   return `. Install it in your application (npm install ${name}), and run saga in the folder of your application.`;
 }
 
-/** Of several addresses that were tried, Node says nothing itself. */
+/** Node reports no message of its own if several addresses were tried. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;

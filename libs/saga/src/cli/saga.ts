@@ -2,7 +2,7 @@
 import { runCommand } from './run-command.js';
 import { processTerminal } from './terminal.js';
 
-// Whoever reads may have seen enough: `saga list | head`.
+// The reader may close the pipe early: `saga list | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));
 const code = await runCommand(process.argv.slice(2), processTerminal());
 // The application's module may have left timers or sockets open; what was written goes out first.

@@ -46,7 +46,7 @@ export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
   );
 }
 
-/** Of a saga, and of the step handlers that a class has. */
+/** Builds the graph of a saga class, and of each step handler of the class. */
 function graphsOf(type: Type): SagaGraph[] {
   const handlers = buildHandlerGraphs(type).map(({ graph }) => graph);
   return SagaMetadata.sagaOf(type) ? [buildSagaGraph(type), ...handlers] : handlers;

@@ -154,7 +154,7 @@ export class SagaEngine {
     this.wakeup.announceDue();
   }
 
-  /** Stores a saga inside the caller's transaction; it is run once that has committed, by whoever is first. */
+  /** Stores a saga inside the caller's transaction. After the commit, the first free worker runs it. */
   submitWithin(manager: EntityManager, saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
     const store = (traced: typeof saga) =>
       this.store.startWithin(manager, { ...traced, leased: false }, this.lease);
@@ -209,8 +209,8 @@ export class SagaEngine {
   }
 
   /**
-   * Stops running sagas. Afterwards no method of a saga is in progress, every lease is given back, and nobody waits for a
-   * saga here any more. Sagas can still be started and looked at.
+   * Stops running sagas. Afterwards no method of a saga is in progress, every lease is released, and no call waits for
+   * a saga here. Sagas can still be started and read.
    */
   async drain(): Promise<void> {
     this.worker?.close();

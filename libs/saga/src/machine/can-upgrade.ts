@@ -40,7 +40,7 @@ interface Move {
   readonly version: string;
 }
 
-/** Of one that has begun, or is done. */
+/** Checks a step that has begun or is done. */
 function obstacleOfStep(name: string, { from, to, state, version }: Move): string | undefined {
   const [before, after, step] = [recordIn(from, name), to.steps.get(name), stepState(state, name)];
   const subject = `step '${name}' ${standing(state, name)}, and`;

@@ -24,7 +24,7 @@ export interface Action {
   readonly node: StepNode;
   /** The step's name, or the item's key. */
   readonly key: string;
-  /** Of an item. */
+  /** The index of the item. */
   readonly index?: number;
 }
 
@@ -106,8 +106,8 @@ export function dueWhenLost(graph: SagaGraph, state: SagaState, now: number): Ac
 }
 
 /**
- * Of a fan-out's items: those that wait for another attempt hold no room, so they may have been begun in any
- * number; of the others as many as there is room for, in their order.
+ * Selects the items of a fan-out that may start. Items that wait for another attempt use no room, so any number of them
+ * may have begun. Of the others, as many start as there is room for, in their order.
  */
 function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: number): Action[] {
   // What would be done of it if there were room for all.
@@ -297,7 +297,7 @@ class Plan {
     return this.actions.length === 0 && this.events.length === 0;
   }
 
-  /** Something will be due later, or once somebody has sent it. */
+  /** Something is due later, or once a signal arrives. */
   get waits(): boolean {
     return this.rests || this.wakeAt !== undefined;
   }

@@ -3,7 +3,10 @@ import type { Decision } from './decide.js';
 import type { SagaState } from './saga-state.js';
 import { unsettledSteps } from './step-map.js';
 
-/** Where a saga stands, in the words of one column: the steps in progress, next, waiting for a retry, or given up on. */
+/**
+ * Describes the current step of a saga for one column: the steps in progress, next, waiting for a retry, or failed
+ * permanently.
+ */
 export function describeStep(state: SagaState, next: Decision): string {
   const names: string[] = [];
   const add = (name: string) => {

@@ -18,7 +18,7 @@ function stored(step: StepState | undefined): StepState | undefined {
   return step && { ...step, active: false };
 }
 
-/** Of data: plain objects and arrays. A property that is undefined equals one that is absent. */
+/** Compares plain objects and arrays. A property that is undefined equals one that is absent. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;

@@ -216,7 +216,7 @@ export function evolve(graph: SagaGraph, state: SagaState, event: SagaEvent): Sa
   return barPivots(graph, decidePending(graph, next), 'now' in event ? event.now : undefined);
 }
 
-/** Of one that an operator deals with: a pivot that may have taken effect is not tried again unless he asks for it. */
+/** While an operator is needed, a pivot that may have taken effect is retried only if the operator requests it. */
 function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
   if (!isHeld(state) && state.status !== 'paused') return state;
   return relationsOf(graph).pivots.reduce((next, name) => {

@@ -19,7 +19,7 @@ export function isUnderWay(state: SagaState, key: string, status: 'running' | 'c
   return step.active && step.status === status;
 }
 
-/** An attempt of a step, or of an item, has failed: it waits for another, or gives up. */
+/** An attempt of a step, or of an item, has failed: it waits for another attempt, or fails permanently. */
 export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'step-failed'>): SagaState {
   const { step: key, now } = event;
   if (!isUnderWay(state, key, 'running')) return state;

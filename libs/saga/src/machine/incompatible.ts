@@ -3,8 +3,8 @@ import type { SagaState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 
 /**
- * The saga stops before anything is begun that could not be ended: it is stuck, each step concerned says why, and
- * retried it goes on as it was, once the code has what it lacked.
+ * Stops the saga before anything starts that could not be ended. The saga is stuck, and each step concerned records the
+ * reason. After a retry it continues, once the code has what it lacked.
  */
 export function incompatible(
   state: SagaState,
@@ -23,7 +23,7 @@ export function incompatible(
   for (const { step, problem } of missing)
     next = withStep(next, step, (s) => ({ ...s, errors: withError(s, errorOf(problem), now, during) }));
   const error = errorOf(missing.map(({ problem }) => problem).join('; '));
-  // What made it compensate is what its compensations are told.
+  // The compensations receive the failure that made the saga compensate.
   return {
     ...next,
     status: 'stuck',

@@ -4,7 +4,10 @@ import { withStep } from './step-changes.js';
 /** Lost attempts kept per step. */
 const LOST_KEPT = 5;
 
-/** Of a step's attempt that no worker finishes. `lease`: the one that ran out; a time: its worker let go of it then. */
+/**
+ * Records an attempt that no worker finishes. `lease`: the lease that ran out. A time: the worker released the attempt
+ * then.
+ */
 export function withLoss(
   before: SagaState,
   after: SagaState,

@@ -21,7 +21,7 @@ export function takenOver(
   if (state.status !== 'running' && state.status !== 'compensating') return state;
   let next = state;
   let suspects: string[] = [];
-  // None counted: the lease was taken from a worker, and nobody waited for what it was at.
+  // None counted: the lease was taken from a worker, and no step waited for its attempts.
   const losts = Math.max(count, 1);
   for (let lost = 0; lost < losts; lost += 1) {
     suspects = suspectsOf(graph, next, now);
@@ -78,7 +78,7 @@ function keysOf(graph: SagaGraph, { steps }: SagaState): string[] {
   });
 }
 
-/** An attempt that nobody will hear of again. Those recorded or in progress were counted as they began. */
+/** An attempt without an outcome. Attempts that were recorded or in progress were counted when they began. */
 function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
   const node = nodeOf(graph, key);
   const step = stepState(state, key);
@@ -92,13 +92,13 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
   if (!node.idempotent) {
     // Its start is recorded before it runs: no record, no run.
     if (step.status !== 'running') return state;
-    // Whoever goes on asks its probe.
+    // The next worker calls its probe.
     if (node.probe !== undefined) return withStep(state, key, (s) => ({ ...s, active: false }));
     return atMostOnceInterrupted(graph, state, key, now);
   }
   return withStep(state, key, (s) => ({
     ...s,
-    // Compensating waits for nobody: a forward attempt that was lost then is over.
+    // Compensation does not wait: a forward attempt that was lost then is over.
     status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
     attempts: s.attempts + (s.status === 'running' ? 0 : 1),
     unknown: s.unknown || !leavesNothing(node),
@@ -123,12 +123,12 @@ function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, 
   return failPermanently(graph, next, key, { kind: 'error', step: key, error });
 }
 
-/** Of a step that has not come to anything yet. */
+/** The statuses of a step that has no outcome yet. */
 const OPEN: readonly StepStatus[] = ['pending', 'waiting', 'compensating'];
 
 /**
- * Something of a saga has come to an end, or waits for somebody, that was not so before: it is worth more than what is
- * recorded of attempts that came to nothing, and what its workers were lost with so far counts no more.
+ * Whether a saga has advanced: a step has ended, or waits for a signal, that did not before. That is worth more than
+ * records of attempts without an outcome. The workers that were lost so far do not count any more.
  * @param keys the steps that changed
  */
 export function hasAdvanced(before: SagaState, after: SagaState, keys: readonly string[]): boolean {

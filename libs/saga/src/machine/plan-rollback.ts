@@ -18,7 +18,7 @@ export interface PlannedCompensation {
   readonly key: string;
   readonly index?: number;
   /**
-   * Of a sub-saga step: the saga that is cancelled, or undone, or compensates already; the step's own compensation
+   * The saga of a sub-saga step, which is cancelled, undone or compensates already. The compensation of the step itself
    * comes after it.
    */
   readonly child?: string;

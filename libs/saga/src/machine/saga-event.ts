@@ -61,8 +61,8 @@ export type SagaEvent =
   /** The step's saga, which had completed, was asked to undo itself. */
   | { readonly type: 'child-undoing'; readonly step: string; readonly child: string }
   /**
-   * The step's saga has come to its end; `result`: what its steps came to, as JSON text. `child` says which: the
-   * step may have started another since.
+   * The step's saga has ended. `result`: the results of its steps, as JSON text. `child`: the saga that ended; the step
+   * may have started another since.
    */
   | {
       readonly type: 'child-ended';
@@ -82,7 +82,7 @@ export type SagaEvent =
       readonly type: 'taken-over';
       /** Workers that were lost since anything was recorded. */
       readonly count: number;
-      /** Workers that were lost since anything of it came to an end; default: the same. */
+      /** Workers that were lost since a step or a wait ended. Default: `count`. */
       readonly losses?: number;
       readonly bound: number;
       /** The last of those `count`, oldest first, as far as they are known. */

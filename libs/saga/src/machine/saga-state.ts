@@ -70,19 +70,19 @@ export interface StepState {
   readonly active: boolean;
   /** 1; one more after each rollback to a savepoint before it. Items have their step's. */
   readonly round: number;
-  /** Of a savepoint: how often the saga was rolled back to it in this round. */
+  /** How often the saga was rolled back to this savepoint in this round. */
   readonly returns: number;
-  /** Of a fan-out, once it is known what over: each item's JSON text. Items have their state under `itemKey`. */
+  /** The items of a fan-out, once they are known: each item's JSON text. Items have their state under `itemKey`. */
   readonly items?: readonly string[];
-  /** Of a join any: the step whose completion was the first. */
+  /** The step that completed first, for a join any. */
   readonly wonBy?: string;
-  /** Of a step with a rate limit: from when the next attempt may begin by it; milliseconds since the epoch. */
+  /** The earliest time at which the rate limit allows the next attempt; milliseconds since the epoch. */
   readonly permit?: number;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly pruned: boolean;
-  /** Of a sub-saga step, once it has started one. */
+  /** The saga that a sub-saga step has started. */
   readonly child?: ChildState;
-  /** Of a step that waits for a signal or an operator, from when it does until it is done. */
+  /** The wait for a signal or an operator, from its start until the step is done. */
   readonly wait?: WaitState;
   /** The last few attempts that were lost, oldest first; undefined: none. */
   readonly lost?: readonly LostAttempt[];
@@ -157,7 +157,7 @@ export function isSettled(status: SagaStatus): boolean {
   return isTerminal(status) || status === 'stuck' || status === 'suspended';
 }
 
-/** Another saga has to come to its end before anything more happens to this step. */
+/** Another saga must end before anything more happens to this step. */
 export function awaitsChild({ status, child }: StepState): boolean {
   if (child === undefined) return false;
   const { phase } = child;

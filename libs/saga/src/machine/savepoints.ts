@@ -71,7 +71,7 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
     if (region.has(stepOfKey(key)))
       steps.set(key, { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) });
   }
-  // Outside, a step may have given up meanwhile, behind a pivot: the saga will be stuck at it.
+  // Outside, a step behind a pivot may have failed permanently meanwhile: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {
     const step = stepState(state, name);
     return !region.has(name) && step.status === 'failed' && !step.pruned;

@@ -110,7 +110,7 @@ export class StepMap implements ReadonlyMap<string, StepState> {
     if (more.length === 0) return known;
     more.sort((a, b) => a - b);
     const begun = Math.max(known.begun, more.at(-1)! + 1);
-    // Whoever came first need not have begun first.
+    // The item that ended first need not have begun first.
     const passed = Array.from({ length: begun - known.begun }, (_, n) => known.begun + n);
     return {
       open: merged(merged(known.open, more), passed),

@@ -36,7 +36,10 @@ export function childAsked(
   return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
-/** What its saga came to is what the step comes to; received while an operator is needed, it is for whoever goes on. */
+/**
+ * The outcome of the saga is the outcome of the step. If it arrives while an operator is needed, it is used once the
+ * saga continues.
+ */
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);

@@ -112,7 +112,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     if (this.set) await this.options.relay?.transport.close?.();
   }
 
-  /** Messages may be published from the first hook of any provider, so whoever comes first sets things up. */
+  /** Sets everything up at the first call. The first hook of any provider may publish messages. */
   ready(): Promise<Messaging> {
     this.set ??= this.setUp();
     return this.set;

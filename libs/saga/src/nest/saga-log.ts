@@ -45,7 +45,7 @@ export class SagaLog implements EngineLog {
   }
 }
 
-/** A message with fields, which is its text to whoever prints it. */
+/** A message with fields. A logger that prints it shows its text. */
 class LogLine implements LogSubject {
   declare readonly sagaId?: string;
   declare readonly saga?: string;

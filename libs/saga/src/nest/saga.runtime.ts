@@ -131,7 +131,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart {
   }
 
   /**
-   * Sagas may be started from the first hook of any provider, so whoever comes first sets things up.
+   * Sets everything up at the first call. The first hook of any provider may start sagas.
    * @throws SagaUnavailableError after the application was closed
    */
   ready(): Promise<Running> {

@@ -1,8 +1,8 @@
 import { types } from 'node:util';
 
 /**
- * A function that has to answer at once gave something else. If that is a promise, nobody will wait for it, and
- * should it fail, that must not end the process as an unhandled rejection.
+ * Ignores a value that a synchronous function returned against its type. If it is a promise, nothing awaits it. Its
+ * rejection must not end the process.
  */
 export function ignoreRejection(answer: unknown): void {
   if (!types.isPromise(answer)) return;

@@ -30,10 +30,10 @@ const HOLDERS =
   /^\[object (Array|Map|Set|WeakMap|WeakSet|Promise|Date|RegExp|Error|String|Number|Boolean)\]$/;
 
 /**
- * The one reader of every object of options, filter, message or target that the package is given. An option that it does
- * not know is a flaw, by name, with the nearest one that it knows: a slip must never be an option that was not given.
- * Inherited options count, except for what somebody has left on `Object.prototype`.
- * @param what goes before the name of an unknown option, if its owner has to be said: `worker.`
+ * Reads every object of options, filter, message or target that the package receives. An unknown option is a problem,
+ * reported by name with the nearest known one: a typing error must not act like an option that was not given. Inherited
+ * options count, except those on `Object.prototype`.
+ * @param what goes before the name of an unknown option, if its owner has to be named: `worker.`
  * @returns undefined: it is no object of options
  * @throws UnreadableOption when a getter, or a proxy, throws
  */

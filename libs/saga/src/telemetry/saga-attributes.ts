@@ -44,7 +44,7 @@ export function kindOf({ kind }: MeasuredAttempt): AttemptKind {
   return kind === 'compensate' || kind === 'probe' ? kind : 'run';
 }
 
-/** How an attempt ended. `interrupted`: the lease was lost, or the process shuts down, and nobody waited for it. */
+/** How an attempt ended. `interrupted`: the lease was lost, or the process shut down. */
 export type AttemptOutcome = 'completed' | 'failed' | 'rejected' | 'timeout' | 'interrupted';
 
 export function outcomeOf(event: SagaEvent, brokenOff: boolean): AttemptOutcome {

@@ -18,21 +18,21 @@ import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-at
 import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
 
 const OPERATION = { run: 'step', compensate: 'compensate', probe: 'probe' } as const;
-/** A saga that compensated for these has done what it was told to. */
+/** A saga that compensated for one of these reasons did what was requested. */
 const INTENDED: readonly SagaFailure['kind'][] = ['cancelled', 'undone'];
 
 /**
- * The spans of sagas.
+ * Makes the spans of sagas.
  *
- * A span is one process's: it is known to nobody before it has ended, and no other process can end it. A saga may take
- * months and many processes. So what ties its spans together is the span of its start, short and in the trace of whoever
- * started it; its context is stored with the saga, as the tag `traceparent`, and every attempt, in whichever process, is
- * its child. A crash loses the spans in progress, and no parent of others. The saga's own span, from its start to its end,
- * is made once it has ended, by whoever brought it there: so its duration and its outcome are true, and no process has
- * to live as long.
+ * A span belongs to one process: it is not visible before it has ended, and no other process can end it. A saga may
+ * take months and many processes. So the span of its start ties its spans together. That span is short, and part of the
+ * trace of the caller. Its context is stored with the saga, as the tag `traceparent`, and every attempt, in any
+ * process, is its child. A crash loses the spans in progress, but no parent of others. The saga's own span, from its
+ * start to its end, is made once it has ended, by the process that ended it. So its duration and its outcome are true,
+ * and no process has to live as long.
  *
- * A tag rather than a column: nothing is written for sagas that are not traced, sub-sagas and handlers inherit it with
- * the others, and operators find a saga by its trace.
+ * The context is a tag, not a column: nothing is written for sagas that are not traced, sub-sagas and handlers inherit
+ * it with the other tags, and operators find a saga by its trace.
  */
 export class SagaTracer {
   constructor(private readonly tracer: Tracer) {}

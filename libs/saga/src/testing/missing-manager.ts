@@ -10,7 +10,7 @@ export function missingManager(onUse: (error: SagaConfigurationError) => void): 
     {},
     {
       get: (_target, property) => {
-        // Asked by `await` and by whoever prints it.
+        // `await` and printing read these properties.
         if (typeof property === 'symbol' || property === 'then' || property === 'toJSON') return undefined;
         const error = new SagaConfigurationError(textOf(property));
         onUse(error);

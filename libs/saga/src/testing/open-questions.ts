@@ -5,7 +5,7 @@ import { awaitsSignal } from '../machine/saga-state.js';
 /** A signal or a decision that a saga waits for. */
 export interface OpenQuestion {
   readonly kind: 'signal' | 'approval';
-  /** Of the signal, or of the approval's step. */
+  /** The name of the signal, or of the approval's step. */
   readonly name: string;
 }
 

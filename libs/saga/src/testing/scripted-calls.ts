@@ -85,7 +85,7 @@ export class ScriptedCalls {
   private async carryOut({ call, node, signal }: ScriptedCall, invoke: () => unknown) {
     const fault = this.faultOf(call);
     if (fault?.kind === 'cancelling') return this.carryOutCancelled(call, signal, invoke);
-    // What one did that does not come to its end in time is rolled back.
+    // The effects of a call that does not end in time are rolled back.
     const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
     this.underWay += 1;
     try {

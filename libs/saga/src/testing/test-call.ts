@@ -8,7 +8,7 @@ export interface TestCall {
   readonly step: string;
   /** The step's own method has its name; otherwise its compensation, or its probe. */
   readonly method: string;
-  /** Of an item of a fan-out. */
+  /** The index of the item of a fan-out. */
   readonly index?: number;
   /** 1, 2, … */
   readonly attempt: number;

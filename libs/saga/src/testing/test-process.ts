@@ -12,7 +12,7 @@ export interface CrashPoint {
 /** What became of a process that is gone is never known. */
 const NEVER = new Promise<never>(() => undefined);
 
-/** A process that may die at a checkpoint; whoever goes on has another one. */
+/** A process that may die at a checkpoint. Another process continues its sagas. */
 export class TestProcess implements Life {
   isAlive = true;
   readonly store: SagaStore;

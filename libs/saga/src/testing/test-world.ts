@@ -52,7 +52,7 @@ export class TestWorld {
   /** Checkpoints so far. */
   readonly count = { checkpoints: 0 };
   crashed = 0;
-  /** What the test has to be told, whatever the saga makes of it. */
+  /** An error that the test must receive, whatever the saga does with it. */
   misuse: SagaConfigurationError | undefined;
   private readonly crashes: CrashPoint[];
   private process!: TestProcess;

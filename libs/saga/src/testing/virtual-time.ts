@@ -15,7 +15,7 @@ interface ScheduledTimer extends Timer {
 /** When it begins: milliseconds since the epoch. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
-/** Time that passes only when it is told to: hours in no time, and the same ones in every run. */
+/** Time that passes only on request: hours take no time, and every run has the same ones. */
 export class VirtualTime {
   private time = 0;
   /** In the order in which they are to happen. */

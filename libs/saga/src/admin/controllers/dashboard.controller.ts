@@ -17,8 +17,8 @@ export class AdminDashboardController {
   ) {}
 
   /**
-   * Its addresses are relative, since nobody here knows under what prefix a proxy, or the application, serves it; and so
-   * they depend on whether the address of the page ends with a slash.
+   * Serves the page. Its addresses are relative, because the prefix of a proxy or of the application is not known here.
+   * So they depend on whether the address of the page ends with a slash.
    */
   @Get()
   @SafeHeaders()

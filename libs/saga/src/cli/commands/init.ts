@@ -44,7 +44,7 @@ export const init = command({
 function apply(root: string, change: FileChange): void {
   if (change.kind !== 'create' && change.kind !== 'edit') return;
   mkdirSync(folderOf(root, change), { recursive: true });
-  // A file that somebody else has made since is theirs.
+  // A file that another process has created since is left unchanged.
   writeFileSync(join(root, change.path), change.text, { flag: change.kind === 'create' ? 'wx' : 'w' });
 }
 

@@ -142,7 +142,7 @@ async function run(
     throw new UsageError('Give a <target>, or select several sagas with --where');
   if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
   const options = operatorOptionsOf(values, terminal);
-  // What was written wrong is told before the database is looked for.
+  // Invalid arguments are reported before the database is connected.
   if (where) readWhere(where);
   return operating(values, terminal, async (operated) => {
     checkEncoded(operated, values.reason && '--reason');
@@ -208,7 +208,7 @@ async function aboutOne(
   return turnsBack ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))] : head;
 }
 
-/** Of a call that is kept until another operator makes it, too, an error tells. */
+/** An action that is recorded until another operator repeats it is reported as an error, too. */
 export function tellDone(done: string, json: boolean | undefined, terminal: Terminal): number {
   terminal.out(json ? JSON.stringify({ done: true }) : done);
   return EXIT.done;

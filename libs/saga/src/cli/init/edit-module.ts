@@ -98,7 +98,7 @@ function intoList(
     : { at: last.end, text: `,${added}` };
 }
 
-/** Of several lines, those behind the first. */
+/** Indents all lines but the first. */
 function indented(expression: string, indent: string): string {
   return expression.replaceAll('\n', `\n${indent}`);
 }

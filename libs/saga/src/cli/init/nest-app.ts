@@ -33,9 +33,9 @@ export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 export interface NestApp {
   /** Where its package.json is. */
   readonly root: string;
-  /** Of the sources, from the root: `src`. */
+  /** The folder of the sources, from the root: `src`. */
   readonly sourceRoot: string;
-  /** Of the sources: `main.ts`. */
+  /** The name of the entry file: `main.ts`. */
   readonly entryFile: string;
   readonly isModule: boolean;
   readonly nestMajor: number;
@@ -151,7 +151,7 @@ function managerOf(root: string, field = ''): PackageManager {
   return found?.[1] ?? 'npm';
 }
 
-/** Of a package that is installed, or that one of the installed has brought. */
+/** The major version of a package that is installed, directly or with another one. */
 function majorOf(root: string, name: string): number | undefined {
   const version = packageOf(root, name)?.json.version;
   return version === undefined ? undefined : Number.parseInt(version, 10);

@@ -31,7 +31,7 @@ export type FileChange =
     };
 
 export interface InitOptions {
-  /** Of the first saga, below the sources. */
+  /** The folder of the first saga, below the sources. */
   readonly folder: string;
   /** With a PostgreSQL from npm. */
   readonly postgres: boolean;
@@ -251,7 +251,7 @@ function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
   return [{ kind: 'edit', path: '.gitignore', text, about: 'ignores the data of npm run postgres' }];
 }
 
-/** Of a file that is to be written, the folder that has to be there. */
+/** The folder that must exist for a file that is to be written. */
 export function folderOf(root: string, { path }: FileChange): string {
   return dirname(join(root, path));
 }

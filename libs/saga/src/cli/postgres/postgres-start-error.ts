@@ -28,7 +28,7 @@ export class PostgresStartError extends Error {
 export interface StartAttempt {
   readonly dataDir: string;
   readonly port?: number;
-  /** Of the account that it runs as. */
+  /** The name of the account that the server runs as. */
   readonly account: string;
 }
 

@@ -26,7 +26,7 @@ export function reportOnDatabase(
   return new PostgresGraphStore(dataSource, schema).reading((reader) => reportOf(sagas, reader));
 }
 
-/** Of each of these sagas, and of the versions of theirs that are stored and not among them. */
+/** Reports each of these sagas, and the stored versions of theirs that are not among them. */
 async function reportOf(sagas: readonly RunnableSaga[], graphs: GraphReader): Promise<SagaReport[]> {
   const reports: SagaReport[] = [];
   const isThere = ({ name, version }: SagaVersion) =>

@@ -11,7 +11,10 @@ export interface TimelineEntry {
   readonly kind?: 'trouble' | 'person';
 }
 
-/** What is said of a step that its last change has left so; those that are not here are told by their errors, or not at all. */
+/**
+ * The texts for the status that a step's last change has left. Other statuses are described by their errors, or not at
+ * all.
+ */
 const CAME_TO: Partial<Record<StepStatus, string>> = {
   completed: 'completed',
   skipped: 'was skipped',

@@ -81,7 +81,9 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
   };
 }
 
-/** Of a class it is known once class-validator is there whether it says anything: when the application starts. */
+/**
+ * Whether a class declares any validation is known only when the application starts, once class-validator is loaded.
+ */
 function readInput(given: unknown, report: Report): SagaGraph['input'] {
   if (given === undefined || isStandardSchema(given)) return given;
   if (typeof given === 'function' && 'prototype' in given) return given as Type;

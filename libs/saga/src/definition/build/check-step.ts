@@ -189,7 +189,7 @@ function checkCombinations(options: StepOptions, report: Report): void {
     report('the outcome of a transactional step is always known', 'remove probe');
   }
   if (options.pivot && options.forEach !== undefined) {
-    // Half of its items done, nobody could say whether the point lies behind.
+    // With half of its items done, it is undecided whether the saga has passed the pivot.
     report('a step with forEach cannot be a pivot', 'make the step after it the pivot');
   }
   if (options.concurrency !== undefined && options.forEach === undefined) {

@@ -11,9 +11,9 @@ export interface DrawableGraph {
 
 /** Where to draw everything, in pixels from the upper left corner. Coordinates are whole or half numbers. */
 export interface GraphLayout {
-  /** Of all of it. */
+  /** The width of the whole drawing, in pixels. */
   readonly width: number;
-  /** Of all of it. */
+  /** The height of the whole drawing, in pixels. */
   readonly height: number;
   /** In the order of the steps. */
   readonly nodes: readonly NodeBox[];
@@ -25,9 +25,9 @@ export interface GraphLayout {
 export interface NodeBox {
   /** The step's. */
   readonly name: string;
-  /** Of its upper left corner. */
+  /** The horizontal position of the upper left corner. */
   readonly x: number;
-  /** Of its upper left corner. */
+  /** The vertical position of the upper left corner. */
   readonly y: number;
   /** In pixels. */
   readonly width: number;
@@ -68,7 +68,7 @@ interface Item {
   readonly below: Item[];
   /** Place in its layer. */
   place: number;
-  /** Of its middle. */
+  /** The position of the middle. */
   x: number;
 }
 
@@ -121,7 +121,7 @@ export function layoutOf(graph: DrawableGraph, options: LayoutOptions = {}): Gra
   };
 }
 
-/** Nobody here can measure text: 8 px a character is about a bold one at 14 px. */
+/** Text cannot be measured here: 8 px a character is about a bold character at 14 px. */
 function textWidth(name: string): number {
   return Math.min(320, Math.max(96, 32 + 8 * [...name].length));
 }

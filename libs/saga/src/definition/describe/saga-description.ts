@@ -6,7 +6,7 @@ import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 export interface SagaDescription {
   /** The saga's. */
   readonly name: string;
-  /** Of the graph. */
+  /** The version of the graph. */
   readonly version: number;
   /** For going forward; absent: no deadline. */
   readonly timeout?: number;
@@ -66,9 +66,9 @@ export interface StepDescription {
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;
-  /** Of its attempts. */
+  /** The retry policy of the attempts. */
   readonly retry: RetryDescription;
-  /** Of its compensation's. */
+  /** The retry policy of the compensation. */
   readonly compensationRetry: RetryDescription;
   /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;

@@ -27,7 +27,7 @@ interface Relations {
   readonly ancestors: ReadonlyMap<string, ReadonlySet<string>>;
   /** Steps that a join `any` might cut: each way on from them leads through one. */
   readonly losable: ReadonlySet<string>;
-  /** Of each join `any`: the steps that can be ready while none of its entries has won. */
+  /** For each join `any`, the steps that can be ready while none of its entries has won. */
   readonly inTime: ReadonlyMap<string, ReadonlySet<string>>;
   /** Steps that are cut before they can begin, in every run. */
   readonly idle: ReadonlySet<string>;

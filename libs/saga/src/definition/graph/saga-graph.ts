@@ -38,7 +38,7 @@ export interface StepNode {
   readonly concurrency: number;
   /** Milliseconds between being ready and beginning. */
   readonly delay?: number;
-  /** The method that is asked what came of an attempt whose outcome is unknown. */
+  /** The method that returns the outcome of an attempt whose outcome is unknown. */
   readonly probe?: string;
   /** A later failure undoes what came after this step and goes forward again; `attempts` in all. */
   readonly savepoint?: { readonly attempts: number };
@@ -46,7 +46,7 @@ export interface StepNode {
   readonly pivot: boolean;
   /** At most `count` attempts begin within `per` milliseconds, across all processes. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
-  /** Of one that waits for a signal, or for an operator: its name, and for how many milliseconds. */
+  /** The name of the signal or approval that the step waits for, and the maximum wait in milliseconds. */
   readonly wait?: { readonly signal: string; readonly timeout?: number };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
@@ -62,7 +62,7 @@ export interface SagaGraph {
   readonly version: number;
   /** The lower versions whose running instances are moved to this one; undefined: none. */
   readonly upgradeFrom?: readonly number[];
-  /** What the input has to be; undefined: nobody checks it. */
+  /** The schema of the input. Undefined: the input is not validated. */
   readonly input?: Type | StandardSchema;
   /** Milliseconds for going forward, from when the saga may begin; past it the saga compensates. */
   readonly timeout?: number;

@@ -5,7 +5,7 @@ import { shown } from '../../shared/shown-value.js';
 /** A step handler as those who ask for its work name it. */
 export interface RemoteHandler {
   readonly name: string;
-  /** Of its contract: what it is given, and what it returns. */
+  /** The contract's input and result. */
   readonly version: number;
 }
 

@@ -143,7 +143,9 @@ type SettledResult<R> = typeof startedSaga extends keyof R
     ? RemoteResult<R>
     : R;
 
-/** Whoever asks for an index runs once per item, and its step's result is the array of what those runs return. */
+/**
+ * A method that takes an index runs once per item. The result of its step is the array of the results of those runs.
+ */
 type ResultOf<M> = M extends (...args: infer Args) => infer R
   ? Args extends [{ readonly index: number }]
     ? Awaited<R>[]

@@ -1,6 +1,6 @@
 /**
- * `running` → `completed`; `running` → `compensating` → `compensated`; `stuck` and `suspended` need a
- * person, `paused` waits for one. Terminal: `completed`, `compensated`, `aborted`.
+ * The status of a saga. `running` → `completed`; `running` → `compensating` → `compensated`. `stuck` and `suspended`
+ * need an operator. `paused` waits for an operator. Terminal: `completed`, `compensated`, `aborted`.
  */
 
 export type SagaStatus =

@@ -77,7 +77,7 @@ export class AttemptRunner {
     return this.ended(attempt, watch, event);
   }
 
-  /** Undefined: nobody measures it. */
+  /** Undefined: attempts are not measured. */
   private watch(attempt: StepAttempt): AttemptWatch | undefined {
     const watch = this.options.observers.attempting(() => attempt.measured());
     attempt.traceparent = watch?.traceparent;
@@ -89,7 +89,7 @@ export class AttemptRunner {
     return event;
   }
 
-  /** Asks what came of an attempt; a probe that cannot say leaves it unknown. */
+  /** Calls the probe of an attempt. If the probe does not know the outcome, it stays unknown. */
   private async probed(probe: StepAttempt, invoke: Invoker, failed: StepFailed): Promise<SagaEvent> {
     let answer: unknown;
     let done: { result: unknown } | undefined;
@@ -122,7 +122,7 @@ export class AttemptRunner {
     return failed;
   }
 
-  /** Nobody can tell what a lost attempt of an at-most-once step came to. */
+  /** The outcome of a lost attempt of an at-most-once step is unknown. */
   private lost({ step }: StepAttempt): StepFailed {
     return {
       type: 'step-failed',
@@ -224,7 +224,7 @@ function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
   return watch ? watch.within(call) : call();
 }
 
-/** Nobody waits for it any more: it is no failure of the step. */
+/** The run does not wait for the attempt any more. That is no failure of the step. */
 function isBrokenOff({ abortedBy }: StepAttempt): boolean {
   return abortedBy?.trigger === 'lease-lost' || abortedBy?.trigger === 'shutdown';
 }

@@ -19,7 +19,7 @@ export class StepAttempt {
   abortedBy: StepAbortedError | undefined;
   /** What it failed with, if that will not help by being tried again, whatever the policy says. */
   refusal: unknown;
-  /** The trace context of what follows from it; undefined: nobody measures it. */
+  /** The trace context of what follows from the attempt. Undefined: it is not measured. */
   traceparent: string | undefined;
   /** What its method publishes. */
   readonly messages: StepMessages;
@@ -66,7 +66,7 @@ export class StepAttempt {
     };
   }
 
-  /** The question what came of this attempt: as the attempt itself, with a signal of its own. */
+  /** The call of the probe for this attempt: the same attempt, with a signal of its own. */
   probe(): StepAttempt {
     const { action, saga, state, startedAt, ports } = this;
     return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports);
@@ -165,5 +165,5 @@ function attemptOf(kind: Action['kind'], step: StepState): number {
   return kind === 'compensate' ? step.compensationAttempts : step.attempts;
 }
 
-/** What the compensations of a branch that lost are told while the saga goes on. */
+/** The reason that the compensations of a branch that lost receive while the saga continues. */
 const LOST_RACE: SagaFailure = { kind: 'cancelled', reason: 'another branch completed first' };

@@ -19,7 +19,7 @@ export interface PublishPorts {
 export class StepMessages {
   private messages: StoredMessage[] = NOTHING;
   private isOpen = false;
-  /** Of the attempt in progress. Undefined: it has no span of its own. */
+  /** The span of the attempt in progress. Undefined: it has none. */
   private traceparent: string | undefined;
 
   constructor(
@@ -33,8 +33,9 @@ export class StepMessages {
   }
 
   /**
+   * Publishes a message with the checkpoint of the attempt.
    * @throws SagaPayloadError naming what is wrong with the message
-   * @throws SagaStateError when nobody waits for this attempt any more
+   * @throws SagaStateError if the run does not wait for this attempt any more
    */
   publish(message: OutboxMessage): void {
     if (!this.isOpen)
@@ -69,7 +70,7 @@ export class StepMessages {
     this.isOpen = false;
   }
 
-  /** The attempt failed, and others may tell what came of it: theirs count in its place. */
+  /** The attempt failed. The messages of the attempt that decides its outcome count instead. */
   replaceBy({ messages }: StepMessages): void {
     this.messages = messages;
   }

@@ -22,15 +22,19 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
-  /** It is to stand still once what is in progress has come to its end. */
+  /** The saga pauses once the attempts in progress have ended. */
   readonly isPausing: boolean;
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
-  /** Until it is safe, lost, or there is nothing to be begun any more. `longer`: so many ms more than usual, without renewals. */
+  /**
+   * Renews the lease until it is safe or lost, or until the run starts nothing more. `longer`: so many ms more than
+   * usual, without renewals.
+   */
   extendLease(longer?: number): Promise<void>;
   /**
-   * Undefined: nobody waits for this attempt any more, and it must not be committed.
-   * @throws NotNow if another checkpoint of the saga is long in being written
+   * Makes the checkpoint of the attempt. Undefined: the run does not wait for this attempt any more, so that it must
+   * not be committed.
+   * @throws NotNow if another checkpoint of the saga takes too long
    */
   stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
   /** What was staged is durable. */
@@ -54,11 +58,11 @@ const SERIALIZATION_FAILURE = '40001';
 
 /**
  * Runs the method of a transactional step, or its compensation, and stores its checkpoint in one transaction.
- * Undefined: stored, or the saga is not ours any more; otherwise it was rolled back, and the event says why.
- * Transient database errors are tried again and do not count.
+ * Undefined: it is stored, or another worker has the saga. Otherwise the transaction was rolled back, and the event
+ * contains the reason. Transient database errors are retried and do not count.
  *
- * Its transaction may be at a level at which nobody else may change the saga's row while it is open. A renewal of the
- * lease does. So when a checkpoint fails to serialize, the next try has a lease that is long enough to need none.
+ * At a raised isolation level, no other transaction may change the saga's row while this one is open. A renewal of the
+ * lease does. So if a checkpoint fails to serialize, the next try takes a lease that needs no renewal.
  */
 export async function attemptInTransaction(
   attempt: StepAttempt,
@@ -88,7 +92,7 @@ export async function attemptInTransaction(
       });
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
-      // Nothing of it is there. It was in progress when the pause was asked for, and so comes to its end.
+      // Nothing is stored. The attempt was in progress when the pause was requested, so it is repeated to its end.
       if (host.isPausing && !attempt.abortedBy) continue;
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
@@ -99,7 +103,7 @@ export async function attemptInTransaction(
         : error instanceof NotNow || store.isTransient(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
-      // What it came to could not be encoded: that is no failure of the step.
+      // The result could not be encoded. That is no failure of the step.
       if (staged && error instanceof SagaCodecError) throw error;
       // The method met it as well, and caught it.
       if (failure || error instanceof SagaTransactionError) inMethod += 1;
@@ -167,7 +171,7 @@ function backoff(tries: number, { clock, random }: TransactionPorts): Promise<vo
   return sleep(clock, transientWait(tries, random()));
 }
 
-/** Rolls back what comes to its end after the run has given the saga back, or lost it; never seen outside. */
+/** Rolls back an attempt that ends after the run has released or lost the saga. Never leaves this module. */
 class LeftBehind extends Error {}
 
 /** Rolls a transaction back, to be made again: going on would mean to wait, with a connection in hand, for who may wait for it. */

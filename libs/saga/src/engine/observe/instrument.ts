@@ -10,7 +10,7 @@ export interface MeasuredAttempt {
   readonly saga: StoredSaga;
   /** The step's name. */
   readonly step: string;
-  /** Of a fan-out: which item. */
+  /** The index of the item of a fan-out. */
   readonly index?: number;
   /** The method that is called. */
   readonly method: string;
@@ -24,7 +24,9 @@ export interface AttemptWatch {
   readonly traceparent?: string;
   /** Calls the method, so that what it does is known to be the attempt's. */
   within<T>(call: () => T): T;
-  /** `brokenOff`: nobody waited for it any more, since the lease was lost, or the process shuts down. */
+  /**
+   * `brokenOff`: the run did not wait for the attempt any more, because the lease was lost or the process shuts down.
+   */
   ended(event: SagaEvent, brokenOff: boolean): void;
 }
 
@@ -43,7 +45,7 @@ export interface Instrument {
   /** A saga is about to be stored. */
   starting(saga: Omit<NewSaga, 'leased'>): StartWatch;
   attempting(attempt: MeasuredAttempt): AttemptWatch;
-  /** As observers are told, of what is stored of the saga. */
+  /** Receives the event that the observers receive, with the stored saga. */
   happened(event: ObservedEvent, saga: ObservedSaga): void;
   /** So many checkpoints are written by one statement. */
   checkpointing(checkpoints: number): void;

@@ -33,9 +33,9 @@ export function headOf(
 }
 
 /**
- * What has happened to a saga between two states that were stored one after the other: first that it goes on, then
- * its steps, then what that means for the saga. The states say it all, so that nothing has to be kept for it, and what
- * a checkpoint, a transaction and an operator store is told in one way.
+ * Returns the events between two states that were stored one after the other: first that the saga continues, then its
+ * steps, then what that means for the saga. The two states are enough, so that nothing is kept for it. Checkpoints,
+ * transactions and operator actions are reported in the same way.
  */
 export function observedChanges(
   saga: NamedSaga,

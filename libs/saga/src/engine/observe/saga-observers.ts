@@ -17,12 +17,12 @@ export type SagaObserver = (event: ObservedEvent) => void;
 type Start = Omit<NewSaga, 'leased'>;
 
 /**
- * Who is told what happens to sagas in this process, once it is stored, and who measures it. Nobody waits for them, and
- * what they throw is a line in the log. While there are none, nothing is derived.
+ * Passes events of the sagas of this process to observers and instruments, once they are stored. The engine does not
+ * wait for them. An error that they throw is logged. Without observers, no events are derived.
  */
 export class SagaObservers {
   private observers: readonly SagaObserver[] = [];
-  /** Undefined: nobody measures. */
+  /** Undefined: nothing is measured. */
   private instrument: Instrument | undefined;
 
   constructor(
@@ -88,7 +88,7 @@ export class SagaObservers {
     }
   }
 
-  /** Undefined: nobody measures it. */
+  /** Undefined: the attempt is not measured. */
   attempting(attempt: () => MeasuredAttempt): AttemptWatch | undefined {
     const { instrument } = this;
     return instrument && this.safely(() => instrument.attempting(attempt()));

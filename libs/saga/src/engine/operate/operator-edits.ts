@@ -47,8 +47,8 @@ export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, 
 };
 
 /**
- * The same for a saga whose parent is cancelled or does not need it any more. Nobody asks again, so it is accepted while
- * the outcome of a pivot is not known: that decides.
+ * The same for a saga whose parent is cancelled or does not need it any more. The parent asks once, so the request is
+ * accepted even while the outcome of a pivot is not known. That outcome decides.
  */
 export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
   const { status, heldPhase, rollbackTo, pendingRollback } = saga.state;
@@ -193,7 +193,7 @@ export function permanentlyFailed(
   return decide(graph, { ...state, status: resumed }, Infinity).actions.map(({ key }) => key);
 }
 
-/** Of a fan-out its items count, unless it failed before it had any. */
+/** For a fan-out its items count, unless it failed before it had any. */
 function isFailed({ status, items }: StepState): boolean {
   return status === 'failed' && items === undefined;
 }

@@ -61,7 +61,7 @@ function jsonOf(value: unknown, what: string, maxBytes: number): string | undefi
   }
 }
 
-/** The value of a JSON text; a fresh copy at each call, so that nobody can change another's. */
+/** Parses a JSON text. Each call returns a fresh copy, so that no caller changes the value of another. */
 export function decodePayload(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }

@@ -17,7 +17,7 @@ export interface Checkpoint {
   readonly elapsed?: ReadonlyMap<string, number>;
   /** Where it stands, for people who look at the row: the steps in progress or next. */
   readonly step: string;
-  /** Something of it has come to an end: its losses count anew. */
+  /** A step or a wait has ended since the last checkpoint: the losses of the saga count anew. */
   readonly advances: boolean;
   /** The holder of the lease knows of the cancellation, if there is one. */
   readonly cancelSeen: boolean;
@@ -27,13 +27,13 @@ export interface Checkpoint {
   readonly release?: { readonly dueAt?: number };
   /** The saga's semantic lock: a terminal checkpoint hands it on. */
   readonly lock?: { readonly name: string; readonly key: string };
-  /** Of a saga that another waits for: a terminal checkpoint wakes that one. */
+  /** The saga that waits for this one. A terminal checkpoint makes it due. */
   readonly parent?: Parent;
   /** Sagas that are stored if, and only if, this is saved. */
   readonly starts?: readonly Child[];
   /**
-   * Of a saga that is stored relaxed: the last checkpoint that was saved. If that is gone, since the database lost it in a
-   * crash, this is refused as one of a lost lease, and the saga is due: it goes on from what is there.
+   * The last saved checkpoint of a saga with relaxed durability. If the database lost it in a crash, this checkpoint is
+   * refused like one of a lost lease. The saga is due and continues from what is stored.
    */
   readonly after?: number;
   /** For the outbox, in order: stored if, and only if, this is saved. */

@@ -7,8 +7,8 @@ import type { Edit } from './saga-store.js';
 import type { NewSaga, StoredSaga } from './stored-saga.js';
 
 /**
- * A handler runs in a saga of one step, which a remote step starts as a sub-saga step starts its own. Whoever starts
- * it knows its name and version alone; who has the handler has its graph. These are the differences.
+ * A handler runs in a saga of one step. A remote step starts it as a sub-saga step starts its saga. The process that
+ * starts it knows only its name and version. The process that has the handler has its graph. These are the differences.
  */
 
 /** What the saga of a handler is started with: whose work it is, and what the handler is given. */
@@ -45,7 +45,7 @@ export function handlerInvoker(
   return (called, context) => call(called === handler ? method : called, forHandler(context));
 }
 
-/** The context is that of one attempt, and nobody else's. */
+/** The context belongs to one attempt. */
 function forHandler(context: object): object {
   const { sagaId, correlationId, step, input } = (context as { input: HandlerCall }).input;
   const own = Object.entries({ sagaId, correlationId, step, input });
@@ -81,8 +81,8 @@ export function handlerFailure(handler: string, { id, version, state }: StoredSa
 }
 
 /**
- * Ends the saga of a handler that has begun nothing, so that nobody waits for a process that has it. Undefined: it may
- * have begun, or is no handler's.
+ * Ends the saga of a handler that has started nothing, so that its parent does not wait for a process that has the
+ * handler. Undefined: the handler may have started, or the saga is none of a handler.
  */
 export function withdrawEdit(saga: StoredSaga, reason: string): Edit | undefined {
   const { status, steps } = saga.state;

@@ -18,7 +18,7 @@ export interface Operation {
   readonly revision: number;
   /** Nothing was done: it waits for a second operator. */
   readonly proposed: boolean;
-  /** Of a retry: it goes on with another input. */
+  /** A retry with another input. */
   readonly newInput?: boolean;
   /** What the call was given, as JSON text: the new input of a retry, the result of a skip. */
   readonly given?: string;
@@ -32,5 +32,5 @@ export interface StoredOperation extends Operation {
 /** Bytes: what a call was given is kept whole, and shown in a history as far as it is no larger. */
 export const LARGEST_SHOWN = 65_536;
 
-/** Of a saga's operations so many, the latest, are loaded with it. */
+/** The number of a saga's latest operations that are loaded with it. */
 export const RECENT_OPERATIONS = 20;

@@ -14,7 +14,7 @@ export function sizeOfSteps(state: SagaState, keys: readonly string[]): number {
   return size;
 }
 
-/** Of what a checkpoint stores beside its steps. */
+/** The size of what a checkpoint stores beside its steps. */
 export function sizeOfOthers({ messages, starts }: Pick<Checkpoint, 'messages' | 'starts'>): number {
   let size = 0;
   for (const { payload } of messages ?? []) size += payload.length;

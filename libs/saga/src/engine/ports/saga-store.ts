@@ -42,14 +42,14 @@ export interface OverdueSaga {
 /** What there is to do. */
 export interface StoreStats {
   readonly now: number;
-  /** Of those that have not ended. */
+  /** Counts of the sagas that have not ended. */
   readonly sagas: readonly {
     readonly name: string;
     readonly version: number;
     readonly status: SagaStatus;
     readonly count: number;
   }[];
-  /** Sagas that nobody holds, and that are due; since when the first one is. */
+  /** Sagas that are due and have no lease, and the time since when the first one is due. */
   readonly due: number;
   readonly oldestDue?: number;
   readonly overdue: number;
@@ -106,7 +106,7 @@ export interface ClaimBytes {
 export interface ClaimedSaga {
   readonly name: string;
   readonly version: number;
-  /** Of this name, in all versions, no more than so many are leased at any time. The same for all versions. */
+  /** The maximum number of leased sagas of this name, over all versions. The same for all versions. */
   readonly concurrency?: number;
 }
 
@@ -115,9 +115,9 @@ export interface Claim {
   /** The database's clock. */
   readonly now: number;
   /**
-   * When the next saga of these names will be due, as far as is known now. In the past: one is due that was not
-   * taken, because of the limit or because someone else was looking at it at this moment. Where `concurrency` is used
-   * up, it is when the next of those leases will end, if nobody renews it.
+   * When the next saga of these names is due, as far as is known now. In the past: a due saga was not taken, because of
+   * the limit or because another transaction had locked its row. If `concurrency` is used up, it is the end of the next
+   * of those leases.
    */
   readonly nextDueAt?: number;
   /** True: due sagas were left since the worker has no room for their bytes. They are not in `nextDueAt`. */
@@ -201,7 +201,7 @@ export interface StoredSummary {
   readonly status: SagaStatus;
   /** The direction of a saga that is stuck, suspended or paused. */
   readonly heldPhase?: 'running' | 'compensating';
-  /** Of the last checkpoint. */
+  /** The number of the last checkpoint. */
   readonly revision: number;
   readonly step: string;
   readonly error?: string;
@@ -235,9 +235,9 @@ export interface SagaStore {
    */
   transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult>;
   /**
-   * Takes due sagas, the most urgent ones, that nobody else holds. A lease that ran out and counted for a
-   * `concurrency` is its holder's no more once another takes its place. A claim that finds places free again which it
-   * has no use for announces them, if others were turned away.
+   * Takes the most urgent due sagas without a valid lease. An expired lease that counts for a `concurrency` is lost
+   * once another saga takes its slot. A claim that frees slots without using them announces them, if other sagas were
+   * turned away.
    */
   claim(request: ClaimRequest): Promise<Claim>;
   renew(
@@ -245,15 +245,15 @@ export interface SagaStore {
     lease: Lease,
   ): Promise<RenewResult>;
   /**
-   * Gives leases back under which nothing was begun, as if they had not been taken: due again after so many
-   * milliseconds. What a takeover counted stays counted. One that is another's by now is left alone.
+   * Releases leases under which nothing has started, as if they had not been taken. The sagas are due again after
+   * `delay` milliseconds. Takeovers that were counted stay counted. Leases of other workers are unchanged.
    */
   giveBack(
     leases: readonly { readonly id: string; readonly epoch: number }[],
     lease: Lease,
     delay: number,
   ): Promise<void>;
-  /** Takes the earliest times that keep the limit for so many attempts: nobody else will be given them. */
+  /** Takes the earliest times that keep the limit for so many attempts. Each time is given out once. */
   reserve(limit: RateLimit, attempts: number): Promise<Reservation>;
   load(target: StoreTarget): Promise<StoredSaga | undefined>;
   find(filter: StoreFilter): Promise<StoredSummary[]>;
@@ -263,8 +263,8 @@ export interface SagaStore {
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined>;
   /**
-   * Tells sagas something; results in the order of the arguments. A saga that waits for it is due with the same
-   * commit, whoever holds one is told to look, and others are told once they wait for it.
+   * Stores signals; results in the order of the arguments. The same commit makes a saga that waits for the signal due,
+   * and asks the worker that holds a saga to look.
    * @param awaited signals of other names are refused for these sagas; default: none are
    */
   signal(

@@ -24,9 +24,9 @@ export interface NewSaga {
   readonly sla?: number;
   /** The names of its first steps, for people who look at the row. */
   readonly step: string;
-  /** Of the sagas of this name with this key one is active at a time; it is never leased by its start. */
+  /** The key of the semantic lock: one saga of this name and key is active at a time. A start never takes its lease. */
   readonly lockKey?: string;
-  /** True: whoever stores it takes the lease with the same statement. */
+  /** True: the process that stores it takes the lease with the same statement. */
   readonly leased: boolean;
 }
 /** The step of another saga that a saga was started by, and that waits for it. */
@@ -63,7 +63,7 @@ export interface StoredSaga {
   /** The number of the last checkpoint. */
   readonly checkpoints: number;
   readonly lockedBy?: string;
-  /** When a claim gave the lease to its holder; undefined: nobody holds it, or its holder has it since the start. */
+  /** When a claim gave the lease to its holder. Undefined: no worker holds it, or its holder has it since the start. */
   readonly leasedAt?: number;
   /** The last leases that were lost since anything was recorded, oldest first: those that `takeovers` counts. */
   readonly lostLeases?: readonly LostLease[];
@@ -71,14 +71,17 @@ export interface StoredSaga {
   readonly dueAt?: number;
   /** How often it was taken over from a lost worker since anything was recorded. */
   readonly takeovers: number;
-  /** The same since anything of it came to an end: what only waits, and is lost again and again, is recorded in between. */
+  /**
+   * The takeovers since a step or a wait ended. A saga that only waits, and is lost again and again, records in
+   * between.
+   */
   readonly losses: number;
   readonly cancelRequested?: { readonly reason?: string };
-  /** Whoever holds it, or claims it next, is to let it come to rest. */
+  /** The worker that holds the saga, or claims it next, pauses it. */
   readonly pauseRequested?: boolean;
   /** When it is overdue, if it has not finished by then. */
   readonly slaAt?: number;
-  /** It was told that it is. */
+  /** It was reported as overdue. */
   readonly overdue?: boolean;
   /** What operators did last, oldest first, of one that is loaded by itself; undefined: nothing. */
   readonly operations?: readonly StoredOperation[];
@@ -87,16 +90,21 @@ export interface StoredSaga {
   readonly signals?: readonly StoredSignal[];
   /** Its semantic lock, from its arrival until it is terminal or has left the line. */
   readonly lock?: SagaLock;
-  /** It did not get its semantic lock, since to wait for it would be to wait for ever: whoever claims it lets it fail. */
+  /**
+   * It does not get its semantic lock, because waiting for it would never end. The worker that claims it lets it fail.
+   */
   readonly deadlock?: LockDeadlock;
-  /** Of one that is loaded while it is due: leases of its name's `concurrency` that count now. Undefined: none. */
+  /**
+   * If it is loaded while it is due: the number of leases that count for the `concurrency` of its name. Undefined:
+   * none.
+   */
   readonly slotsTaken?: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly finishedAt?: number;
   readonly stepTimes: ReadonlyMap<string, { readonly startedAt: number; readonly updatedAt: number }>;
 }
-/** Something that a saga is told from outside. */
+/** A signal for a saga. */
 export interface SentSignal {
   readonly name: string;
   /** One that the saga has been sent already is dropped. */
@@ -112,7 +120,7 @@ export interface StoredSignal extends SentSignal {
 export interface SagaLock {
   readonly key: string;
   readonly held: boolean;
-  /** Of one that is loaded while it waits: the saga that holds the lock, or is about to. */
+  /** If it is loaded while it waits: the saga that holds the lock, or is about to. */
   readonly holder?: string;
 }
 /** A circle of sagas that wait for each other's semantic locks, as seen by one that would have closed it. */

@@ -1,7 +1,6 @@
 /**
- * `due`: some saga may be due. `look`: something was asked of this saga while a worker holds it.
- * `settled`: somebody waits for this saga, and it is settled. `published`: a message is in the outbox.
- * `missed`: hints may have been lost until now.
+ * A hint. `due`: a saga may be due. `look`: a saga that a worker holds has received a request. `settled`: a saga that a
+ * process waits for is settled. `published`: a message is in the outbox. `missed`: hints may have been lost until now.
  */
 export type WakeupMessage =
   | { readonly type: 'due' }

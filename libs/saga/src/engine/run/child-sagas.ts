@@ -96,8 +96,8 @@ export class ChildSagas {
   }
 
   /**
-   * Asks the step's saga to undo itself. One that was asked before, by a worker that was lost since, may have ended
-   * before anyone waited for it: nobody will be woken by that any more.
+   * Asks the step's saga to compensate all of its steps. If a worker that was lost had asked before, that saga may have
+   * ended already. Then no notification follows.
    */
   async undo({ step, id }: Awaited, reason: string): Promise<SagaEvent[]> {
     try {

@@ -28,8 +28,8 @@ export function mayBegin(time: number, storeNow: number, now: number): number {
 }
 
 /**
- * How long before its time an attempt has to be taken in hand in this process: where answers take longer than a
- * permit is good for, permits are asked for times to come, and whoever waits for one comes before it is due.
+ * The time before a permit at which this process must hold the attempt. If answers take longer than a permit is valid,
+ * permits are requested for later times. An attempt that waits for one is taken up before it is due.
  */
 export class PermitLead {
   /** Milliseconds; 0 where answers are quick. */

@@ -6,7 +6,7 @@ import type { SagaState } from '../../machine/saga-state.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
 
-/** What is in progress of one run, and how it is told to break off. An array, since it is one attempt at most, mostly. */
+/** The attempts in progress of one run, and how they are aborted. An array, because there is mostly one at most. */
 export class RunAttempts {
   private attempts: StepAttempt[] = NOTHING;
 

@@ -16,7 +16,7 @@ export interface CheckpointParts {
   readonly cancelSeen: boolean;
   readonly pauseSeen: boolean;
   readonly release?: { dueAt?: number };
-  /** Of the step whose transaction it is part of. */
+  /** The messages of the step whose transaction stores the checkpoint. */
   readonly messages?: readonly StoredMessage[];
 }
 
@@ -32,11 +32,11 @@ export interface RunCheckpointsPorts {
 }
 
 /**
- * Makes the checkpoints of one run: numbers them, and gives each what has come together since the one before. Once one
- * is stored, observers are told.
+ * Makes the checkpoints of one run. It numbers them, and puts into each what has gathered since the one before. Once a
+ * checkpoint is stored, the observers receive its events.
  */
 export class RunCheckpoints {
-  /** Of the last one. */
+  /** The number of the last checkpoint. */
   private number: number;
   private readonly elapsed = new Map<string, number>();
   /** What observers know of. */
@@ -61,7 +61,7 @@ export class RunCheckpoints {
     this.elapsed.set(step, elapsed);
   }
 
-  /** The step has come to its end, and with that these are sent. */
+  /** The step has ended: its messages are sent with the next checkpoint. */
   publish(step: string, messages: readonly StoredMessage[]): void {
     if (messages.length === 0) return;
     this.published = [...this.published, ...messages.map((message) => ({ step, message }))];

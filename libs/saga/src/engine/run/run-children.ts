@@ -14,7 +14,9 @@ export interface RunChildrenPorts {
   readonly now: () => number;
 }
 
-/** What a step has waited for cannot be read here, and nothing was begun: others may be able to. */
+/**
+ * This process cannot read the result that a step waits for. Nothing has started, so another process may run the saga.
+ */
 export class UnreadableChild extends Error {}
 
 /** The sub-saga steps of one run: what is made and asked for them, and which sagas its checkpoints start. */
@@ -55,7 +57,7 @@ export class RunChildren {
     return awaited.length > 0 ? this.ports.children.ended(awaited) : [];
   }
 
-  /** The same, before anything is begun. */
+  /** The same, before anything starts. */
   async endedFirst(state: SagaState): Promise<SagaEvent[]> {
     try {
       return await this.ended(state);

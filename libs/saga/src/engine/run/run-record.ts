@@ -13,7 +13,7 @@ const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
   'compensation-started',
   'probe-started',
   'rate-limit-granted',
-  // What was sent is stored, and not taken before a step has come to its end with it.
+  // A signal is stored already. It is taken with the checkpoint of the step that received it.
   'signalled',
 ]);
 

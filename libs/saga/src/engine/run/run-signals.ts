@@ -62,7 +62,7 @@ export class RunSignals {
     return this.knownTime(state, now) < now ? this.look() : undefined;
   }
 
-  /** The time, but not past a wait's that is over, and whose signal may have come without this run being told. */
+  /** The time, but before the end of a wait whose signal may have arrived without a hint to this run. */
   knownTime(state: SagaState, now = this.ports.now()): number {
     let time = now;
     if (state.status !== 'running') return time;
@@ -73,7 +73,7 @@ export class RunSignals {
     return time;
   }
 
-  /** What was taken, as far as that is stored, is not told again. */
+  /** Forgets the signals that were taken, as far as that is stored. */
   forget({ lastTakenSignals = {} }: SagaState): void {
     if (this.kept.length > 0)
       this.kept = this.kept.filter(({ name, number }) => number > (lastTakenSignals[name] ?? 0));

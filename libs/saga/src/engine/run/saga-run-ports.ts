@@ -39,7 +39,7 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly newId: () => string;
   /** Milliseconds of a lease. */
   readonly lease: number;
-  /** Nobody waits for the place that a saga of this name has here. */
+  /** No other saga waits for the slot of a saga of this name. */
   readonly hasRoom: (name: string) => boolean;
   /** Asks whether the lease still is this run's, and extends it. */
   /** `longer`: so many ms more than usual, in which it is not renewed. */

@@ -141,13 +141,15 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.inbox.put({ wake: true });
   }
 
-  /** Not a method's error but the store's: nobody can say what is stored, so whoever claims it next finds out. */
+  /** The store failed, not a method: it is unknown what is stored. The worker that claims the saga next reads it. */
   fenceAfter(error: unknown): void {
     logErrorOf(this.saga, error, this.ports.log);
     this.fence();
   }
 
-  /** The lease could not be renewed in time: tells the methods, but their results still count if nobody took over. */
+  /**
+   * The lease could not be renewed in time. The methods are aborted, but their results count if no worker took over.
+   */
   leaseExpired(): void {
     this.attempts.abort('lease-lost', 'The lease of this saga could not be renewed in time');
   }
@@ -158,7 +160,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.inbox.put({ wake: true });
   }
 
-  /** The same, and once what is in progress has settled, it comes to rest until somebody resumes it. */
+  /** The same, and once the attempts in progress have ended, the saga is paused until an operator resumes it. */
   pause(): void {
     this.isPausing = true;
     this.inbox.put({ wake: true });
@@ -177,7 +179,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   /** What one of its steps waits for may have come: the end of another saga, or a signal. */
   look(): void {
     void this.lookAround().catch((error: unknown) => {
-      // Whoever claims it next looks again, and it was marked to be due at once.
+      // The saga was marked as due at once. The worker that claims it next looks again.
       this.ports.log.warn(`Saga ${this.id}: ${serializeError(error).message}`, subjectOf(this.saga));
     });
   }
@@ -193,7 +195,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
       if (this.isFenced) return { type: 'fenced' };
       const look = this.signals?.lookInTime(this.state);
       if (look) {
-        // A wait is over, unless its signal has come and this was not told.
+        // A wait is over, unless its signal has arrived without a hint to this run.
         await look.catch((error: unknown) => this.fenceAfter(error));
         continue;
       }
@@ -233,12 +235,12 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     return decision;
   }
 
-  /** Nothing more is begun. */
+  /** No attempt starts any more. */
   private get halts(): boolean {
     return this.draining || this.isPausing;
   }
 
-  /** Nothing is in progress, and nothing will be begun here. */
+  /** No attempt is in progress, and none will start here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
     if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
@@ -253,7 +255,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   private async finish(): Promise<RunEnd | undefined> {
     let dueAt: number | undefined;
     const result = await this.writer.save(() => {
-      // A transactional step may have come to its end while this waited for its turn.
+      // A transactional step may have ended while this waited for its turn.
       const decision = this.decide();
       if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
@@ -349,7 +351,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
     if (attempt) {
       const { active } = stepState(this.state, attempt.step);
-      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: nobody waits for it
+      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: no longer needed
       this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
       // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
       const trigger = attempt.abortedBy?.trigger;
@@ -359,7 +361,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     if (event.type === 'interrupted') return this.takeInterruption();
     const before = this.state;
     this.apply(event);
-    // Of one that failed, or that nobody waits for any more, nothing is sent.
+    // An attempt that failed, or that the run does not wait for any more, sends no messages.
     const ended = ENDED.has(event.type) && this.state !== before;
     if (attempt && ended) this.checkpoints.publish(attempt.step, attempt.messages.all);
     this.attempts.abortObsolete(this.graph, this.state);

@@ -26,7 +26,7 @@ export interface Drift {
   readonly saga: RunnableSaga;
   readonly differences: readonly string[];
   readonly hints: readonly string[];
-  /** Of the instances that have not ended: those that may need what the code does not have. */
+  /** The unfinished instances that may need what the code does not have. */
   readonly affected: number;
   readonly unaffected: number;
   /** What the first of those affected lack, each once. */

@@ -38,7 +38,7 @@ export interface UpgradingEngine {
  */
 export class SagaUpgrades {
   private readonly targets: readonly SagaGraph[];
-  /** Ids whose reasons have been told, of each version that is moved from. */
+  /** Ids whose reasons have been logged, for each version that instances are moved from. */
   private readonly told = new Map<string, Set<string>>();
   /** When the next turn may be had, by the clock; none: this process has not asked yet. */
   private readonly dueAt = new Map<SagaGraph, number>();

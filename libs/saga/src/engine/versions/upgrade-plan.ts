@@ -32,7 +32,7 @@ export class SagaMoves {
     return this.lastingObstacleOf(saga);
   }
 
-  /** The same, once whoever runs it has let go. */
+  /** The same, once the worker that runs it has released it. */
   lastingObstacleOf({ state, cancelRequested, graphRevision }: UnfinishedSaga): Obstacle | undefined {
     // The request of one that a pivot has overtaken stays in its row, and comes to nothing any more.
     if (cancelRequested && state.overtaken?.kind !== 'cancelled')

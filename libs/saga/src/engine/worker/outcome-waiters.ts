@@ -14,7 +14,7 @@ export class SettledSaga {
 
 /** A class, since it lives long: see NOTHING. */
 class Waiter {
-  /** Of one that does not wait for ever. */
+  /** The timer of a waiter with a timeout. */
   timer: Timer | undefined;
 
   constructor(
@@ -40,8 +40,8 @@ export interface OutcomeWaitersOptions {
 }
 
 /**
- * Those who wait for sagas to settle. A saga that runs in this process is answered from memory; for the others
- * the row is marked as watched, once, and its settling is announced. Nobody holds a connection.
+ * The calls that wait for sagas to settle. A saga that runs in this process is answered from memory. The row of any
+ * other saga is marked as watched, once, and its settling is announced. No waiter holds a connection.
  */
 export class OutcomeWaiters {
   private readonly waiters = new SlotMap<string, Waiter>();
@@ -89,7 +89,7 @@ export class OutcomeWaiters {
   }
 
   /**
-   * Sagas go on elsewhere, and nobody tells this process of it any more. Whoever waits is told so, and whoever comes later
+   * This process receives no more hints, while sagas continue elsewhere. All waiting calls are rejected. A later call
    * is answered from the store, once.
    */
   close(): void {
@@ -121,7 +121,7 @@ export class OutcomeWaiters {
     this.end(id, ({ reject }) => reject(error));
   }
 
-  /** Tells all who wait for this saga; from now on nobody does. */
+  /** Settles all calls that wait for this saga. */
   private end(id: string, tell: (waiter: Waiter) => void): void {
     let waiter = this.waiters.get(id);
     this.waiters.delete(id);
@@ -163,7 +163,7 @@ export class OutcomeWaiters {
     this.looking = false;
   }
 
-  /** Those that still run elsewhere, and that somebody still waits for. */
+  /** The sagas that still run elsewhere, and that a call still waits for. */
   private takeUnwatched(): string[] {
     const ids = [...this.unwatched].filter((id) => this.waiters.has(id) && !this.options.runsHere(id));
     this.unwatched = new Set();

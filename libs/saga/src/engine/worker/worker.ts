@@ -73,7 +73,7 @@ const ABORT_GRACE = 250;
 /** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
 export class Worker implements ClaimingWorker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
-  /** Of the names that have one, the `concurrency`. */
+  /** The `concurrency` of the names that have one. */
   private readonly limits: ReadonlyMap<string, number>;
   private readonly runs = new SlotMap<string, SagaRun>();
   /** Runs that have not ended, and who waits until all have. */
@@ -230,7 +230,7 @@ export class Worker implements ClaimingWorker {
     return this.runs.size;
   }
 
-  /** Of the large sagas that are held here. */
+  /** Bytes of the large sagas that run here. */
   get heldBytes(): number {
     let held = 0;
     for (const { checkpoints } of this.runs.values())

@@ -5,7 +5,7 @@ export interface DurableSettings {
   readonly topic: string;
   /** Milliseconds. */
   readonly redeliverAfter: number;
-  /** Of a reply: the signal that it is. */
+  /** The signal that a reply is. */
   readonly signal?: string;
 }
 

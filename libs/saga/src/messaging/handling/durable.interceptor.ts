@@ -63,7 +63,7 @@ export class DurableInterceptor implements NestInterceptor {
     });
   }
 
-  /** The failure is told here, once; Nest would tell of an error that nobody handles. */
+  /** Logs the failure here, once. Nest would report an unhandled error. */
   private async acknowledging(
     context: RmqContext,
     { topic, redeliverAfter }: DurableSettings,

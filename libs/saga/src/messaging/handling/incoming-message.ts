@@ -40,8 +40,8 @@ export function incomingMessage(data: unknown, context: unknown): IncomingMessag
 }
 
 /**
- * Where brokers have headers of their own, messages are told by these alone: a payload that only looks like an envelope
- * is a payload. MQTT has them since version 5, and one topic may have senders of both.
+ * If the broker has native headers, they alone identify a message: a payload that only looks like an envelope is a
+ * payload. MQTT has headers since version 5, and one topic may have senders of both versions.
  */
 function mayBeEnvelope(context: unknown, headers: Readonly<Record<string, string>>): boolean {
   if (context instanceof MqttContext) return headers.id === undefined;

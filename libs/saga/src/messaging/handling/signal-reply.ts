@@ -6,7 +6,7 @@ import { isKey } from '../../engine/payload/storable-key.js';
 import { SagaService } from '../../nest/saga.service.js';
 import type { IncomingMessage } from './incoming-message.js';
 
-/** Answers that will be the same next time: the reply came too late, or to nobody. */
+/** Outcomes that a redelivery does not change: the reply came too late, or its saga does not exist. */
 const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
 /** Mistakes of the application: the reply would be refused for ever. */
 const REFUSED: Readonly<Record<string, string>> = {

@@ -7,8 +7,8 @@ export interface SuspectFailure {
 }
 
 /**
- * Tells messages that cannot be sent from a broker that is down. A failure is the message's own if the broker answers
- * others right after it, and none of them failed with it; what fails together is an outage, and nobody's fault.
+ * Distinguishes messages that cannot be sent from a broker that is down. A failure is the message's own if the broker
+ * accepts others right after it, and none of them failed with it. What fails together is an outage.
  */
 export class BrokerWatch {
   private since: { readonly failure: SuspectFailure; readonly at: number }[] = [];

@@ -4,7 +4,7 @@ import type { Taken } from '../../store/postgres/outbox/postgres-outbox.js';
 
 /** Renewed after this part of a lease. */
 const RENEWED_AFTER = 1 / 3;
-/** Nothing is begun past this part of a lease, since it was asked for. */
+/** Nothing starts after this share of a lease, from the time of its request. */
 const LEASE_SAFE_SHARE = 0.9;
 
 export interface LaneLease {
@@ -74,7 +74,7 @@ export class LaneLeases {
       );
       for (const one of old) {
         if (one.lanes.every(({ lane }) => mine.has(lane))) one.asked = asked;
-        // Given back meanwhile, or taken over: in either case nothing more is begun.
+        // Released meanwhile, or taken over: in either case nothing more starts.
         else one.lost = true;
       }
     } catch {

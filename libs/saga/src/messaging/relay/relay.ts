@@ -29,7 +29,7 @@ export interface RelaySettings {
   readonly lease: number;
   /** Milliseconds that the broker may take for a message. */
   readonly sendTimeout: number;
-  /** Of messages that the broker refuses. */
+  /** The retry policy for messages that the broker refuses. */
   readonly retry: ResolvedRetryPolicy;
   /** Milliseconds that what is in progress may take when the application stops. */
   readonly shutdownTimeout: number;
@@ -63,11 +63,11 @@ const OUTAGE_LONGEST = 5_000;
  */
 const SUSPECT_AGAIN = 1_000;
 /**
- * Looks (ms) after the last message was found: a transaction that began to publish while relays were busy wakes nobody
- * (publish.function.ts), and may commit a little later.
+ * The delays (ms) of further reads after the last message was found. A transaction that began to publish while relays
+ * were busy sends no notification (publish.function.ts), and may commit a little later.
  */
 const LOOKS_AGAIN = [10, 30, 100, 300, 1_000];
-/** Of an error, so many characters are kept. */
+/** The number of characters that are stored of an error. */
 const LONGEST_ERROR = 2_000;
 
 /**
@@ -101,7 +101,7 @@ export class Relay {
     private readonly settings: RelaySettings,
     private readonly log: EngineLog,
     private readonly time: RelayTime = { clock: systemClock, random: Math.random },
-    /** Told of each turn that the database failed. */
+    /** Receives each turn in which the database failed. */
     failed: (error: unknown) => void = () => undefined,
   ) {
     this.trouble = new Trouble(
@@ -250,7 +250,7 @@ export class Relay {
   }
 
   private outageBegan({ error }: Failure<TakenMessage>): void {
-    // Another turn of this process was told so just now.
+    // Another turn of this process has just received the same error.
     if (this.now < this.pausedUntil) return;
     if (this.outages === 0) this.log.warn(`The broker accepts no messages, retrying: ${error.message}`);
     const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + this.time.random() / 2);

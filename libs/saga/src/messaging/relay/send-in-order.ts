@@ -25,7 +25,7 @@ export interface SendOptions {
   /** Milliseconds that the broker may take for a message. */
   readonly timeout: number;
   readonly clock: Clock;
-  /** Of all that this process sends. */
+  /** Watches the outcomes of all messages that this process sends. */
   readonly watch: BrokerWatch;
   /**
    * May another one be sent?
@@ -34,7 +34,7 @@ export interface SendOptions {
   readonly goesOn: (share: number) => boolean;
 }
 
-/** Says that nobody knows: a broker that hangs is in trouble, whatever else it took. */
+/** The outcome is unknown: a broker that hangs is in trouble, whatever else it accepted. */
 class SendTimeoutError extends Error {}
 
 /**

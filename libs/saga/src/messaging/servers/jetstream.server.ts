@@ -139,7 +139,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     try {
       await this.makeConsumer(manager, filter);
     } catch (error) {
-      // Servers before 2.10 know one subject only, or all: what nobody listens to is acknowledged here.
+      // Servers before 2.10 support one subject or all. Messages without a handler are acknowledged here.
       if (subjects.length === 1 || !/filter_subjects/.test((error as Error).message)) throw error;
       await this.makeConsumer(manager, {});
       this.filters = false;

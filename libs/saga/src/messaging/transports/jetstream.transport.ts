@@ -73,7 +73,7 @@ export class JetStreamTransport implements MessageTransport {
         if (this.connected === connected) this.connected = undefined;
         throw error;
       }
-      // Somebody closed it.
+      // The application closed it.
       if (this.connected === connected) this.connected = undefined;
     }
   }

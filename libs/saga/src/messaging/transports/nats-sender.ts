@@ -10,8 +10,9 @@ interface Connection {
 }
 
 /**
- * Core NATS: the client answers as soon as it has written to its buffer. So the server is asked for an answer (a flush),
- * one for all that are sent at a time; after it the server has had the message, and has given it to whoever was there.
+ * Sends over core NATS. The client confirms once it has written to its buffer. So a flush asks the server to confirm,
+ * once for all messages that are sent at a time. After it, the server has received the messages and passed them to the
+ * subscribers.
  */
 export class NatsSender implements ClientSender {
   private flushed: Promise<void> | undefined;

@@ -80,8 +80,8 @@ export class RmqSender implements ClientSender {
   }
 
   /**
-   * A connection that is lost while a channel is set up is an error of the channel, which is then set up again. Nobody in
-   * Nest's client listens, so that it would end the process; and at first it makes two of them.
+   * Handles the error of a connection that is lost while a channel is set up. The channel is then set up again. Nest's
+   * client has no listener for it, so that it would end the process. At first it raises two of them.
    */
   private surviveErrors(): void {
     const client = this.client as unknown as { createChannel(): Promise<void> };

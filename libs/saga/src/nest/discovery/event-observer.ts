@@ -22,7 +22,7 @@ export class EventObserver {
     /** In the words of the log: `AlertService.onStuck`. */
     private readonly where: string,
     types: readonly ObservedEventType[],
-    /** Of one saga only, in all its versions; undefined: of every saga. */
+    /** The saga that is observed, in all its versions. Undefined: every saga. */
     private readonly saga: string | undefined,
     private readonly call: (event: ObservedEvent) => unknown,
     private readonly ports: EventObserverPorts,

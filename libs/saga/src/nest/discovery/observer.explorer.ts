@@ -30,7 +30,7 @@ export class ObserverExplorer {
     const found: EventObserver[] = [];
     for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
       const type = classThat(observes, wrapper);
-      // One instance under several tokens (useExisting) is told once.
+      // An instance under several tokens (useExisting) observes once.
       if (!type || seen.has(wrapper.instance)) continue;
       seen.add(wrapper.instance);
       try {

@@ -60,8 +60,8 @@ export class SagaExplorer {
 }
 
 /**
- * Each SagaModule would run all of the application's sagas, in whichever schema it has, and nobody could tell which of
- * them an injected SagaService is.
+ * Refuses a second SagaModule. Each would run all of the application's sagas in its own schema, and an injected
+ * SagaService could belong to either.
  */
 function checkAlone(providers: readonly Wrapper[]): void {
   const modules = new Set(
@@ -103,7 +103,7 @@ function sagaOf({ metatype }: Wrapper): Type | undefined {
   return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
 }
 
-/** A class whose steps nobody would ever run; one that is only extended is no provider. */
+/** A class whose steps would never run. A class that is only extended is no provider. */
 function undecorated({ metatype }: Wrapper): string[] {
   if (!isClass(metatype) || SagaMetadata.sagaOf(metatype)) return [];
   const [first] = SagaMetadata.stepsOf(metatype);
@@ -112,7 +112,7 @@ function undecorated({ metatype }: Wrapper): string[] {
     : [];
 }
 
-/** Of what Nest makes instances of by itself: factories and values get their parameters from the application. */
+/** Checks the classes that Nest instantiates. Factories and values get their parameters from the application. */
 function refuseUninjected({ type, wrapper }: Provided, what: string): void {
   const problem = wrapper.metatype === type ? uninjectedParameters(type, what) : undefined;
   if (problem !== undefined) throw new SagaDefinitionError(`${problem}.`);

@@ -17,7 +17,7 @@ export interface RegisteredSaga extends RunnableSaga {
 
 /** The saga of one step in which a step handler runs. */
 export interface RegisteredHandler extends RunnableSaga {
-  /** Of the provider that has the method. */
+  /** The instance of the provider that has the method. */
   readonly type: Type;
   /** The method, and the module that provides it, in the words of messages. */
   readonly where: string;
@@ -37,7 +37,7 @@ export class SagaRegistry implements SagaDefinitions {
   constructor(
     private readonly sagas: readonly RegisteredSaga[],
     private readonly handlers: readonly RegisteredHandler[],
-    /** Of sagas that do not say, in milliseconds. */
+    /** The default retention, in milliseconds. */
     retention?: number,
   ) {
     this.all = [...sagas, ...handlers];

@@ -11,7 +11,7 @@ import { inputClassOf, problemsByClass } from './class-input.js';
 import { type InputProblem, textOfProblems } from './input-problems.js';
 import { withoutValues } from './redact-message.js';
 
-/** Longest part of what a schema threw that is told. */
+/** The maximum number of characters that are shown of an error that a schema threw. */
 const LONGEST_MESSAGE = 500;
 
 type Checked = { readonly value: unknown } | { readonly problems: readonly InputProblem[] };

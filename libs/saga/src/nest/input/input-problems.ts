@@ -5,7 +5,7 @@ import { withoutValues } from './redact-message.js';
 /** Something that is wrong with an input, and where in it. */
 export interface InputProblem {
   readonly path: readonly PropertyKey[];
-  /** In the words of whoever checked it, which may show the value. */
+  /** The message of the validator, which may show the value. */
   readonly message: string;
 }
 

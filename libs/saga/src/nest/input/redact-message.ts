@@ -33,7 +33,7 @@ function partsOf(value: unknown): string[] {
         for (const inner of (Object.values(part) as unknown[]).slice(0, MOST_PARTS)) left.push(inner);
     }
   } catch {
-    // A proxy, or a getter that throws: nobody else has read it either.
+    // A proxy, or a getter that throws: the validator has not read it either.
   }
   return parts;
 }

@@ -13,7 +13,7 @@ export class ShutdownHint {
 
   constructor(
     private readonly log: EngineLog,
-    /** Of the worker, in milliseconds. */
+    /** The lease of the worker, in milliseconds. */
     private readonly lease: number,
   ) {}
 

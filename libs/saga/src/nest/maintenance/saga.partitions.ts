@@ -86,7 +86,7 @@ export class SagaPartitions {
     }
   }
 
-  /** False: somebody held the tables, and some are missing yet. */
+  /** False: another transaction locked the tables, and some partitions are still missing. */
   private async makeAhead(): Promise<boolean> {
     if (!this.partitioning) return true;
     const ahead = AHEAD[this.partitioning.partitions];
@@ -124,7 +124,7 @@ export class SagaPartitions {
   }
 }
 
-/** Undefined: somebody held what has to be had alone for a moment; later, then. */
+/** Undefined: another transaction held a lock that is needed for a moment. The next pass tries again. */
 async function unlessLocked<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
