@@ -203,7 +203,7 @@ export class CodedSagaStore implements SagaStore {
     }
   }
 
-  /** What was done counts, even if nobody here can say why: the reason is then given as it is stored. */
+  /** The action counts even if this process cannot decode its reason. Then the reason is returned as it is stored. */
   private readReason<R extends { readonly reason?: string }>(done: R, sagaId: string): R {
     try {
       return convertReason(done, sagaId, this.reading);

@@ -11,7 +11,7 @@ const LOOKS_CODED = / *"?saga:coded:/y;
 
 /** What becomes of payloads and texts on their way, in one direction. */
 export interface Conversion {
-  /** Of JSON, to JSON. */
+  /** Encodes JSON text to JSON text. */
   json(text: string, context: PayloadContext): string;
   text(text: string, context: PayloadContext): string;
 }

@@ -1,8 +1,8 @@
 import type { MemoryRow } from './memory-row.js';
 
 /**
- * Who was started by whom, as far as one may still wait for the other: what was compensated or aborted waits for nobody
- * and will not be undone.
+ * Records which saga started which, as far as one may still wait for the other. A saga that was compensated or aborted
+ * waits for no other, and will not be undone.
  */
 export class MemoryFamilies {
   constructor(private readonly rows: ReadonlyMap<string, MemoryRow>) {}

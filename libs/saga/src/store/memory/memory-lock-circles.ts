@@ -31,7 +31,7 @@ export function brokenBy(row: MemoryRow, families: MemoryFamilies, holdersOf: Ho
   return waiting.every(mayFail) ? waiting.flatMap(told) : own;
 }
 
-/** Whoever it would wait for, directly or not, up to its own ancestors. */
+/** The sagas that it would wait for, directly or not, up to its own ancestors. */
 function reachedFrom(row: MemoryRow, kin: MemoryRow[], families: MemoryFamilies, holdersOf: HoldersOf) {
   const reached = new Set(holdersOf(row));
   for (const other of reached) {

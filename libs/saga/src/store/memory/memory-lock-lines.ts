@@ -58,7 +58,7 @@ export class MemoryLockLines {
     return false;
   }
 
-  /** It does not stand in line any more, and whoever has it lets it fail. */
+  /** The saga has left the queue. The worker that holds it lets it fail. */
   private fail(row: MemoryRow, deadlock: LockDeadlock, now: number): void {
     this.takeOut(row);
     row.saga.deadlock = deadlock;
@@ -122,7 +122,7 @@ export class MemoryLockLines {
     return first === row ? undefined : first?.saga.id;
   }
 
-  /** One that is to begin later holds up nobody. */
+  /** A saga that is to begin later blocks no other. */
   private first({ saga, lock }: MemoryRow, now: number): MemoryRow | undefined {
     return this.firstOf(saga.name, lock!.key, now);
   }

@@ -23,7 +23,7 @@ export function toOverdue({ saga, step }: MemoryRow): OverdueSaga {
   return { id, name, version, correlationId, status: state.status, step, slaAt: slaAt! };
 }
 
-/** @param messages that were published, and that nobody sends */
+/** @param messages published messages, which are never sent */
 export function statsOf(rows: readonly MemoryRow[], messages: number, now: number): StoreStats {
   const unfinished = rows.filter(({ saga }) => saga.finishedAt === undefined);
   const due = unfinished.flatMap(({ saga: { dueAt } }) => (dueAt !== undefined && dueAt <= now ? dueAt : []));

@@ -24,7 +24,7 @@ export interface MemoryRow {
   step: string;
   /** What went wrong last, for people. */
   error?: string;
-  /** Somebody waits for it to settle. */
+  /** A process waits for it to settle. */
   watched: boolean;
   /** A saga that it waits for has ended, or a signal has come, since it was last claimed. */
   woken: boolean;
@@ -34,7 +34,7 @@ export interface MemoryRow {
   readonly sentAt: number[];
   /** What operators did, in order. */
   readonly operations: StoredOperation[];
-  /** Of one with a semantic lock, until it has left the line. */
+  /** The semantic lock, until the saga has left the queue. */
   lock?: RowLock;
   /** The lock of one that has left the line. */
   left?: RowLock;

@@ -55,7 +55,7 @@ const NOBODY: Lease = { worker: '', duration: 0 };
 export interface MemorySagaStoreOptions {
   /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
   readonly now?: () => number;
-  /** Where the store announces what happened; default: one that nobody receives. */
+  /** Where the store announces what happened. Default: no process receives it. */
   readonly wakeup?: MemoryWakeup;
   /** What transactional steps are given as `ctx.manager`; default: undefined. */
   readonly manager?: EntityManager;
@@ -71,7 +71,7 @@ export interface MemorySagaStoreOptions {
 export class MemorySagaStore implements SagaStore {
   private readonly rows = new Map<string, MemoryRow>();
   readonly graphs: GraphStore = new MemoryGraphStore(this.rows, () => this.now());
-  /** Messages that checkpoints have published, in order; nobody sends them. */
+  /** Messages that checkpoints have published, in order. They are never sent. */
   readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();
   private readonly rates = new MemoryRates();
@@ -294,7 +294,7 @@ export class MemorySagaStore implements SagaStore {
       saga.dueAt = again ? now : checkpoint.release.dueAt;
       if (again) this.wakeup.announceDue();
     }
-    // Due at once, and nobody's: whoever learns of it may have them.
+    // The children are due at once, without a lease: any worker may claim them.
     for (const child of checkpoint.starts ?? []) this.insert(child, NOBODY, now);
     if (checkpoint.starts?.length) this.wakeup.announceDue();
     this.outbox.push(...storedCopy(checkpoint.messages ?? []));
@@ -352,7 +352,7 @@ export class MemorySagaStore implements SagaStore {
     return result;
   }
 
-  /** A saga idle is never due, and whoever waits for it to settle is told. */
+  /** An idle saga is never due. The calls that wait for it to settle are resolved. */
   private settle(row: MemoryRow, now: number): void {
     const { saga, watched } = row;
     if (isAtRest(row)) saga.dueAt = undefined;

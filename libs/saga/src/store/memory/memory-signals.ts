@@ -21,7 +21,7 @@ export function keepSignal(
   return { outcome: 'kept', saga: told };
 }
 
-/** Does it wait for a signal of this name, and nobody hold it? */
+/** Whether the saga waits for a signal of this name, and has no lease. */
 export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
   if (lockedBy !== undefined || state.status !== 'running') return false;
   return [...state.steps.values()].some((step) => awaitsSignal(step) && step.wait!.signal === name);

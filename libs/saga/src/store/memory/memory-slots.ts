@@ -4,7 +4,7 @@ import type { MemoryRow } from './memory-row.js';
 /** The leases that count for the `concurrency` of a name. */
 interface Slots {
   holders: readonly MemoryRow[];
-  /** Somebody was turned away. */
+  /** A saga was turned away. */
   crowded: boolean;
 }
 
@@ -27,7 +27,7 @@ export class MemorySlots {
 /** One claim's places of the limited names that it asks for. */
 export class ClaimedSlots {
   private readonly limits: ReadonlyMap<string, number>;
-  /** Places that have come free since somebody looked. */
+  /** Slots that were freed since the last claim. */
   private readonly cameFree = new Map<string, number>();
   private readonly full = new Set<string>();
 
@@ -60,7 +60,7 @@ export class ClaimedSlots {
     slots.holders = [...slots.holders, row];
   }
 
-  /** When the first lease ends of the names that turned somebody away. */
+  /** When the first lease ends among the names that turned a saga away. */
   nextEnd(): number {
     const ends = [...this.full].flatMap((name) => this.slots.of(name).holders.map(({ saga }) => saga.dueAt!));
     return Math.min(Infinity, ...ends);

@@ -3,9 +3,9 @@ import type { Wakeup, WakeupMessage } from '../../engine/ports/wakeup.js';
 type Listener = (message: WakeupMessage) => void;
 
 /**
- * What LISTEN/NOTIFY is for processes, for the parts of one process: every wakeup of a hub receives what any of
- * them announces, itself included. Messages arrive in order, and never before the announcer's own code has
- * run on, so that nobody comes to rely on a hint that another process would get later.
+ * LISTEN/NOTIFY for the parts of one process: every wakeup of a hub receives what any of them announces, itself
+ * included. Messages arrive in order, and never before the announcer's own code has run on. So no code can rely on a
+ * hint that another process would receive later.
  */
 export class MemoryWakeupHub {
   private readonly listeners = new Set<Listener>();

@@ -294,7 +294,7 @@ export class PostgresSagaStore implements SagaStore {
       throw await readOnlyFailure(error, (text) => answered(new ApplicationSql(runner.manager).query(text)));
     } finally {
       await runner.release();
-      // If this fails, whoever claims the saga does it.
+      // If this fails, the worker that claims the saga does it.
       if (inLine) await this.claims.leaveLine(inLine).catch(() => undefined);
     }
   }

@@ -33,8 +33,8 @@ export class PreparedCalls {
   ) {}
 
   /**
-   * What nobody has stored is inserted without looking for it, which costs less. Should it be there all the same, as
-   * when an earlier try arrived and its acknowledgement did not, it is looked for.
+   * Inserts rows that are expected to be new without looking for them, which costs less. If a row exists, because an
+   * earlier try arrived and its acknowledgement did not, the call is repeated as an upsert.
    */
   async insertOrUpsert<Row>(
     sql: Sql,

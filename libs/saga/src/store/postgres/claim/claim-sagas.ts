@@ -37,11 +37,11 @@ interface Round {
 }
 
 /**
- * How claims take due sagas: one statement, and one more each for those with a `concurrency` and those with a lock.
+ * Claims due sagas: one statement, and one more each for sagas with a `concurrency` and sagas with a lock.
  *
- * They are transactions of their own: lines are locked before rows (see lock-line.function.ts), and who was claimed is
- * known only once its row is. If one of them fails, what it was to be done with is given back, for it would be
- * nobody's until its lease runs out; what is ready is run.
+ * They are transactions of their own. Queues are locked before rows (see lock-queue.function.ts), and the claimed sagas
+ * are known only once their rows are. If a statement fails, its sagas are released, because no worker would run them
+ * until their leases run out. The sagas that are ready run.
  */
 export class SagaClaims {
   constructor(

@@ -12,8 +12,8 @@ export const claimedSql = (schema: string): string =>
   pageOfSagasSql(schema, `SELECT i.id FROM ${stillHeld(schema)} ORDER BY w.place`, '$4::bigint');
 
 /**
- * Gives leases back under which nothing was begun: due after $4 ms. What a takeover counted stays counted.
- * Rows are locked in the order of their ids, as checkpoints lock them. $1 ids, $2 epochs, $3 worker.
+ * Releases leases under which nothing has started: due after $4 ms. Takeovers that were counted stay counted. Rows are
+ * locked in the order of their ids, as checkpoints lock them. $1 ids, $2 epochs, $3 worker.
  */
 export const giveBackSql = (schema: string): string => `
 UPDATE ${schema}.instance u SET

@@ -26,7 +26,7 @@ export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
   ];
 }
 
-/** Of the claimed sagas those that may run, as they are now. */
+/** Returns the claimed sagas that may run, as they are now. */
 export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
   const ready = new Map(rows.map((row) => [row.id, row]));
   return claimed.flatMap((saga) => {

@@ -3,7 +3,7 @@ interface Sql {
 }
 
 export interface CleanupBatch {
-  /** Of the sagas. */
+  /** The name of the sagas. */
   readonly name: string;
   /** Milliseconds since they ended, at least. */
   readonly age: number;
@@ -63,7 +63,7 @@ export class PostgresCleanup {
     return { gone: row.gone, next: isLast ? undefined : { at: row.place!, id: row.place_id! } };
   }
 
-  /** Of all sagas that were ever deployed over this schema; a row or a few for each. */
+  /** Reads the names of all sagas that were ever deployed in this schema: a row or a few for each. */
   async names(): Promise<string[]> {
     const rows = (await this.sql.query(`SELECT DISTINCT name FROM "${this.schema}".graph ORDER BY name`)) as {
       name: string;

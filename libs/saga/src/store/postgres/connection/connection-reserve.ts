@@ -1,7 +1,7 @@
 /**
- * Of the connections of a pool, all but one may be held by transactions of steps. Before such a transaction commits, it
- * waits for a checkpoint of its own saga that is being written, and that one needs a connection as well: if transactions
- * held all of them, each would wait for one that another holds, for ever. Those beyond wait without a connection.
+ * Keeps one connection of a pool free of the transactions of steps. Before such a transaction commits, it waits for a
+ * checkpoint of its own saga that is being written, which needs a connection as well. If transactions held all
+ * connections, each would wait for one that another holds, for ever. Further transactions wait without a connection.
  */
 export class ConnectionReserve {
   private readonly waiting: (() => void)[] = [];

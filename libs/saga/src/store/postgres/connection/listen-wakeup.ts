@@ -25,7 +25,7 @@ export class ListenWakeup implements Wakeup {
   private heartbeat: NodeJS.Timeout | undefined;
   private stopped = false;
   private failures = 0;
-  /** What is said on a connection to hear whether it receives. */
+  /** The payload that tests whether a connection receives notifications. */
   private echo = '';
   private isKnownDeaf = false;
 
@@ -46,7 +46,7 @@ export class ListenWakeup implements Wakeup {
   announceDue(): void {
     this.announcement ??= setTimeout(() => {
       this.announcement = undefined;
-      // Only a hint: whoever misses it polls.
+      // Only a hint: a process that misses it polls.
       this.notify(this.channel, 'due').catch(() => undefined);
     }, GATHER);
   }
@@ -115,7 +115,7 @@ export class ListenWakeup implements Wakeup {
     this.heartbeat.unref();
   }
 
-  /** Over the pool, as all hints are sent. Whoever else receives it does not know it. */
+  /** Sent over the pool, like all hints. Other processes ignore it. */
   private sayToItself(): void {
     this.echo = `echo:${randomUUID()}`;
     this.notify(this.channel, this.echo).catch(() => undefined);

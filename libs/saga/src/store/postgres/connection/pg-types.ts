@@ -13,7 +13,7 @@ export type ReleaseClient = (error?: Error | boolean) => void;
 export type TakeClient = (error: Error | undefined, client: PgClient, release: ReleaseClient) => void;
 
 export interface PgStatement {
-  /** Of a prepared one. */
+  /** The name of a prepared statement. */
   readonly name?: string;
   readonly text: string;
   readonly values?: unknown[];

@@ -4,8 +4,8 @@ import type { Logger, QueryRunner } from 'typeorm';
 const TELLING = ['parameters', 'detail', 'where'] as const;
 
 /**
- * The error of a statement of the engine, without anything that the statement was given. A saga's input and results may
- * be what nobody is to see (`@Saga({ redact })`), and errors end in logs.
+ * Returns the error of an engine statement without the values that the statement was given. A saga's input and results
+ * may be secret (`@Saga({ redact })`), and errors end in logs.
  */
 export function withoutValues<E>(error: E): E {
   if (typeof error !== 'object' || error === null) return error;

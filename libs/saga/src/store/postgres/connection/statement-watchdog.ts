@@ -14,16 +14,16 @@ interface Awaited {
 }
 
 /**
- * How long the engine waits for PostgreSQL. A connection that is only half there (a firewall has forgotten it, the host
- * is gone) never fails by itself: a statement on it would hang for many minutes, or for ever, and with it a lease, a
- * claim or a checkpoint. So past a bound the connection is ended, and the statement fails as one on any lost connection
- * does: nobody knows whether it arrived, and all of the engine's may be sent again without harm.
+ * Limits how long the engine waits for PostgreSQL. A connection that is only half open (a firewall has forgotten it,
+ * the host is gone) never fails by itself. A statement on it would hang for many minutes, or for ever, and with it a
+ * lease, a claim or a checkpoint. So after a timeout the connection is ended, and the statement fails like one on any
+ * lost connection. It is unknown whether it arrived, and every statement of the engine may be repeated without harm.
  *
- * Only the engine's own statements are bounded; the application's settings and statements stay as they are.
+ * Only the engine's own statements are limited. The application's settings and statements stay as they are.
  */
 export class StatementWatchdog {
   private readonly awaited = new Set<Awaited>();
-  /** Of those who wait for a connection, since how many looks. */
+  /** The calls that wait for a connection, each with the number of checks so far. */
   private readonly waiting = new Set<{ looks: number }>();
   private readonly connecting = new WeakMap<PgClient, number>();
   private bound = Infinity;
@@ -43,8 +43,9 @@ export class StatementWatchdog {
   }
 
   /**
-   * Of a transaction, how long (ms) the server is to wait for the next statement. Its side of a connection that is only
-   * half there would hold the locks of the transaction until TCP gives up, which takes hours by default. Undefined: no bound.
+   * How long (ms) the server is to wait for the next statement of a transaction. The server's side of a half-open
+   * connection would hold the locks of the transaction until TCP fails, which takes hours by default. Undefined: no
+   * limit.
    */
   get betweenStatements(): number | undefined {
     return this.bound === Infinity ? undefined : Math.round(this.bound);
@@ -141,7 +142,10 @@ export class StatementWatchdog {
     }
   }
 
-  /** The server may be at it still, waiting for a lock: it is told to leave off, so that such statements do not pile up. */
+  /**
+   * The server may still run the statement, for example waiting for a lock. It is cancelled, so that such statements do
+   * not pile up.
+   */
   private giveUp(client: PgClient): void {
     cancel(client, this.pool);
     end(client, this.silence());

@@ -11,11 +11,11 @@ const INSTEAD =
   'which is a savepoint.';
 
 /**
- * Follows the transaction of a connection by the messages that end each statement; nothing is sent for it. COMMIT of a
- * transaction in which a statement has failed is answered with ROLLBACK and without an error, so that whoever caught the
- * statement's error commits nothing and does not know.
+ * Follows the transaction of a connection by the messages that end each statement, and sends nothing for it. PostgreSQL
+ * answers COMMIT of a transaction in which a statement has failed with ROLLBACK and without an error. So a method that
+ * caught the statement's error would commit nothing and not notice.
  *
- * A driver without these messages (pg-native) is not followed: then COMMIT is preceded by a statement that would fail.
+ * A driver without these messages (pg-native) is not followed. Then COMMIT is preceded by a statement that would fail.
  */
 export class TransactionWatch {
   private status: Status | undefined;
@@ -39,7 +39,7 @@ export class TransactionWatch {
     });
   }
 
-  /** Of the connection that a transaction's manager uses. Undefined: it is in no transaction. */
+  /** The transaction state of the connection that a manager uses. Undefined: it is in no transaction. */
   static async of({ queryRunner }: EntityManager): Promise<TransactionWatch | undefined> {
     return queryRunner?.connect && TransactionWatch.on((await queryRunner.connect()) as PgClient);
   }

@@ -21,9 +21,10 @@ export const lockSql = (schema: string): string => `
 SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`;
 
 /**
- * After an operator's change was checkpointed: fences off whoever held the lease. $2: the new input, if $3; the one that
- * the saga was started with is kept beside it, since repeated starts are compared with that. $4: the new version. A
- * completed saga that is undone had left the line of its semantic lock, and comes again; it has its old place.
+ * After an operator's change was checkpointed: fences off the holder of the lease. $2: the new input, if $3. The input
+ * that the saga was started with is kept beside it, because repeated starts are compared with that. $4: the new
+ * version. A completed saga that is undone had left the queue of its semantic lock, and enters it again at its old
+ * position.
  */
 export const fenceOffSql = (schema: string): string => `
 UPDATE ${schema}.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,

@@ -1,7 +1,7 @@
 import { APPROVAL_PREFIX } from '../../../definition/options/signal-name.js';
 import { LARGEST_SHOWN, RECENT_OPERATIONS } from '../../../engine/ports/operation.js';
 
-/** @param isGiven a condition: what the call was given is told as well */
+/** @param isGiven a condition: what the call was given is returned as well */
 const operationJson = (o: string, isGiven: string): string => `json_build_object(
   'id', ${o}.id, 'action', ${o}.action, 'by', ${o}.operator, 'reason', ${o}.reason, 'step', ${o}.step, 'from', ${o}.from_status,
   'revision', ${o}.revision, 'proposed', ${o}.proposed, 'newInput', ${o}.new_input,

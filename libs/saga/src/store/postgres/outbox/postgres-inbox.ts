@@ -9,7 +9,7 @@ interface Sql {
 /** serialization_failure */
 const SERIALIZATION_FAILURE = '40001';
 
-/** PostgreSQL's error, for whoever has a transaction of their own at such a level: it is to be made again. */
+/** PostgreSQL's error for a caller whose own transaction has such a level: the transaction must be repeated. */
 export class NotedMeanwhile extends Error {
   readonly code = SERIALIZATION_FAILURE;
 

@@ -52,7 +52,7 @@ export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
   readonly deadAt: Date;
   /** The same, as exact as it is stored. */
   readonly deadAtText: string;
-  /** Of those that were asked for, some come after it. */
+  /** Some of the messages that were asked for come after it. */
   readonly more?: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
 export interface PageLimits {
   readonly messages: number;
   readonly lanes: number;
-  /** Of payloads and headers; one message may have more. Default 8 MiB. */
+  /** The maximum bytes of payloads and headers; one message may have more. Default: 8 MiB. */
   readonly bytes?: number;
 }
 
@@ -77,7 +77,7 @@ interface TakenRow extends Omit<TakenMessage, 'payload'> {
   readonly behind: boolean;
 }
 
-/** The statements of the outbox; what they do is told in functions/relay.function.ts. */
+/** The statements of the outbox. functions/relay.function.ts describes what they do. */
 export class PostgresOutbox {
   private readonly s: string;
 

@@ -15,7 +15,7 @@ export interface Partition {
 /** How sagas' tables are partitioned. */
 export interface Partitioning {
   readonly partitions: Partitions;
-  /** Of a partition, in ms. */
+  /** The period of a partition, in ms. */
   readonly period: number;
   readonly since: number;
 }

@@ -2,9 +2,9 @@
 export const MOST_MESSAGES = 100_000;
 
 /**
- * What there is to do, and what waits. Plan: finished sagas cost nothing. Those that are due or held are read by
- * instance_due, a row each; those that wait for somebody by instance_at_rest alone, where it is vacuumed: a million of
- * them take some 0.2 s. The oldest message is the first of each lane (outbox_ready).
+ * Counts what is due and what waits. Plan: finished sagas cost nothing. Sagas that are due or leased are read by
+ * instance_due, a row each. Sagas that wait are read by instance_at_rest alone, if it is vacuumed: a million of them
+ * take some 0.2 s. The oldest message is the first of each lane (outbox_ready).
  */
 export const statsSql = (s: string): string => `
 WITH unfinished AS (

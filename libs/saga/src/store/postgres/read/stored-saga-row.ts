@@ -36,11 +36,11 @@ export interface StoredSagaRow {
   overdue: boolean;
   lock_key: string | null;
   lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
-  /** Of one that is read whole. */
+  /** Only in a row that is read whole. */
   lock_deadlock?: LockDeadlock | null;
   parent_id: string | null;
   parent_step: string | null;
-  /** Of a saga that is loaded by itself. */
+  /** Only in the row of a saga that is loaded by itself. */
   lock_holder?: string | null;
   slots_taken?: number | null;
   operations?: OperationJson[] | null;

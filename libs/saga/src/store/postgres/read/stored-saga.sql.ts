@@ -1,8 +1,8 @@
 import { isPending, pendingColumn, pendingJson } from '../signals/pending-signals.sql.js';
 
 /**
- * A saga's row with its steps as JSON, for whoever reads whole sagas. Payloads come as text: the driver
- * would parse JSON null and SQL NULL into the same thing, and a result may be either.
+ * A saga's row with its steps as JSON, for statements that read whole sagas. Payloads are returned as text: the driver
+ * would parse JSON null and SQL NULL into the same value, and a result may be either.
  * @param i the alias of the instance row
  * @param inParts a condition: its steps and signals are left to statements of their own
  */

@@ -31,7 +31,7 @@ SELECT ${standingColumns(schema)}, i.rank_at::text AS place FROM ${schema}.insta
 WHERE ${IS_DUE} AND (i.rank_at, i.id) > ($3::timestamptz, $4::uuid)
 ORDER BY i.rank_at, i.id LIMIT $5`;
 
-/** A page of those that wait for somebody, in the order of instance_at_rest; $3: the last id of the one before. $4 limit. */
+/** A page of the sagas that wait, in the order of instance_at_rest. $3: the last id of the page before. $4: limit. */
 export const atRestPageSql = (schema: string): string => `
 SELECT ${standingColumns(schema)} FROM ${schema}.instance i
 WHERE ${IS_AT_REST} AND i.id > $3::uuid
@@ -41,7 +41,10 @@ ORDER BY i.id LIMIT $4`;
 const turnRow = (schema: string): string => `g.name = $1 AND g.version = $2 AND g.revision =
   (SELECT min(f.revision) FROM ${schema}.graph f WHERE f.name = $1 AND f.version = $2)`;
 
-/** Takes a turn for $3 ms if it is due, or ($4) if nobody has it; otherwise in how many ms it is due. */
+/**
+ * Takes a turn for $3 ms if it is due, or ($4) if no process has it. Otherwise it returns in how many ms the turn is
+ * due.
+ */
 export const takeTurnSql = (schema: string): string => `
 WITH taken AS (
   UPDATE ${schema}.graph g SET upgrade_at = now() + $3::float8 * interval '1 millisecond', upgrading = true

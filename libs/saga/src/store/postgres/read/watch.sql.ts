@@ -29,7 +29,7 @@ const settledAmong = (schema: string, statuses: readonly string[]): string =>
   `SELECT i.id FROM ${schema}.instance i
   WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN (${statuses.map((status) => `'${status}'`).join(', ')}) ORDER BY i.id`;
 
-/** Asked at polls only, for what somebody waits for: each id is looked up in the primary key. */
+/** Runs at polls only, for the sagas that calls wait for: each id is looked up in the primary key. */
 export const missingSql = (schema: string): string => `
 SELECT id FROM unnest($1::uuid[]) AS wanted (id)
 WHERE NOT EXISTS (SELECT FROM ${schema}.instance i WHERE i.id = wanted.id)`;

@@ -150,8 +150,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
         at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, number)
       )`);
-    // A row for each graph that was deployed; the first revision's also has how far its instances have been upgraded, and by
-    // when somebody goes on with that. Null as an instance's graph_revision is the newest of its version.
+    // A row for each graph that was deployed. The first revision's row also has how far its instances have been
+    // upgraded, and when a process continues with that. A null graph_revision of an instance means the newest of its
+    // version.
     await queryRunner.query(`
       CREATE TABLE IF NOT EXISTS ${schema}.graph (
         name text NOT NULL,
@@ -183,9 +184,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
         WHERE rank_at IS NOT NULL`);
-    // The rest of what has not ended: it waits for somebody. Costs others nothing: a row that a plain saga writes is
+    // The rest of the unfinished sagas: they wait. The index costs others nothing: a row that a plain saga writes is
     // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway. The status is for
-    // those who count them.
+    // queries that count them.
     await queryRunner.query(`
       CREATE INDEX IF NOT EXISTS instance_at_rest ON ${schema}.instance (name, version, id) INCLUDE (status)
         WHERE rank_at IS NULL AND finished_at IS NULL`);

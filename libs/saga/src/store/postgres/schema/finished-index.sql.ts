@@ -1,9 +1,9 @@
 /**
- * For deletion by age, oldest first, of each name: those that have ended, without those that others started. It costs a
- * saga of three empty steps 4 % of the server's CPU and of the log, when it ends, so it is there only where something is
- * deleted: whoever first deletes makes it, and holds up nobody by that (CONCURRENTLY). To walk the primary key by the time
- * in its ids would cost nothing, but reads whatever is kept there (long-running ones, names with a longer retention) again
- * each time, and misses ids that users gave; BRIN degenerates once deleted rows' places are used again.
+ * The index for deletion by age, oldest first, of each name: ended sagas without a parent. It costs a saga of three
+ * empty steps 4 % of the server's CPU and of the log, when it ends. So it exists only if something is deleted: the
+ * first deletion makes it, and blocks no writer (CONCURRENTLY). To walk the primary key by the time in its ids would
+ * cost nothing. But it would read whatever is kept there (long-running sagas, names with a longer retention) again each
+ * time, and miss ids that users gave. BRIN degenerates once the space of deleted rows is used again.
  */
 export const finishedIndexSql = (schema: string, how: '' | 'CONCURRENTLY'): string =>
   `CREATE INDEX ${how} IF NOT EXISTS instance_finished ON "${schema}".instance (name, finished_at) ` +

@@ -25,8 +25,9 @@ interface Index {
 }
 
 /**
- * Turns the tables of sagas into partitioned ones, by the time in the sagas' ids. What is there already becomes their
- * first partition, as it is; ids that tell a later time, or none, go to the rest. Whoever uses the tables meanwhile waits.
+ * Turns the tables of sagas into partitioned ones, by the time in the sagas' ids. The existing rows become their first
+ * partition, unchanged. Ids with a later time, or none, go to the rest. Other transactions on the tables wait
+ * meanwhile.
  */
 export abstract class PartitionSagaTables implements MigrationInterface {
   protected abstract readonly schema: string;
@@ -149,7 +150,7 @@ class SagaTables {
     }
   }
 
-  /** Whoever may use the one may use the other. */
+  /** Grants the roles that may use one table the same rights on the other. */
   async grantAs(from: string, to: string): Promise<void> {
     const rights = (await this.sql.query(
       `SELECT a.privilege_type AS privilege, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END AS role

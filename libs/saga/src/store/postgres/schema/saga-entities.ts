@@ -12,7 +12,7 @@ export class SagaInstance {
   id!: string;
   /** The saga's. */
   name!: string;
-  /** Of its graph. */
+  /** The version of its graph. */
   version!: number;
   /** The revision of its version's graph that it keeps; null: the newest. */
   graphRevision!: number | null;
@@ -39,9 +39,9 @@ export class SagaInstance {
   /** While stuck: what it was doing, and goes back to on retry. */
   heldPhase!: 'running' | 'compensating' | null;
   /**
-   * Of sagas that were rolled back to a savepoint: the round, and where they are being rolled back to; of those with
-   * signals: by name the number of the last one taken, and the names that are waited for; of those whose rollback waits
-   * for a pivot, or was overtaken by one: what it was called for.
+   * For sagas that were rolled back to a savepoint: the round, and the savepoint. For sagas with signals: by name the
+   * number of the last signal taken, and the names that are waited for. For sagas whose rollback waits for a pivot, or
+   * was overtaken by one: the cause of the rollback.
    */
   progress!: {
     round: number;
@@ -69,13 +69,13 @@ export class SagaInstance {
   rankAt!: Date | null;
   /** Times that it was taken over from a lost worker since anything was recorded. */
   takeovers!: number;
-  /** The same since anything of it came to an end. */
+  /** The takeovers since a step or a wait ended. */
   losses!: number;
   /** When its worker was asked to cancel it. */
   cancelRequestedAt!: Date | null;
   /** Why. Encoded, if there is a codec. */
   cancelReason!: string | null;
-  /** Somebody waits for it: announce when it is settled. */
+  /** A process waits for it: its settling is announced. */
   watched!: boolean;
   /** The key of its semantic lock; null: it has none. */
   lockKey!: string | null;
@@ -105,7 +105,7 @@ export class SagaInstance {
 
 /** One step of one saga, from the first time that something about it was recorded. Table `step`. */
 export class SagaStep {
-  /** Of its saga. */
+  /** The id of its saga. */
   sagaId!: string;
   /** The step's; of an item with its index, as in `ship[3]`. */
   name!: string;
@@ -128,8 +128,9 @@ export class SagaStep {
   /** The last few failed attempts, oldest first. */
   errors!: AttemptError[] | null;
   /**
-   * Of steps in forks, fan-outs and after savepoints: round, items, who won, whether it was pruned; of those with a rate
-   * limit: when it may begin; of sub-saga steps: the saga that they started; of those that wait: for what.
+   * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For steps with
+   * a rate limit: when it may begin. For sub-saga steps: the saga that they started. For waiting steps: what they wait
+   * for.
    */
   progress!: Partial<
     Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait'>
@@ -144,7 +145,7 @@ export class SagaStep {
 export class SagaGraphRevision {
   /** The saga's. */
   name!: string;
-  /** Of the graph. */
+  /** The version of the graph. */
   version!: number;
   /** 1; one more each time that the graph changed and its version did not. */
   revision!: number;

@@ -8,8 +8,8 @@ import { disableTimeouts } from './disable-timeouts.js';
 /** Milliseconds. */
 const STOP_EVERY = 50;
 /**
- * What it comes to when two processes begin at the same moment: a deadlock, a catalog's row that both change, an index
- * that is there by now, or no more.
+ * The errors when two processes begin at the same moment: a deadlock, a catalog's row that both change, an index that
+ * exists by now, or not any more.
  */
 const BOTH_BEGAN = ['40P01', 'XX000', '23505', '42P07', '42704'];
 /** Ends who runs a statement with this in it ($1), but for who asks. */
@@ -27,8 +27,8 @@ export class FinishedIndex {
   ) {}
 
   /**
-   * Makes it where it is missing; false while another process does.
-   * @param signal ends the making, which is begun anew the next time
+   * Makes the index if it is missing. False while another process does.
+   * @param signal ends the making, which begins anew the next time
    * @throws SagaConfigurationError when the role may not
    */
   async ensure(signal: AbortSignal): Promise<boolean> {

@@ -40,7 +40,7 @@ export const SAGA_NEEDS: Needs = {
   functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
 };
 
-/** Of a module whose tables are partitioned. */
+/** The needs of a module whose tables are partitioned. */
 export const partitionedNeeds = (partitions: Partitions): Needs => ({
   ...SAGA_NEEDS,
   options: `{ partitions: '${partitions}' }`,

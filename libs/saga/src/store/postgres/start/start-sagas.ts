@@ -12,9 +12,9 @@ interface StartedRow {
   readonly now: number;
 }
 
-/** A saga that kept others from being started. */
+/** A saga that prevented others from being started. */
 interface ExistingRow {
-  /** Of the one that it kept. */
+  /** The index of the saga that it prevented. */
   readonly n: number;
   readonly id: string;
   readonly name: string;
@@ -122,7 +122,7 @@ function isAllNew(sagas: readonly NewSaga[]): boolean {
   return sagas.every(({ fresh, correlationId }) => fresh && correlationId === undefined);
 }
 
-/** Of several with one id or correlation id the first is stored; the others find it there. */
+/** If several sagas have one id or correlation id, the first is stored, and the others find it. */
 function firstOfEachKey(sagas: readonly NewSaga[]): readonly NewSaga[] {
   const ids = new Set<string>();
   const keys = new Set<string>();

@@ -44,7 +44,7 @@ const STEP_ARGUMENTS = Object.keys(STEP_COLUMNS).length;
 export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS + 1;
 const typesOf = (source: RowSource): string =>
   `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_COLUMNS)}, boolean`;
-/** Of a batch's parameters. */
+/** The types of a batch's parameters. */
 export const CHECKPOINT_TYPES = typesOf(BATCH);
 
 /** A saga that was woken while it was held is looked at again, but for one idle. */

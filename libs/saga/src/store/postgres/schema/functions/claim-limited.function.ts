@@ -5,18 +5,18 @@ import { PINNED } from './pinned-plan.js';
 /**
  * The `concurrency` of sagas: of one name no more than so many leases at a time count, in all processes together.
  *
- * The table has a row for each limited name, with the ids of those that were given a place. Who claims locks the
- * row, drops those that are leased no more, and fills what is free then: neither starts nor checkpoints know of
- * it. So a place is free the moment its lease is given back, taken away or has run out, and nothing is lost with a
- * process that dies. A lease that has run out could still be renewed by its holder: whoever takes its place away
- * fences the holder off, by the epoch. One whose row is locked at this moment (being renewed, say) still counts.
+ * The table has a row for each limited name, with the ids of the sagas that have a slot. A claim locks the row, drops
+ * the sagas that are not leased any more, and fills the free slots. Starts and checkpoints are not involved. So a slot
+ * is free the moment its lease is released, taken away or has run out, and nothing is lost with a process that dies.
+ * The holder of an expired lease could still renew it: the claim that takes its slot away fences the holder off, by the
+ * epoch. A lease whose row is locked at this moment (being renewed, for example) still counts.
  *
- * `crowded`: somebody was turned away since a place was last left over. Places are filled by whoever looks first,
- * mostly the process whose saga ended. If that has no use for one (no room, another version), it announces it once;
- * without, nobody is told anything. No wake-up is lost: who is turned away sees all places taken under the row's
- * lock, and says so; each of those comes free by a commit after which its process claims, under that lock again.
- * The announcement goes with finding that a place came free, not with its being free: processes of two releases
- * that count differently would otherwise wake each other for ever.
+ * `crowded`: a saga was turned away since a slot was last left over. The first process that looks fills the slots,
+ * mostly the process whose saga ended. If that process cannot use a slot (no room, another version), it announces the
+ * slot once. If no saga was turned away, it announces nothing. No wake-up is lost: a claim that turns a saga away sees
+ * all slots taken under the row's lock, and records that. Each of those slots becomes free by a commit after which its
+ * process claims, under that lock again. The announcement belongs to finding that a slot has become free, not to its
+ * being free. Otherwise processes of two releases that count differently would wake each other for ever.
  */
 export const claimLimitedFunctions = (schema: string, channel: string): string[] => [
   slotsTaken(schema),

@@ -9,18 +9,18 @@ export const BELONGINGS = ['step', 'signal', 'operation'];
 /**
  * cleanup_1: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.
  *
- * A saga goes with those that it started, and they with theirs: a completed one can still be undone, and needs them for
- * it. So only those that nobody started are looked for, and one of which a descendant has not ended is left for later.
- * Nothing waits here, and nobody waits for this but who wants one of the very sagas that are being deleted: rows that
- * somebody has locked are left for later, too. What is locked is looked at again by PostgreSQL, so that one that is
- * being undone at this moment stays.
+ * A saga is deleted with the sagas that it started, and theirs: a completed saga can still be undone, and needs them
+ * for it. So only sagas without a parent are looked for. A saga with an unfinished descendant is left for later.
+ * Nothing waits here, and only a transaction that wants one of the very sagas that are being deleted waits for this:
+ * locked rows are left for later, too. PostgreSQL reads a locked row again, so that a saga that is being undone at this
+ * moment stays.
  *
- * One that has ended and still has to hand its lock on (lock-line.function.ts) is left for later as well.
+ * An ended saga that still has to hand its lock on (lock-queue.function.ts) is left for later as well.
  *
  * Plan: the oldest by instance_finished, descendants by instance_parent, the rest by primary keys, pinned as in
- * checkpoint.function.ts. Who calls goes on behind the last one looked at ($3, $4), so that what stays is not read
- * again with each batch.
- * $1 name, $2 age in ms, $3 and $4 time and id to begin behind, $5 how many at most, without descendants, $6 only count,
+ * checkpoint.function.ts. The caller continues after the last saga read ($3, $4), so that what stays is not read again
+ * with each batch.
+ * $1 name, $2 age in ms, $3 and $4 time and id to begin after, $5 how many at most, without descendants, $6 only count,
  * $7 only if no other process runs it: otherwise there is no row.
  * @param forget what else is to be done about a `family`, before it is deleted
  */

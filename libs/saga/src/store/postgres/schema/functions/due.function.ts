@@ -11,9 +11,10 @@ export const dueFunctions = (schema: string): string[] => [due(schema), upcoming
 const DUE = 'i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()';
 
 /**
- * due_1: the ids of due sagas that nobody has locked, locked, most urgent first. One that is newer than the claim that
- * asks is not taken by it, and its commit reports it.
- * heavy: those that were left, for there is no room for their bytes. in_parts: the one that has more than a page by itself.
+ * due_1: locks due sagas whose rows are free, most urgent first, and returns their ids. A saga that is newer than the
+ * claim is not taken by it: its commit announces it.
+ * heavy: sagas that were left because there is no room for their bytes. in_parts: the saga that has more than a page by
+ * itself.
  * $3 limit, $4 the bytes of a page, $5 the bytes that the worker has room for, $6 it holds no large saga.
  */
 const due = (schema: string): string => `

@@ -5,18 +5,20 @@ import { PINNED } from './pinned-plan.js';
 /**
  * Semantic locks within a family: a saga and all that it has started, directly or not.
  *
- * What an ancestor holds, its sub-sagas do not wait for: it waits for them. They run under its hold, with the
- * `lock_state` 'inside', any number of them at a time. While anyone is inside, somebody holds the lock: if the holder
- * leaves before them (only one that is aborted does), one of them holds it on (lock_hand_over_1).
+ * A sub-saga does not wait for a lock that an ancestor holds, because the ancestor waits for the sub-saga. Sub-sagas
+ * run under the ancestor's hold, with the `lock_state` 'inside', any number of them at a time. While a saga is inside,
+ * the lock has a holder: if the holder leaves first (only an aborted saga does), one of the sagas inside holds the lock
+ * on (lock_hand_over_1).
  *
- * What waits for a lock, and is waited for by the holder of another, can be part of a circle. What closes it is always a
- * saga that lines up: who gets a lock has started nothing yet, or is undone, and then what it started lines up again
- * (look_again_1). So that two that line up at once do not both overlook it, they do so one after the other
- * (lock_families_1): only those that have to, an ancestor of which holds a lock. The one that would close a circle fails
- * in place of waiting. If that cannot fail, since it is undone, those fail that wait for what its ancestors hold; if these
- * cannot either, an operator has to decide, and it is stuck.
+ * A saga that waits for a lock, and that the holder of another lock waits for, can be part of a circle. The saga that
+ * closes a circle always enters a queue at that moment: a saga that gets a lock has started nothing yet, or is undone,
+ * and then the sagas that it started enter the queue again (look_again_1). Two sagas that enter queues at once could
+ * both overlook a circle, so they do it one after the other (lock_families_1): only the sagas that must, whose ancestor
+ * holds a lock. The saga that would close a circle fails instead of waiting. If it cannot fail, because it is undone,
+ * the sagas that wait for what its ancestors hold fail. If these cannot fail either, an operator must decide, and it is
+ * stuck.
  *
- * Nobody else asks: these look at sagas with a parent, and at those that are undone.
+ * Other sagas never run this: these functions read sagas with a parent, and sagas that are undone.
  * Plan: by primary key upwards, by instance_parent downwards.
  */
 export const familyLockFunctions = (schema: string, channel: string): string[] => [
@@ -27,12 +29,14 @@ export const familyLockFunctions = (schema: string, channel: string): string[] =
 ];
 
 /**
- * Is it still part of its family? What was compensated or aborted waits for nobody, and will not be undone; what was
- * completed may be, with its ancestors.
+ * Whether a saga is still part of its family. A saga that was compensated or aborted waits for no other, and will not
+ * be undone. A completed saga may be undone, with its ancestors.
  */
 const isLinked = (i: string): string => `${i}.status NOT IN ('compensated', 'aborted')`;
 
-/** For rows that are found by id: a plan that was made while nobody stood in line would read instance_lock_line instead. */
+/**
+ * For rows that are found by id: a plan that was made while the queue was empty would read instance_lock_line instead.
+ */
 const stateOf = (i: string): string => `coalesce(${i}.lock_state, '')`;
 
 /** family_locks_1: the ancestors of a saga that hold a lock. $1 the saga's parent. */
@@ -97,11 +101,12 @@ const holdersOf = (schema: string, i: string): string => `
       WHERE h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'inside'`;
 
 /**
- * break_circle_1: why a saga that is about to wait for its lock would wait for ever, as LockDeadlock; null: it would not,
- * or does not any more, for those that it would have waited for are to fail.
+ * break_circle_1: why a saga that is about to wait for its lock would wait for ever, as LockDeadlock. Null: it would
+ * not, or does not any more, because the sagas that it would have waited for are to fail.
  *
- * Reached is whoever it would wait for: who holds the lock, what these have started, who holds what that waits for, and
- * so on, each once, until an ancestor of its own. It costs as much as the families of those holders are large.
+ * The search reaches the sagas that it would wait for: the holder of the lock, the sagas that the holder has started,
+ * the holder of what those wait for, and so on, each once, until an ancestor of its own. It costs as much as the
+ * families of those holders are large.
  */
 const breakCircle = (schema: string, channel: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.break_circle_1(uuid) RETURNS json LANGUAGE plpgsql
@@ -141,7 +146,7 @@ BEGIN
   RETURN NULL;
 END $function$`;
 
-/** Whoever is reached and waits for what an ancestor holds. */
+/** The sagas reached that wait for what an ancestor holds. */
 const waitersForKin = (schema: string): string => `${schema}.instance i
     WHERE i.id = ANY(reached) AND ${stateOf('i')} = 'waiting' AND EXISTS (
       SELECT FROM ${schema}.family_locks_1(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key)`;

@@ -11,11 +11,12 @@ export const FAMILY_ARGUMENTS = OWN_ARGUMENTS + START_ROWS + CHECKPOINT_ARGUMENT
 
 /**
  * What a checkpoint does to other sagas, in its own commit: it starts the sagas that its steps wait for, and the last
- * one of such a saga wakes the one that waits.
+ * checkpoint of such a saga wakes its parent.
  *
- * No wake-up is lost. A parent is woken under its row's lock: without a lease it is due now; with one it is marked
- * as woken, its worker is told, and if it gives the lease back without having received, the mark makes it due at once
- * (checkpoint.function.ts). A claim takes the mark away, and whoever claims looks at the sagas that are waited for.
+ * No wake-up is lost. A parent is woken under its row's lock. Without a lease it is due now. With a lease it is marked
+ * as woken, and its worker is notified. If that worker releases the lease without having received the notification, the
+ * mark makes the parent due at once (checkpoint.function.ts). A claim takes the mark away, and the worker that claims
+ * reads the sagas that are waited for.
  */
 export const familyFunctions = (schema: string, channel: string): string[] => [
   wake(schema, channel),

@@ -3,8 +3,8 @@ import { PINNED } from './pinned-plan.js';
 
 /**
  * fence_lost_1: takes the leases away of sagas whose last checkpoint is gone: it was committed without waiting for the
- * disk, and the server crashed. Who runs such a saga goes by steps that nobody else knows of, and would store only what
- * came after them. So its epoch is raised, and it is due, to go on from what is there.
+ * disk, and the server crashed. The worker of such a saga continues from steps that are not stored, and would store
+ * only what came after them. So the saga's epoch is raised, and it is due, to continue from what is stored.
  *
  * Called before the checkpoint, in the same statement, so that no crash comes between the two.
  * Plan: by primary key. $1 ids, $2 epochs, $3 the numbers of the checkpoints that have to be there.

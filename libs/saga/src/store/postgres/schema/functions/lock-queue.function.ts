@@ -5,24 +5,24 @@ import { dueUnlessStopped } from './due-now.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
- * The semantic lock: of the sagas of one name with one key one is active, the others stand in line.
+ * The semantic lock: one saga of a name and key is active at a time, the others wait in a queue.
  *
- * A row's `lock_state`: 'arriving', stored and due like any other, until a claim lines it up; then 'held', or
- * 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts); null once it
- * has left. Starts take no lock at all, so that a caller's transaction
- * that starts a saga holds up nobody. Everything that looks at a line and acts on it does so under the line's
- * advisory lock (lock_line_1), taken before any row's, in one order; each statement that follows sees all that
- * was done under it before. So no wake-up is lost: whoever waits saw someone ahead, in line or arriving, and each
- * of those lines up or leaves under the lock later, and finds the one that waits.
+ * A row's `lock_state`: 'arriving', stored and due like any other, until a claim puts it into the queue. Then 'held',
+ * or 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts). Null
+ * once it has left. Starts take no lock, so that a caller's transaction that starts a saga blocks no other. Everything
+ * that reads a queue and acts on it does so under the queue's advisory lock (lock_line_1), which is taken before any
+ * row's lock, in one order. Each statement that follows sees all that was done under it before. So no wake-up is lost:
+ * a saga that waits saw another before it, in the queue or arriving. Each of those enters or leaves the queue under the
+ * lock later, and finds the saga that waits.
  *
- * That takes READ COMMITTED: at a higher level a transaction does not see who lined up since it began. So lock_line_1
- * refuses others, and the transaction of a step, which may be at any level, hands nothing over there: its checkpoint
- * leaves the saga ended, with its lock still held, and due. The process that committed it lines it up at once, in a
- * transaction of its own; if that process is lost, whoever claims the saga does. To line up one that has ended is to
- * take it out of its line (lock_enqueue_1).
+ * That requires READ COMMITTED: at a higher level a transaction does not see which sagas entered the queue since it
+ * began. So lock_line_1 refuses other levels. The transaction of a step may have any level, and hands nothing over
+ * there: its checkpoint leaves the saga ended, with its lock still held, and due. The process that committed it calls
+ * lock_enqueue_1 at once, in a transaction of its own. If that process is lost, the worker that claims the saga does.
+ * For an ended saga, lock_enqueue_1 takes it out of its queue.
  *
- * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only; pinned by the
- * functions' settings, as in checkpoint.function.ts.
+ * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only;
+ * pinned by the functions' settings, as in checkpoint.function.ts.
  */
 export const lockLineFunctions = (schema: string, channel: string): string[] => [
   lockLine(schema),
@@ -37,7 +37,7 @@ export const lockLineFunctions = (schema: string, channel: string): string[] => 
 export const isUndone = (i: string): string =>
   `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
 
-/** Those whose turn it may be: one that is to begin later, and was not claimed yet, holds up nobody. */
+/** The sagas whose turn it may be. A saga that is to begin later, and was not claimed yet, blocks no other. */
 const IN_LINE = `l.lock_state IS NOT NULL
       AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
 
@@ -105,7 +105,7 @@ END $function$`;
 
 const hasEnded = (i: string): string => `${i}.status IN ('completed', 'compensated', 'aborted')`;
 
-/** With the lock goes all that an ended saga was due for, and the lease of whoever claimed it for that. */
+/** When an ended saga hands its lock on, it is not due any more, and its lease ends. */
 const nothingDueIfEnded = (i: string): string =>
   Object.entries({ locked_by: 'NULL', due_at: 'NULL', rank_at: 'NULL', takeovers: '0' })
     .map(([column, value]) => `${column} = CASE WHEN ${hasEnded(i)} THEN ${value} ELSE ${i}.${column} END`)

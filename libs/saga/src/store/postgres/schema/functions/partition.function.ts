@@ -20,8 +20,8 @@ const PARTITION_LOCK = 0x70617274;
 export const FIRST_MONDAY = 345_600_000;
 
 /**
- * How long tables may be asked for that all sagas are in, while nobody else gets them: a moment, for a transaction that
- * takes long would hold up everybody by way of who waits for it. It is tried again later.
+ * How long a lock of tables that all sagas use is requested, while other transactions wait behind the request: a
+ * moment, because one long transaction would block every other. It is tried again later.
  */
 const PATIENCE = `SET lock_timeout = '50ms'`;
 
@@ -42,7 +42,10 @@ export const PARTITION_FUNCTIONS = [
   ...['partition_drop_1', 'partition_forget_1'],
 ];
 
-/** Whoever may look up a function's schema may call it, so those that take something away ask for the right to. */
+/**
+ * Every role that may use a function's schema may call the function, so functions that remove data check the role's
+ * rights.
+ */
 const mayDelete = (schema: string): string => `
   IF NOT has_table_privilege(session_user, '${schema}.instance', 'DELETE') THEN
     RAISE insufficient_privilege USING MESSAGE = format('permission denied for table instance: role %s may not delete', session_user);
@@ -65,8 +68,8 @@ CREATE OR REPLACE FUNCTION ${schema}.partition_bound_1(bigint) RETURNS uuid LANG
 RETURN (lpad(to_hex($1), 12, '0') || repeat('0', 20))::uuid`;
 
 /**
- * partition_ahead_1: makes the first partition that is missing of this period and the next $1. False: there is none, or
- * another process runs it. What already came of that period, before there was a partition for it, is moved from the rest.
+ * partition_ahead_1: makes the first missing partition of this period and the next $1. False: there is none, or another
+ * process runs it. Rows of that period that were stored before its partition existed are moved from the rest.
  */
 const ahead = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.partition_ahead_1(int) RETURNS boolean LANGUAGE plpgsql
@@ -101,12 +104,12 @@ const makePart = (schema: string, table: string, key: string, fillfactor: number
       part, ${schema}.partition_bound_1(start), ${schema}.partition_bound_1(start + settings.period));`;
 
 /**
- * partition_keepers_1: those of partition $1, from id $2 on and below $3, that have to stay: what has not ended, or not
- * so long ago as its name's age says ($4 names, $5 ages in ms; others are kept for ever), with those that they
- * started, and that started them. A saga that another one started goes by that one. Gives at most $6.
- * $7 is what is known to stay; null: those are looked for that depend on other partitions. Only fewer can be of them
- * later, so they need not be looked for again.
- * With the rights of who calls it: it reads what it is told to.
+ * partition_keepers_1: the sagas of partition $1, from id $2 on and below $3, that must stay: unfinished ones, those
+ * that ended more recently than the age of their name ($4 names, $5 ages in ms; others are kept for ever), with the
+ * sagas that they started, and their parents. A sub-saga is kept as long as its parent. Returns at most $6.
+ * $7: the sagas that are known to stay. Null: the search is for those that depend on other partitions. Later there can
+ * only be fewer of them, so they need not be looked for again.
+ * Runs with the rights of the caller: the caller names what it reads.
  * Plan: by the partition's instance_due, instance_at_rest, instance_finished and instance_parent.
  */
 const keepers = (schema: string): string => `
@@ -152,10 +155,10 @@ BEGIN
 END $function$`;
 
 /**
- * partition_drop_1: takes the partition $1 ('20261122') out, but for those of it that have to stay, up to $6: they are
- * moved to the rest. What belongs to the others is gone with it; their own rows are left in the table, which nobody sees
- * any more, for their correlation ids: see partition_forget_1. Gives how many were moved; -1: more than that have to
- * stay, so all do; null: another process runs it. The other parameters are those of partition_keepers_1.
+ * partition_drop_1: takes the partition $1 ('20261122') out. The sagas of it that must stay, up to $6, are moved to the
+ * rest. What belongs to the others is deleted with it. Their own rows are left in the detached table, for their
+ * correlation ids: see partition_forget_1. Returns how many were moved; -1: more than that must stay, so all do; null:
+ * another process runs it. The other parameters are those of partition_keepers_1.
  */
 const drop = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.partition_drop_1(text, uuid, uuid, text[], float8[], int) RETURNS int LANGUAGE plpgsql

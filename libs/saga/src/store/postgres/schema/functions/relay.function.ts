@@ -1,7 +1,7 @@
 import { PINNED } from './pinned-plan.js';
 import { marksAfterSettlement, readFrom, safeFrom } from './relay-order.js';
 
-/** Of a lane, so many messages that are due again are looked at in a turn. */
+/** The number of messages of a lane, due again, that are read in a turn. */
 const DUE_AT_ONCE = 100;
 /** So many messages of a key's line are let go at once, so that the line behind a poisonous one may be of any length. */
 const LET_GO_AT_ONCE = 1_000;
@@ -9,21 +9,21 @@ const LET_GO_AT_ONCE = 1_000;
 /**
  * The outbox as relays work on it.
  *
- * A lane (64 of them, by a hash of topic and key) is one relay's at a time, by a lease: no transaction is open while
- * messages are in progress (docs/decisions/006). Of a lane, messages are read in the order of seq. A message that could
- * not be sent is `held`, with the time at which it is due again (retry_at) or of its death (dead_at); whatever comes
- * after it with its topic and key is held behind it as it is read. So a key is sent in order or not at all, no other
- * key waits for it, and the line behind a dead message is touched once, not at every turn.
+ * A lane (64 of them, by a hash of topic and key) belongs to one relay at a time, by a lease: no transaction is open
+ * while messages are in progress (docs/decisions/006). The messages of a lane are read in the order of seq. A message
+ * that could not be sent is `held`, with the time at which it is due again (retry_at) or of its death (dead_at). Each
+ * later message of its topic and key is held behind it as it is read. So a key is sent in order or not at all, no other
+ * key waits for it, and the messages behind a dead one are read once, not at every turn.
  *
  * Where in a lane a page begins, and why each key is in order however transactions overlap: relay-order.ts.
  *
- * Only who has a lane's lease lets held messages go or reads those that are not; operators only change times. Whoever
- * deletes a message that others may wait behind locks its lane first: no page can hold a message behind one that
- * is gone, with nothing left to let it go.
+ * Only the holder of a lane's lease lets held messages go or reads the others. Operators only change times. A
+ * transaction that deletes a message that others may wait behind locks its lane first: no page can hold a message
+ * behind one that is gone, with nothing left to let it go.
  *
  * Plan: index scans of outbox_ready, outbox_retry and outbox_held from given beginnings, pinned as in
- * checkpoint.function.ts. Rows that were deleted stay in the index until vacuum, or a reader, has marked them; a
- * transaction that is open for hours prevents that. So a lane is not read from its beginning at each turn.
+ * checkpoint.function.ts. Deleted rows stay in the index until vacuum, or a reader, has marked them. A transaction that
+ * is open for hours prevents that. So a lane is not read from its beginning at each turn.
  */
 export const relayFunctions = (schema: string): string[] => [
   letGo(schema),

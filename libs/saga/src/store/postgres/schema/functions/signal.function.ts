@@ -2,17 +2,17 @@ import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
- * signal_1: tells sagas something, in the order given for each. Every saga numbers what it is sent, under its row's
- * lock, so that the numbers are in the order of commits.
+ * signal_1: stores signals of sagas, in the order given for each. Every saga numbers the signals that it receives,
+ * under its row's lock, so that the numbers are in the order of commits.
  *
- * No wake-up is lost: a saga that waits for this name is due now; one that is held is marked as woken and its worker is
- * told, and if it gives the lease back without having received, the mark makes it due at once (checkpoint.function.ts).
- * What nobody waits for yet changes nothing but the count: the saga is given all that it has not taken when it is
- * claimed, and by then knows what it waits for.
+ * No wake-up is lost. A saga that waits for this name is due now. A leased saga is marked as woken, and its worker is
+ * notified. If that worker releases the lease without having received the notification, the mark makes the saga due at
+ * once (checkpoint.function.ts). A signal that no step waits for yet changes only the count: a claim returns all
+ * signals that the saga has not taken, and by then the saga has recorded what it waits for.
  *
  * Plan: by primary key and instance_correlation; signals by signal_pkey and signal_message. Rows of sagas are locked in
- * the order of their ids, as everything locks them. Of a million that wait each costs its row and nothing else: they are
- * in no index of what is due, unless they wait with a timeout.
+ * the order of their ids, as everything locks them. Each of a million waiting sagas costs its row and nothing else:
+ * they are in no index of what is due, unless they wait with a timeout.
  * $1 ids, $2 names and $3 correlation ids of sagas ($2 null: by id; otherwise the id is the correlation id, if it can
  * be one), $4 names, $5 message ids, $6 payloads of signals, $7 by saga and version the names that its steps wait for
  * (others are refused; null, and sagas that are not in it: none are).

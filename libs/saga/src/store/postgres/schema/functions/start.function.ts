@@ -23,21 +23,21 @@ export const START_COLUMNS = {
 /** Places in line that one call may take. */
 const CALL_PLACES = 1_000_000;
 
-/** Of a batch's parameters, after the first two and before the last. */
+/** The types of a batch's parameters, after the first two and before the last. */
 export const START_TYPES = BATCH.types(START_COLUMNS);
 export const START_ROWS = Object.keys(START_COLUMNS).length;
 export const START_ARGUMENTS = 2 + START_ROWS + 1;
 
 /**
- * start_1: stores a batch of new sagas, takes the lease of those that this worker has room for, and gives the ids
- * of those that were not there yet.
+ * start_1: stores a batch of new sagas, takes the lease of those that this worker has room for, and returns the ids of
+ * those that were not there yet.
  *
- * Plan: one insert from a function scan; conflicts are found in the primary key and in instance_correlation.
- * Rows come in the order of their correlation ids, so that two processes that start the same sagas wait for each
- * other in one order. A function, so that it is parsed and planned once a connection (see checkpoint.function.ts).
- * Of those with a semantic lock only the place in line is noted (by calls, then by the order within one); it is
- * the claim that gives the lock (see lock-line.function.ts), so that a start waits for nobody. The subquery that
- * draws the call's number is an InitPlan: run once, and never for plain sagas.
+ * Plan: one insert from a function scan; conflicts are found in the primary key and in instance_correlation. Rows come
+ * in the order of their correlation ids, so that two processes that start the same sagas wait for each other in one
+ * order. A function, so that it is parsed and planned once a connection (see checkpoint.function.ts). For sagas with a
+ * semantic lock only the position in the queue is stored (by calls, then by the order within one). The claim gives the
+ * lock (see lock-queue.function.ts), so that a start waits for no other saga. The subquery that draws the call's number
+ * is an InitPlan: run once, and never for plain sagas.
  * $1 worker, $2 lease in ms, then the columns, and last whether nothing can be there yet: to insert without looking for
  * conflicts costs a third less.
  */
