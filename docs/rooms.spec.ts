@@ -42,6 +42,19 @@ describe('the rooms of the library', () => {
       expect(folders(`${SRC}${room}`).sort()).toEqual(Object.keys(table).sort());
   });
 
+  test.each(Object.entries(ROOMS))(
+    '%s: its README names files that it has, and what it may import',
+    (room, allowed) => {
+      const readme = readFileSync(`${SRC}${room}/README.md`, 'utf8');
+      const [, files = ''] = readme.split('Start here:');
+      const named = [...files.matchAll(/^- `([^`]+)`/gm)].map(([, file]) => file!);
+      expect(named.length).toBeGreaterThan(1);
+      expect(named.filter((file) => !existsSync(`${SRC}${room}/${file}`))).toEqual([]);
+      const imports = /^May import: (.*)\.$/m.exec(readme)?.[1] ?? '';
+      expect([...imports.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(allowed);
+    },
+  );
+
   test('have the files that the page names', () => {
     const named = [
       ...page.matchAll(/`((?:shared|definition|machine|engine|store|nest|messaging|cli)\/[\w./-]+\.ts)`/g),
