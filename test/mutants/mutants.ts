@@ -7,6 +7,7 @@ import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import { MESSAGING_MUTANTS } from './messaging.mutants.js';
 import type { Mutant } from './mutant.js';
+import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
@@ -23,4 +24,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RETENTION_MUTANTS,
   ...LIFE_CYCLE_MUTANTS,
   ...MESSAGING_MUTANTS,
+  ...OPERATING_MUTANTS,
 ];
