@@ -63,7 +63,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'roll back though the pivot completed that was waited for',
     find: 'if (passed !== undefined) {',
-    replace: 'if (false) {',
+    replace: 'if (passed !== undefined && graph.steps.size < 0) {',
     killers,
   },
   {
@@ -188,7 +188,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'complete before what lost a race is undone',
     find: 'const clear = !hasPruned || isClear(planUndoing(plan, graph, state, isPruned(state)), graph, isPruned(state));',
-    replace: 'const clear = !cut || planUndoing(plan, graph, state, isPruned(state)).size >= 0;',
+    replace: 'const clear = !hasPruned || planUndoing(plan, graph, state, isPruned(state)).size >= 0;',
     killers,
   },
   {

@@ -21,7 +21,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'forget up to which number signals were taken',
     find: 'return { ...state, lastTakenSignals: { ...state.lastTakenSignals, [name]: number } };',
-    replace: 'return { ...state, heard: { [name]: number } };',
+    replace: 'return { ...state, lastTakenSignals: { [name]: number } };',
     killers: machine,
   },
   {
