@@ -75,6 +75,15 @@ test('a transactional step that ends after the run has given the saga back is ro
   expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
 });
 
+test('a run whose checkpoint is fenced off begins nothing more, and does not report the saga as settled', async () => {
+  const called: string[] = [];
+  const graph = sequenceOf(stepOf('pay'), stepOf('ship'));
+  const invoke = (method: string) => void called.push(method);
+  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), checkpoint: async () => 'fenced' });
+  expect(await run.advance()).toEqual({ type: 'fenced' });
+  expect(called).toEqual(['pay']);
+});
+
 test('nothing begins that a transaction is about to leave without need', async () => {
   const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
   const graph = graphOf(
