@@ -77,7 +77,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     in: 'decidePending',
     find: 'const next = isFailure ? state : overtaken(state, failure, passed);',
     replace: 'const next = state;',
-    killers,
+    killers: [...killers, specs('rollback/pivots')],
   },
   {
     name: 'keep a rollback pending after the pivot that it waited for has completed',
