@@ -73,7 +73,7 @@ function textOf({ tier, file, name }) {
 
 /** Tests of both lists with the same key; of several with one key, the first with the first. */
 function pairsBy(key, old, current) {
-  const waiting = Map.groupBy?.(current, key) ?? grouped(current, key);
+  const waiting = grouped(current, key);
   return old.flatMap((test) => {
     const found = waiting.get(key(test))?.shift();
     return found ? [[test, found]] : [];
@@ -82,7 +82,11 @@ function pairsBy(key, old, current) {
 
 function grouped(tests, key) {
   const groups = new Map();
-  for (const test of tests) groups.set(key(test), [...(groups.get(key(test)) ?? []), test]);
+  for (const test of tests) {
+    const group = groups.get(key(test));
+    if (group) group.push(test);
+    else groups.set(key(test), [test]);
+  }
   return groups;
 }
 

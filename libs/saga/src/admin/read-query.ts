@@ -2,8 +2,7 @@ import { unknownFlaw } from '../shared/read-object.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
-import { SAGA_STATUSES } from '../definition/types/saga-status.js';
-import { type SagaStatus } from '../definition/types/saga-status.js';
+import { SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
 
 /** What comes in a query string: each name once or several times. */

@@ -1,10 +1,8 @@
 import type { BulkAction } from '../nest/calls/bulk-edit.js';
 import type { OperatorOptions } from '../nest/calls/operator-options.js';
 import { columns } from './text/columns.js';
-import type { JSON_OPTION } from './command.js';
-import { EXIT, option, type ValuesOf } from './command.js';
-import type { YES_OPTION } from './confirm.js';
-import { confirmed } from './confirm.js';
+import { EXIT, type JSON_OPTION, option, type ValuesOf } from './command.js';
+import { confirmed, type YES_OPTION } from './confirm.js';
 import type { OperatorSession } from './operator-session.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';

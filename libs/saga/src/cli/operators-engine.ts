@@ -44,7 +44,7 @@ const PATIENCE = 10_000;
 
 /**
  * The engine behind `operating()`, in a file of its own: it needs the packages of an application.
- * @param found those of a module file, of which more is known than what is stored: their functions
+ * @param found the sagas of a module file, which have the functions that are not stored
  */
 export async function operating<T>(
   where: ValuesOf<typeof SAGA_OPTIONS>,
@@ -76,7 +76,7 @@ export async function operating<T>(
   });
 }
 
-/** @param work is given the saga tables' DataSource, and the one whose connections it uses */
+/** @param work receives the DataSource of the saga tables, and the DataSource whose connections that one uses */
 export async function onDatabase<T>(
   { url, schema = DEFAULT_SCHEMA, partitions }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
   terminal: Terminal,

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { nearestName } from '../shared/nearest-name.js';
 import { toMilliseconds } from '../definition/options/duration.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
-import { SAGA_STATUSES } from '../definition/types/saga-status.js';
-import { type SagaStatus } from '../definition/types/saga-status.js';
+import { SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './usage-error.js';
 

@@ -5,8 +5,7 @@ import {
   type StepRecord,
 } from '../definition/describe/graph-record.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isReady } from './predicates.js';
-import { isRace } from './predicates.js';
+import { isRace, isReady } from './predicates.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { hasBegun, standing } from './missing-code.js';
 

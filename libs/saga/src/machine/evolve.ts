@@ -8,11 +8,7 @@ import {
 } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
-import { isBarred } from './predicates.js';
-import { isUndecided } from './predicates.js';
-import { pivotPassed } from './predicates.js';
-import { needsUndo } from './predicates.js';
-import { isDone } from './predicates.js';
+import { isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './predicates.js';
 import { compensationFailed, decidePending, isUnderWay, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';

@@ -1,8 +1,7 @@
 import { retryDelay, type ResolvedRetryPolicy } from '../definition/options/retry-policy.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { itemKey, nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { mayHavePassed } from './predicates.js';
-import { pivotPassed } from './predicates.js';
+import { mayHavePassed, pivotPassed } from './predicates.js';
 import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';

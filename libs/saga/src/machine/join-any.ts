@@ -1,6 +1,5 @@
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { isRace } from './predicates.js';
-import { isDone } from './predicates.js';
+import { isDone, isRace } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
 import { giveUpWaiting, withStep } from './step-changes.js';

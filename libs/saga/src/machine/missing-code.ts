@@ -1,7 +1,6 @@
 import type { BoundGraph, Gap } from '../definition/describe/bind-graph.js';
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { pivotPassed } from './predicates.js';
-import { isDone } from './predicates.js';
+import { isDone, pivotPassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';

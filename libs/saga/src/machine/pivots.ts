@@ -1,9 +1,6 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { isBarred } from './predicates.js';
-import { isUndecided } from './predicates.js';
-import { mayHavePassed } from './predicates.js';
-import { hasPassed } from './predicates.js';
+import { hasPassed, isBarred, isUndecided, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';

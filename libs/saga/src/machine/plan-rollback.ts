@@ -1,10 +1,6 @@
 import { canBeUndone, nodeOf, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
 import { decide, dueWhenLost } from './decide.js';
-import { isBarred } from './predicates.js';
-import { isUndecided } from './predicates.js';
-import { mayHavePassed } from './predicates.js';
-import { pivotPassed } from './predicates.js';
-import { isDone } from './predicates.js';
+import { isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './predicates.js';
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';

@@ -1,8 +1,6 @@
 import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
-import { isRace } from './predicates.js';
-import { mayHavePassed } from './predicates.js';
-import { hasPassed } from './predicates.js';
+import { hasPassed, isRace, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';

@@ -1,6 +1,5 @@
 import { itemKey, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { needsUndo } from './predicates.js';
-import { isDone } from './predicates.js';
+import { isDone, needsUndo } from './predicates.js';
 import { goesOn } from './failures.js';
 import { winRaces } from './join-any.js';
 import { type SagaState, stepState } from './saga-state.js';

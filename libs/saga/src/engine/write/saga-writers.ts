@@ -101,10 +101,9 @@ export class SagaWriters {
 
   /** Stores a checkpoint. Transient errors are retried until the writers are closed. */
   checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
-    if (this.relaxed.holds(checkpoint.id)) return this.checkpointRelaxed(checkpoint);
-    return concernsOthers(checkpoint)
-      ? this.families.write(checkpoint)
-      : this.checkpoints.write(checkpoint, 'durable');
+    return this.relaxed.holds(checkpoint.id)
+      ? this.checkpointRelaxed(checkpoint)
+      : this.write(checkpoint, 'durable');
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
@@ -149,11 +148,15 @@ export class SagaWriters {
   private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {
     const checkpoint = this.relaxed.marked(made);
     const durability = this.relaxed.durabilityOfCheckpoint(checkpoint);
-    const result = await (concernsOthers(checkpoint)
-      ? this.families.write(checkpoint)
-      : this.checkpoints.write(checkpoint, durability));
+    const result = await this.write(checkpoint, durability);
     this.relaxed.stored(checkpoint, durability, result);
     return result;
+  }
+
+  private write(checkpoint: MadeCheckpoint, durability: Durability): Promise<CheckpointResult> {
+    return concernsOthers(checkpoint)
+      ? this.families.write(checkpoint)
+      : this.checkpoints.write(checkpoint, durability);
   }
 
   private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {

@@ -2,8 +2,7 @@ import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { SagaValidationError } from '../../errors.js';
-import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
-import { type SagaStatus } from '../../definition/types/saga-status.js';
+import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-status.js';
 import { readOptions } from './call-options.js';
 
 /** Options of all operator actions. They are kept in the history. */

@@ -1,5 +1,4 @@
-import { IS_RAISED } from './raised-isolation.js';
-import { NOT_READ_COMMITTED } from './raised-isolation.js';
+import { IS_RAISED, NOT_READ_COMMITTED } from './raised-isolation.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { dueUnlessStopped } from './due-now.js';
 import { PINNED } from './pinned-plan.js';

@@ -1,5 +1,4 @@
-import { IS_RAISED } from './raised-isolation.js';
-import { NOT_READ_COMMITTED } from './raised-isolation.js';
+import { IS_RAISED, NOT_READ_COMMITTED } from './raised-isolation.js';
 import { BELONGINGS } from './cleanup.function.js';
 
 /** The tables that are partitioned, with the column that has the saga's id, and how full their pages are made. */
