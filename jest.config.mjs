@@ -29,7 +29,8 @@ const common = {
 /** The package by its name is its sources, so that the specs need no build. */
 const sources = {
   '^nestjs-durable-saga$': '<rootDir>/libs/saga/src/index.ts',
-  '^nestjs-durable-saga/(admin|messaging|telemetry|testing)$': '<rootDir>/libs/saga/src/$1/index.ts',
+  '^nestjs-durable-saga/(admin|declared|messaging|telemetry|testing)$': '<rootDir>/libs/saga/src/$1/index.ts',
+  '^nestjs-durable-saga/(pg|drizzle|kysely|knex)$': '<rootDir>/libs/saga/src/databases/$1/index.ts',
 };
 
 const onPostgres = {

@@ -8,12 +8,14 @@ export const ROOMS = {
   machine: ['definition', 'shared'],
   engine: ['machine', 'definition', 'shared'],
   store: ['engine', 'machine', 'definition', 'shared'],
-  nest: ['store', 'engine', 'machine', 'definition', 'shared'],
+  declared: ['definition', 'shared'],
+  nest: ['declared', 'store', 'engine', 'machine', 'definition', 'shared'],
   messaging: ['nest', 'store', 'engine', 'definition', 'shared'],
   telemetry: ['messaging', 'nest', 'engine', 'machine', 'definition', 'shared'],
   admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
   testing: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
-  cli: ['admin', 'nest', 'store', 'engine', 'machine', 'definition', 'shared'],
+  databases: ['store', 'shared'],
+  cli: ['admin', 'nest', 'declared', 'store', 'engine', 'machine', 'definition', 'shared'],
 };
 
 /** The folders of a room, and the folders of the same room that each may import. */

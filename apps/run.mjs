@@ -22,7 +22,7 @@ for (const project of ['saga', 'demo-support', demo]) {
 }
 await import(`./${demo}/dist/${program}.js`);
 
-/** npm hands SIGTERM to the shell between us, which dies of it and tells nobody. */
+/** npm sends SIGTERM to the shell in between, which exits without passing it on. */
 function endWithShell(shell) {
   const watch = setInterval(() => {
     if (process.ppid === shell) return;

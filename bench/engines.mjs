@@ -12,6 +12,8 @@ const PEERS = [
   { name: 'pg-boss-batch', file: 'pg-boss.mjs', flags: ['--variant=batch'], n: 20_000, warm: 2_000 },
   { name: 'pg-boss', file: 'pg-boss.mjs', flags: ['--variant=perjob'], n: 4_000 },
   { name: 'graphile-worker', file: 'graphile-worker.mjs', flags: [], n: 2_000 },
+  // Its server is its own, beside PostgreSQL, which is idle meanwhile.
+  { name: 'restate', file: 'restate.mjs', flags: [], n: 3_000, warm: 1_000 },
   { name: 'openworkflow', file: 'openworkflow.mjs', flags: [], n: 2_000, slow: true },
   { name: 'pg-workflows', file: 'pg-workflows.mjs', flags: [], n: 1_000, slow: true },
 ];

@@ -1,7 +1,7 @@
 // What a run was made on, as the first line of its results.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { arch, cpus, platform, totalmem } from 'node:os';
+import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
@@ -25,7 +25,8 @@ export async function machine(node, url) {
   return {
     metric: 'machine',
     version: JSON.parse(readFileSync(library, 'utf8')).version,
-    processors: cpus().length,
+    // What `taskset` leaves to the run.
+    processors: availableParallelism(),
     model: cpus()[0]?.model.trim() ?? '',
     memory_gb: Math.round(totalmem() / 2 ** 30),
     system: `${platform()} ${arch()}`,

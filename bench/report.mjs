@@ -1,6 +1,7 @@
 // node bench/report.mjs results/<time>.jsonl …: the tables again, from the lines of a run, or of several.
 import { fileURLToPath } from 'node:url';
 import { enginesTable } from './report/engines.mjs';
+import { installedTable } from './report/installed.mjs';
 import { goalsOf, goalsTable } from './report/goals.mjs';
 import { readLines } from './report/lines.mjs';
 import { measureTable, TABLES } from './report/measures.mjs';
@@ -10,11 +11,17 @@ import { memoryTable } from './report/memory.mjs';
 export function tablesOf(lines) {
   return [
     { name: 'machine', title: 'The machine', text: machineText(lines) },
+    { name: 'installed', title: 'As installed', text: ofMachine(lines, installedTable(lines)) },
     { name: 'engines', title: 'Engines', text: enginesTable(lines) },
     ...TABLES.map((spec) => ({ name: spec.name, title: spec.title, text: measureTable(lines, spec) })),
     { name: 'memory', title: 'Memory', text: memoryTable(lines) },
     { name: 'goals', title: 'Goals', text: goalsTable(goalsOf(lines)) },
   ].filter(({ text }) => text !== undefined);
+}
+
+/** A table that is measured on its own, with its machine. */
+function ofMachine(lines, text) {
+  return text && [machineText(lines), text].filter(Boolean).join('\n\n');
 }
 
 /** What it all was measured on; of several runs, the first says so. */

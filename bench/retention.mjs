@@ -1,8 +1,12 @@
 // npm run bench:retention -- [--sagas=1000000] [--keep=100000] [--rounds=5] [--seconds=5] [--partitions]
-// What the deletion of old sagas costs those that run: an ordinary Nest application, one process, with PostgreSQL 18 from
-// npm beside it. So many finished sagas are filled in by SQL, of which all but `keep` are old. Then three-step sagas run
-// for some seconds, and while a part of what is old is deleted as the schedule does it, in turns; the ratio of the two
-// rates tells what it costs. --sagas=10000000 needs some 10 GB of disk and a while. With --partitions what is old is in
+// What the deletion of old sagas costs those that run: an ordinary Nest application, one process, with
+// PostgreSQL 18 from
+// npm beside it. So many finished sagas are filled in by SQL, of which all but `keep` are old. Then
+// three-step sagas run
+// for some seconds, and while a part of what is old is deleted as the schedule does it, in turns; the ratio
+// of the two
+// rates tells what it costs. --sagas=10000000 needs some 10 GB of disk and a while. With --partitions what is
+// old is in
 // a daily partition for each round, which is dropped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -16,6 +20,7 @@ import { SagaPartitions } from '../libs/saga/dist/nest/maintenance/saga.partitio
 import { FinishedIndex } from '../libs/saga/dist/store/postgres/setup/finished-index.js';
 import { PostgresCleanup } from '../libs/saga/dist/store/postgres/cleanup/postgres-cleanup.js';
 import { PostgresPartitions } from '../libs/saga/dist/store/postgres/partitions/postgres-partitions.js';
+import { sqlOf } from '../libs/saga/dist/store/postgres/typeorm/typeorm-database.js';
 import { startServer } from './server.mjs';
 
 const { values } = parseArgs({
@@ -80,10 +85,13 @@ async function loadDuring(service, promise) {
   };
 }
 
-/** Of a round's portion, and of those to keep. */
+/** The age in days of a round's portion, and of the sagas to keep. */
 const daysAgo = (portion) => (portion === undefined ? 1 : 60 + portion * 10);
 
-/** Those to keep began and ended yesterday; the others in portions, one a round, each ten days before the one before. */
+/**
+ * Those to keep began and ended yesterday; the others in portions, one a round, each ten days before the one
+ * before.
+ */
 async function fill(client) {
   const portions = [undefined, ...Array.from({ length: rounds }, (_, n) => n)];
   for (const portion of portions) {
@@ -129,13 +137,8 @@ async function makePartition(client, noon) {
 async function passOf(round, index) {
   const retentions = new Map([['old', (daysAgo(round) - 5) * DAY]]);
   if (!values.partitions)
-    return new SagaCleanup(new PostgresCleanup(dataSource, 'saga'), index, { retentions }, undefined, quiet);
-  const partitions = new SagaPartitions(
-    new PostgresPartitions(dataSource, 'saga'),
-    retentions,
-    undefined,
-    quiet,
-  );
+    return new SagaCleanup(new PostgresCleanup(engine, 'saga'), index, { retentions }, undefined, quiet);
+  const partitions = new SagaPartitions(new PostgresPartitions(engine, 'saga'), retentions, undefined, quiet);
   await partitions.prepare();
   return partitions;
 }
@@ -156,7 +159,7 @@ Module({
 })(App);
 const app = await NestFactory.createApplicationContext(App, { logger: ['error', 'warn'] });
 const service = app.get(SagaService);
-const dataSource = app.get(getDataSourceToken());
+const engine = sqlOf(app.get(getDataSourceToken()));
 await app.init();
 const quiet = { log() {}, debug() {}, warn: console.warn, error: console.error };
 const total = async () => (await client.query('SELECT count(*)::int AS n FROM saga.instance')).rows[0].n;
@@ -172,7 +175,7 @@ await loadDuring(service, sleep(2_000));
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 const shown = ({ rate, p50, p99 }) =>
   `${rate.toFixed(0)} sagas/s (p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms)`;
-const index = new FinishedIndex(dataSource, 'saga');
+const index = new FinishedIndex(engine, 'saga');
 while (!(await index.ensure(new AbortController().signal))) await sleep(100);
 const ratios = [];
 for (let round = rounds - 1; round >= 0; round -= 1) {

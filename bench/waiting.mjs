@@ -1,6 +1,8 @@
 // npm run bench:waiting -- [--waiting=1000000] [--signals=20000] [--plain=10000] [--rounds=3]
-// What sagas cost that wait for a signal, and how fast signals are taken: an ordinary Nest application, one process, with
-// PostgreSQL 18 from npm beside it. Plain sagas (three steps) are run before and while the others wait: the ratio tells
+// What sagas cost that wait for a signal, and how fast signals are taken: an ordinary Nest application, one
+// process, with
+// PostgreSQL 18 from npm beside it. Plain sagas (three steps) are run before and while the others wait: the
+// ratio tells
 // what waiting costs those that do not wait.
 import { parseArgs } from 'node:util';
 import { Module } from '@nestjs/common';
@@ -94,7 +96,7 @@ try {
   await runPlain();
   const before = [];
   for (let n = 0; n < rounds; n += 1) before.push(await runPlain());
-  console.log(`plain sagas/s, nobody waiting: ${show(before)}; ${megabytes()}`);
+  console.log(`plain sagas/s, none waiting: ${show(before)}; ${megabytes()}`);
 
   const ids = [];
   const began = performance.now();

@@ -1,5 +1,6 @@
 /**
- * `npm run audit:runtime`: are there known vulnerabilities in what the published library depends on? Ends with 1 if there
+ * `npm run audit:runtime`: are there known vulnerabilities in what the published library depends on? Ends
+ * with 1 if there
  * are, and with 2 if the registry could not be asked, which is no answer.
  */
 import { spawnSync } from 'node:child_process';
@@ -33,7 +34,7 @@ function parsed(text) {
 
 function whyNot(report, stdout, error) {
   const reason = report?.message ?? report?.error?.summary ?? (error?.message || stdout);
-  return `The registry could not be asked for known vulnerabilities, so nobody knows: ${reason || 'no reason given'}`;
+  return `The registry could not be asked for known vulnerabilities, so the result is unknown: ${reason || 'no reason given'}`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

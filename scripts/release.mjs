@@ -1,10 +1,12 @@
 /**
- * `npm run release`: everything that comes before a publication, and `npm publish --dry-run`; with `-- --publish`, the
+ * `npm run release`: everything that comes before a publication, and `npm publish --dry-run`; with `--
+ * --publish`, the
  * publication itself. It refuses what should not be published, and says all of the reasons at once.
  *
- * 1. nothing uncommitted, a version with its section in CHANGELOG.md, a repository that provenance can point to;
+ * 1. nothing uncommitted, a version with its section in CHANGELOG.md, a repository that provenance can point
+ * to;
  * 2. built from clean, and the package as `npm run package:check` wants it;
- * 3. no known vulnerabilities in what it depends on; if nobody can be asked, that is no answer;
+ * 3. no known vulnerabilities in what it depends on; if the registry cannot be asked, the release is refused;
  * 4. packed once, beside its SBOM, in `release/`: what was looked at is what is published.
  */
 import { execFileSync } from 'node:child_process';

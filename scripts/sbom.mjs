@@ -1,5 +1,6 @@
 /**
- * `npm run sbom`: what of others the published library brings along, as a CycloneDX document on standard output. Peers are
+ * `npm run sbom`: what of others the published library brings along, as a CycloneDX document on standard
+ * output. Peers are
  * the application's own, and in its SBOM.
  */
 import { execFileSync } from 'node:child_process';
@@ -11,7 +12,7 @@ const PACKAGE = 'nestjs-durable-saga';
 export function sbom() {
   const document = JSON.parse(asNpmWritesIt());
   const subject = document.components.find(isLibrary);
-  // npm's subject is the whole workspace, which nobody gets.
+  // npm's subject is the whole workspace, which is not published.
   const workspace = document.metadata.component['bom-ref'];
   return {
     ...document,

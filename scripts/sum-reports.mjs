@@ -1,21 +1,27 @@
 /**
  * The end of `.ci/run`: prints how many tests passed and failed in all reports of a folder, as its last line. The reports are
  * jest's (`--json`), the one of the compatibility matrix, and those of steps that failed without a report. A spec file that
- * could not be loaded is one failure. Ends with 1 if anything failed, or if there is no report.
+ * could not be loaded is one failure. Before it come the tests that took longest. Ends with 1 if anything failed, or if there
+ * is no report.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder] = process.argv.slice(2);
 const sum = { passed: 0, failed: 0 };
+const tests = [];
 for (const name of readdirSync(folder)
   .filter((file) => file.endsWith('.json'))
   .sort()) {
-  const count = countOf(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  const report = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  tests.push(...(report.testResults ?? []).flatMap(({ assertionResults }) => assertionResults));
+  const count = countOf(report);
   console.log(`${name.replace(/\.json$/, '')}: ${textOf(count)}`);
   sum.passed += count.passed;
   sum.failed += count.failed;
 }
+const longest = tests.sort((a, b) => (b.duration ?? 0) - (a.duration ?? 0)).slice(0, 15);
+for (const { duration, fullName } of longest) console.log(`${Math.round(duration / 1_000)} s: ${fullName}`);
 console.log(textOf(sum));
 process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1;
 

@@ -122,3 +122,12 @@ export function emptyHeaders(md) {
         for (const cell of [tokens[index - 1], tokens[index + 1]]) cell.tag = 'td';
   });
 }
+
+/** Braces in code are text, and no expressions of Vue. */
+export function literalCode(md) {
+  const render = md.renderer.rules.code_inline;
+  md.renderer.rules.code_inline = (tokens, index, ...rest) => {
+    tokens[index].attrSet('v-pre', '');
+    return render(tokens, index, ...rest);
+  };
+}

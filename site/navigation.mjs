@@ -2,6 +2,7 @@
  * The pages of the site, by task, in the order in which a newcomer reads them. A page of docs/ that is missing here, and
  * an entry without a page, fail the build.
  */
+import { basename } from 'node:path';
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -30,6 +31,7 @@ export const GROUPS = [
       ['Waiting for signals and people', 'docs/waiting.md'],
       ['Events', 'docs/events.md'],
       ['Versions', 'docs/versions.md'],
+      ['Declared sagas', 'docs/declared-sagas.md'],
     ],
   ],
   [
@@ -44,6 +46,16 @@ export const GROUPS = [
       ['Multi-tenant', 'docs/recipes/multi-tenant.md'],
       ['Versioning and deploys', 'docs/recipes/versioning-and-deploys.md'],
       ['In a Vendure project', 'docs/vendure.md'],
+    ],
+  ],
+  [
+    'Database layers',
+    [
+      ['All layers', 'docs/databases/README.md'],
+      ['I use pg', 'docs/databases/pg.md'],
+      ['I use Drizzle', 'docs/databases/drizzle.md'],
+      ['I use Kysely', 'docs/databases/kysely.md'],
+      ['I use Knex', 'docs/databases/knex.md'],
     ],
   ],
   [
@@ -139,8 +151,8 @@ export function sidebar() {
 /** The generated pages: a group for each entry point, in it one for each kind. */
 function reference() {
   if (!existsSync(REFERENCE)) return [];
-  return foldersIn('').map((entry) => ({
-    text: entry === 'index' ? 'nestjs-durable-saga' : `nestjs-durable-saga/${entry}`,
+  return entriesIn('').map((entry) => ({
+    text: entry === 'index' ? 'nestjs-durable-saga' : `nestjs-durable-saga/${basename(entry)}`,
     link: linkOf(`docs/reference/${entry}/README.md`),
     collapsed: entry !== 'index',
     items: foldersIn(entry).map((kind) => ({
@@ -152,6 +164,14 @@ function reference() {
       })),
     })),
   }));
+}
+
+/** The folders of entry points: databases/pg is one, and databases is none. */
+function entriesIn(path) {
+  return foldersIn(path).flatMap((name) => {
+    const entry = path === '' ? name : `${path}/${name}`;
+    return existsSync(`${REFERENCE}/${entry}/README.md`) ? [entry] : entriesIn(entry);
+  });
 }
 
 function foldersIn(path) {

@@ -1,4 +1,5 @@
-// What all charts are made of. Colours go by the reader's theme: text and lines are drawn in the current colour, which
+// What all charts are made of. Colours go by the reader's theme: text and lines are drawn in the current
+// colour, which
 // follows the system's where an image is shown by itself.
 
 export const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -10,7 +11,7 @@ text{fill:currentColor;font:12px system-ui,sans-serif}.title{font-size:15px;font
 .l0{stroke:#2f81f7;fill:none;stroke-width:2}.l1{stroke:#d29922;fill:none;stroke-width:2;stroke-dasharray:6 3}
 .p0{fill:#2f81f7}.p1{fill:#d29922}`;
 
-/** A whole picture; its title is told to those who do not see it as well. */
+/** A whole picture. Screen readers read its title. */
 export function picture(width, height, title, parts) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,

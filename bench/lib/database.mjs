@@ -13,8 +13,10 @@ export function dbUrl(db) {
   return url.toString();
 }
 
-export async function client(db) {
-  const c = new pg.Client({ connectionString: dbUrl(db) });
+export const client = (db) => connect(dbUrl(db));
+
+export async function connect(url) {
+  const c = new pg.Client({ connectionString: url });
   await c.connect();
   return c;
 }

@@ -9,7 +9,7 @@ export const round = (x, digits = 2) => Math.round(x * 10 ** digits) / 10 ** dig
 export const percentile = (xs, p) =>
   xs.slice().sort((a, b) => a - b)[Math.min(xs.length - 1, Math.floor(xs.length * p))];
 
-/** To whoever looks on, and to the file of results. */
+/** Writes a figure to the terminal and to the file of results. */
 export function writeLine(figure) {
   const line = JSON.stringify({
     ...figure,

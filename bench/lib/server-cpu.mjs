@@ -1,10 +1,14 @@
-// The time of the processors that PostgreSQL took, all its processes together, from /proc: on Linux, beside the server.
+// The time of the processors that PostgreSQL took, all its processes together, from /proc: on Linux, beside
+// the server.
 import { readdirSync, readFileSync } from 'node:fs';
 import { admin } from './database.mjs';
 
 const TICKS_PER_SECOND = 100;
 
-/** Of /proc/<pid>/stat: what comes after the name, which may hold spaces. Undefined once the process is gone. */
+/**
+ * The fields of /proc/<pid>/stat after the name, which may contain spaces. Undefined once the process is
+ * gone.
+ */
 function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -19,6 +23,12 @@ function statOf(pid) {
   } catch {
     return undefined;
   }
+}
+
+/** Seconds of the processors that one process used so far; undefined where it cannot be seen. */
+export function cpuOfProcess(pid) {
+  const stat = process.platform === 'linux' ? statOf(pid) : undefined;
+  return stat && stat.own / TICKS_PER_SECOND;
 }
 
 /** The postmaster's process; undefined where it is not to be seen. */

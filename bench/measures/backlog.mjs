@@ -1,8 +1,9 @@
-// Sagas that are due and that nobody has run: how fast a worker drains them, at first and in the end.
+// Due sagas that no worker has run yet: how fast a worker drains them, at first and in the end.
 // --due=1000000 --seconds=60 --slice=5 seconds
 import { admin, client } from '../lib/database.mjs';
 import { now, sleep } from '../lib/figures.mjs';
 import { multiply, vacuumSagas } from '../lib/multiply.mjs';
+import { watchStalls } from '../lib/stalls.mjs';
 import { args, createApp, createDatabase, emit, run, withApp } from './lib.mjs';
 import { closedLoop } from './loops.mjs';
 import { sagaOfSteps } from './sagas.mjs';
@@ -43,16 +44,18 @@ async function warmUp() {
 async function drain(db) {
   const app = await createApp({ db, sagas: [Plain], worker: { concurrency: CONCURRENCY } });
   const rates = [];
+  const endWatch = await watchStalls();
   // By number, since one that is cut short by a late timer says nothing.
   for (let k = 0; k < Math.floor(seconds / slice) && done < due; k += 1) {
     const [from, began] = [done, now()];
     await sleep(1_000 * slice);
-    // Neither does one in which the backlog came to its end.
+    // Neither does one in which the backlog became empty.
     if (done < due) rates.push((1_000 * (done - from)) / (now() - began));
   }
+  const stalls = await endWatch();
   const calls = await claims(db);
   await app.close();
-  return { rates, calls };
+  return { rates, calls, stalls };
 }
 
 async function claims(db) {
@@ -64,7 +67,10 @@ async function claims(db) {
   return calls;
 }
 
-/** Of those that have ended, nothing is missing; and all have ended whose last step ran, but for those that were cut off. */
+/**
+ * Checks that ended sagas are complete, and that every saga whose last step ran has ended, except interrupted
+ * ones.
+ */
 async function allOf(db) {
   const { sagas } = await counted(db);
   const c = await client(db);
@@ -82,7 +88,7 @@ await run(async () => {
   const db = await createDatabase();
   await fill(db);
   await warmUp();
-  const { rates, calls } = await drain(db);
+  const { rates, calls, stalls } = await drain(db);
   if (rates.length < 2) console.error(`${due} due sagas are too few for two slices of ${slice} s`);
   const complete = (await allOf(db)) && rates.length > 1;
   emit(
@@ -91,6 +97,7 @@ await run(async () => {
       last_sagas_per_s: rates.at(-1),
       last_to_first_ratio: rates.at(-1) / rates[0],
       claims_per_saga: calls / done,
+      ...stalls,
     },
     { due, drained: done, slices: rates.length, complete },
   );

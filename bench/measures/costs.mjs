@@ -1,4 +1,5 @@
-// What a saga costs the server and the process, one at a time and with many in flight. --windows=1,1000 --n=30000
+// What a saga costs the server and the process, one at a time and with many in flight. --windows=1,1000
+// --n=30000
 import { client } from '../lib/database.mjs';
 import { args, createDatabase, emit, numbers, run, withApp } from './lib.mjs';
 import { costing } from './costing.mjs';
@@ -19,12 +20,15 @@ async function costsAt(window) {
   });
   const sagas = warm + count;
   const rows = await written(db, sagas);
-  emit({ ...ran.costs, ...rows }, { in_flight: window, n: count, complete: await allThere(db, { sagas }) });
+  emit(
+    { ...ran.costs, ...rows, ...ran.stalls },
+    { in_flight: window, n: count, complete: await allThere(db, { sagas }) },
+  );
 }
 
 /**
- * Of the tables, over all sagas from the first on. Connections tell what they did as they end, so this is asked once the
- * application is closed.
+ * The counters of the tables over all sagas. Connections report their counts when they end, so this runs once
+ * the application is closed.
  */
 async function written(db, sagas) {
   const c = await client(db);

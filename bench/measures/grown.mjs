@@ -20,13 +20,13 @@ async function fill({ db, service }) {
   const old = await service.start(Old, { i: 0 });
   await old.outcome();
   const { id } = await service.start(Waiting, { i: 0 });
-  await atRest(db, id);
+  await untilIdle(db, id);
   await multiply(db, old.id, finished - 1, { age: '30 days' });
   await multiply(db, id, waiting - 1, { age: '20 days' });
   console.error(`filled in ${Math.round((performance.now() - began) / 1_000)} s`);
 }
 
-async function atRest(db, id) {
+async function untilIdle(db, id) {
   const c = await client(db);
   while ((await c.query('SELECT FROM saga.instance WHERE id = $1 AND rank_at IS NULL', [id])).rowCount === 0)
     await sleep(20);

@@ -30,6 +30,7 @@ await run(async () => {
       sagas_per_s: ran.n / ran.sent,
       ...times,
       p99_to_p50_ratio: times.p99_ms / times.p50_ms,
+      ...ran.stalls,
     },
     { load, n: ran.n, complete: await allThere(db, { sagas }) },
   );

@@ -1,4 +1,5 @@
-// What workers with nothing to do ask of the server: applications in one process, each with a worker and a pool of its own.
+// What workers with nothing to do ask of the server: applications in one process, each with a worker and a
+// pool of its own.
 // --workers=1,50 --secs=30 --settle=12
 import { delta, snapshot } from '../lib/counters.mjs';
 import { now, sleep } from '../lib/figures.mjs';
@@ -8,7 +9,7 @@ import { closedLoop } from './loops.mjs';
 import { sagaOfSteps } from './sagas.mjs';
 import { allThere } from './stored.mjs';
 
-/** Past the time for which a pool keeps connections that nobody uses. */
+/** Longer than a pool keeps unused connections. */
 const settle = args.settle ?? 12;
 const SAGAS = 20;
 

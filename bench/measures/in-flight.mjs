@@ -22,7 +22,10 @@ async function inFlight(window) {
   );
   const { node_cpu_us_per_saga, server_cpu_us_per_saga } = ran.costs;
   emit(
-    { sagas_per_s: count / ran.secs, ...latencies(ran.times), node_cpu_us_per_saga, server_cpu_us_per_saga },
+    {
+      ...{ sagas_per_s: count / ran.secs, ...latencies(ran.times) },
+      ...{ node_cpu_us_per_saga, server_cpu_us_per_saga, ...ran.stalls },
+    },
     { in_flight: window, n: count, complete: await allThere(db, { sagas: warm + count }) },
   );
 }

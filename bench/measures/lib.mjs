@@ -53,14 +53,14 @@ export async function createDatabase() {
   return db;
 }
 
-/** An application as a user has it. The worker's options, or false for none. */
-export async function createApp({ db, sagas, worker = {}, pool = POOL }) {
+/** An application as a user has it. The worker's options, or false for none. The URL says how the database is reached. */
+export async function createApp({ db, sagas, worker = {}, pool = POOL, url = dbUrl(db) }) {
   // Only one of a process may have the default name.
   const named = applications++ === 0 ? {} : { name: `application-${applications}` };
   class AppModule {}
   Module({
     imports: [
-      TypeOrmModule.forRoot({ type: 'postgres', url: dbUrl(db), extra: { max: pool }, ...named }),
+      TypeOrmModule.forRoot({ type: 'postgres', url, extra: { max: pool }, ...named }),
       SagaModule.forRoot({
         ...(named.name && { dataSource: named.name }),
         worker: worker && { concurrency: 1_000, ...worker },

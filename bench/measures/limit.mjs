@@ -2,9 +2,9 @@
 // rows of 200 sagas a transaction, in four transactions each (a start and three checkpoints), by functions in the server.
 // --clients=1,2,4 --n=100000 --warm=20000 --batch=200
 import { client } from '../lib/database.mjs';
-import { now } from '../lib/figures.mjs';
+import { serverCpu } from '../lib/server-cpu.mjs';
 import { args, createDatabase, emit, numbers, run, withApp } from './lib.mjs';
-import { closedLoop } from './loops.mjs';
+import { closedLoop, timed } from './loops.mjs';
 import { sagaOfSteps } from './sagas.mjs';
 import { differences, makeFunctions } from './same-rows.mjs';
 import { allThere } from './stored.mjs';
@@ -28,20 +28,27 @@ async function bySql(clients, db) {
   const connections = await Promise.all(Array.from({ length: clients }, () => client(db)));
   await Promise.all(connections.map((c) => batches(c, Math.ceil(count / 10))));
   await connections[0].query('CHECKPOINT');
-  const began = now();
-  await Promise.all(connections.map((c) => batches(c, count)));
-  const secs = (now() - began) / 1_000;
+  const ran = await withCpu(clients * count * batch, () =>
+    timed(() => Promise.all(connections.map((c) => batches(c, count)))),
+  );
   for (const c of connections) await c.end();
-  return { rate: (clients * count * batch) / secs, sagas: clients * (count + Math.ceil(count / 10)) * batch };
+  return { ...ran, sagas: clients * (count + Math.ceil(count / 10)) * batch };
+}
+
+/** The rate of n sagas, and the µs of a processor that each took in Node and PostgreSQL together; NaN if unknown. */
+async function withCpu(n, work) {
+  const before = await serverCpu();
+  const { secs, cpu, stalls } = await work();
+  return { rate: n / secs, cpu: (1e6 * (cpu + ((await serverCpu()) - before))) / n, stalls };
 }
 
 async function ours() {
   const db = await createDatabase();
-  const rate = await withApp({ db, sagas: [Plain] }, async (service) => {
+  const ran = await withApp({ db, sagas: [Plain] }, async (service) => {
     await closedLoop(service, Plain, { n: warm });
-    return n / (await closedLoop(service, Plain, { n })).secs;
+    return withCpu(n, () => closedLoop(service, Plain, { n }));
   });
-  return { rate, complete: await allThere(db, { sagas: n + warm }) };
+  return { ...ran, complete: await allThere(db, { sagas: n + warm }) };
 }
 
 /** A database for each number of clients, in the tables that the library's migrations make. */
@@ -49,15 +56,15 @@ async function limitOf(clients) {
   const db = await createDatabase();
   await withApp({ db, sagas: [Plain] }, (service) => closedLoop(service, Plain, { n: 1 }));
   await makeFunctions(db, 'plain');
-  const { rate, sagas } = await bySql(clients, db);
+  const { rate, cpu, sagas } = await bySql(clients, db);
   const others = await differences(db);
   if (others.length > 0) console.error(`not the rows that the engine writes: ${others.join(', ')}`);
   const complete = others.length === 0 && (await allThere(db, { sagas: sagas + 1 }));
   emit(
-    { sagas_per_s: rate },
+    { sagas_per_s: rate, cpu_us_per_saga: cpu },
     { by: `SQL alone, ${clients} client${clients === 1 ? '' : 's'}`, n, batch, complete },
   );
-  return { rate, complete };
+  return { rate, cpu, complete };
 }
 
 await run(async () => {
@@ -65,9 +72,16 @@ await run(async () => {
   for (const clients of numbers(args.clients ?? '1,2,4')) limits.push(await limitOf(clients));
   const engine = await ours();
   const most = Math.max(...limits.map(({ rate }) => rate));
+  const least = Math.min(...limits.map(({ cpu }) => cpu));
   const complete = engine.complete && limits.every((limit) => limit.complete);
   emit(
-    { sagas_per_s: engine.rate, part_of_limit_ratio: engine.rate / most },
+    {
+      sagas_per_s: engine.rate,
+      part_of_limit_ratio: engine.rate / most,
+      cpu_us_per_saga: engine.cpu,
+      cpu_to_sql_ratio: engine.cpu / least,
+      ...engine.stalls,
+    },
     { by: 'nestjs-durable-saga, 1,000 in flight', n, complete },
   );
 });

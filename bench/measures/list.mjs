@@ -2,7 +2,19 @@
 // those of a quick look. `once`: has rounds of its own, or needs none.
 export const MEASURES = [
   { name: 'in-flight', quick: ['--n=6000', '--warm=500'] },
+  {
+    name: 'overload',
+    quick: [
+      '--n=4000',
+      '--seconds=1',
+      '--warm=300',
+      '--windows=10,100,1000',
+      '--loads=1,2',
+      '--concurrency=default,10',
+    ],
+  },
   { name: 'half-load', quick: ['--n=8000', '--seconds=4'] },
+  { name: 'distance', quick: ['--n=3000', '--turns=2', '--warm=1000'] },
   { name: 'processes', quick: ['--n=8000', '--warm=1000'] },
   { name: 'steps', quick: ['--n=20000'] },
   { name: 'fan-out', quick: ['--items=500,2000'] },
@@ -18,7 +30,8 @@ export const MEASURES = [
   { name: 'profile', quick: ['--n=8000', '--warm=2000'] },
   { name: 'limit', quick: ['--n=8000'] },
   { name: 'bare-commits', quick: ['--n=200', '--warm=500', '--blocks=2'] },
-  { name: 'soak', quick: ['--minutes=0.2', '--slice=2'], once: true },
+  { name: 'memory-in-flight', quick: ['--sagas=1000', '--loop=3000', '--looks=3', '--warm=1000'] },
+  { name: 'soak', quick: ['--minutes=0.2', '--slice=2', '--waiting=100'], once: true },
 ];
 
 /**

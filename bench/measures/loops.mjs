@@ -1,14 +1,17 @@
 // How sagas are sent: so many in flight, or so many a second.
 import { now, percentile, sleep } from '../lib/figures.mjs';
+import { watchStalls } from '../lib/stalls.mjs';
 import { windowed } from '../lib/windowed.mjs';
 
-/** What a process used beside, while `work` went on. */
-async function timed(work) {
+/** What `work` returns, with the seconds it took, the processor's seconds that this process used, and its stalls. */
+export async function timed(work) {
+  const endWatch = await watchStalls();
   const cpu = process.cpuUsage();
   const began = now();
   const result = await work();
+  const secs = (now() - began) / 1_000;
   const { user, system } = process.cpuUsage(cpu);
-  return { ...result, secs: (now() - began) / 1_000, cpu: (user + system) / 1e6 };
+  return { ...result, secs, cpu: (user + system) / 1e6, stalls: await endWatch() };
 }
 
 const inputOf = (i) => ({ i });
@@ -32,14 +35,15 @@ export function closedLoop(service, saga, { n, window = 1_000, input = inputOf }
  * saga was due to arrive, so that a sender that was held up hides nothing.
  * @param random numbers from 0 up to 1
  * @param goesOn until when; called with the ms gone by
+ * @param send runs one saga, from start to outcome
  */
-export function openLoop(service, saga, { rate, goesOn, random, keepTimes = true }) {
+export function openLoop(service, saga, { rate, goesOn, random, keepTimes = true, send }) {
+  const run = send ?? (async (i) => (await service.start(saga, inputOf(i))).outcome());
   return timed(async () => {
     const times = [];
     const pending = new Set();
     const one = async (i, due) => {
-      const handle = await service.start(saga, inputOf(i));
-      await handle.outcome();
+      await run(i);
       if (keepTimes) times.push(now() - due);
     };
     const began = now();

@@ -15,7 +15,7 @@ export async function oneLoad(saga, { n, stored = {}, stepsOfEach = 3 }) {
   });
   const sagas = warm + n;
   emit(
-    { sagas_per_s: n / ran.secs, ...ran.costs },
+    { sagas_per_s: n / ran.secs, ...ran.costs, ...ran.stalls },
     { n, in_flight: window, complete: await allThere(db, { sagas, steps: sagas * stepsOfEach, ...stored }) },
   );
 }

@@ -33,6 +33,7 @@ async function ofBytes(bytes) {
       sagas_per_s: count / ran.secs,
       mb_per_s: (count * PAYLOADS * bytes) / 1e6 / ran.secs,
       wal_bytes_per_saga: ran.costs.wal_bytes_per_saga,
+      ...ran.stalls,
     },
     { bytes, in_flight: places, n: count, complete: await allThere(db, { sagas: warm + count }) },
   );

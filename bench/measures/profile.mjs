@@ -77,6 +77,7 @@ await run(async () => {
       { us_per_saga: us / n, share_pct: of && (100 * us) / of },
       { where, n, in_flight: window, complete },
     );
+  emit(ran.stalls, { n, in_flight: window, complete });
   for (const [where, us] of ran.times) tell(where, us, 1e6 * ran.secs);
   for (const [where, us] of after) tell(where, us - (before.get(where) ?? 0), undefined);
 });

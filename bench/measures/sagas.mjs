@@ -1,5 +1,5 @@
 // Sagas to be measured, as classes, with what the compiler makes of decorators.
-import { Saga, Step, WaitFor } from '../../libs/saga/dist/index.js';
+import { Saga, Step, StepRejectedError, WaitFor } from '../../libs/saga/dist/index.js';
 
 /** A method of the class with its decorator. */
 function addMethod(type, name, method, decorator) {
@@ -22,6 +22,31 @@ export function sagaOfSteps(count, { name = 'plain', body = () => 1, step = () =
   }
   Saga({ name })(type);
   return type;
+}
+
+/** One whose last step is refused: those before it are compensated. */
+export function refusedSaga(count, name = 'refused') {
+  return sagaOfSteps(count, {
+    name,
+    step: (n) => (n < count ? { compensate: `undo${n}` } : {}),
+    body: (_ctx, n) => {
+      if (n === count) throw new StepRejectedError('refused');
+      return n;
+    },
+    undo: async () => {},
+  });
+}
+
+/** One of whose steps each fails twice, and is tried again 10 ms later. */
+export function failingSaga(count, name = 'failing') {
+  return sagaOfSteps(count, {
+    name,
+    step: () => ({ retry: { attempts: 3, delay: 10, factor: 1, jitter: 0 } }),
+    body: (ctx, n) => {
+      if (ctx.attempt < 3) throw new Error('not yet');
+      return n;
+    },
+  });
 }
 
 /** One that waits for a signal behind its first step. */

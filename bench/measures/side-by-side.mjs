@@ -20,9 +20,9 @@ export async function sideBySide({ plain, others, n, reps, fill, params }) {
   for (let rep = 0; rep < reps; rep += 1) {
     // Another one goes first each time.
     const order = rep % 2 === 0 ? [bare, filled] : [filled, bare];
-    const rates = new Map();
-    for (const app of order) rates.set(app, n / (await closedLoop(app.service, plain, { n })).secs);
-    rounds.push(made.map((app) => rates.get(app)));
+    const ran = new Map();
+    for (const app of order) ran.set(app, await closedLoop(app.service, plain, { n }));
+    rounds.push(made.map((app) => ran.get(app)));
   }
   for (const app of made) await app.close();
   const sagas = warmUp(n) + reps * n;
@@ -30,7 +30,12 @@ export async function sideBySide({ plain, others, n, reps, fill, params }) {
   for (const { db } of made) complete &&= await allThere(db, { sagas, mixed: true });
   for (const [rep, [without, with_]] of rounds.entries())
     emit(
-      { without_sagas_per_s: without, sagas_per_s: with_, to_without_ratio: with_ / without },
+      {
+        without_sagas_per_s: n / without.secs,
+        sagas_per_s: n / with_.secs,
+        to_without_ratio: without.secs / with_.secs,
+        ...with_.stalls,
+      },
       { ...params, n, complete, round: reps === 1 ? undefined : rep + 1 },
     );
 }

@@ -5,7 +5,7 @@ const OF_THEM =
   'AND EXISTS (SELECT FROM saga.instance i WHERE i.id = s.saga_id AND i.name = $1 AND i.status = $2)';
 
 /**
- * Of the sagas of a name, how many there are in the status, and how many steps of them in theirs.
+ * Counts the sagas of a name in the status, and their steps in the step status.
  * @param mixed whether the database has other sagas' steps as well; to tell them apart takes a join
  */
 export async function counted(

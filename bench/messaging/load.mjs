@@ -1,4 +1,4 @@
-// What is sent in both ways, and how it is told whether it arrived in order.
+// The messages that both sides send, and the check that they arrived in order.
 
 export const AGGREGATES = 1_000;
 
@@ -10,7 +10,7 @@ export function messageOf(n) {
     number: Math.floor(n / AGGREGATES),
     customer: `customer-${(n * 7) % 5_000}`,
     lines: [{ sku: 'book', quantity: 2, price: 19.9 }],
-    note: 'to be delivered to the neighbours if nobody answers the door',
+    note: 'to be delivered to the neighbours if no one answers the door',
   };
   return { key, payload };
 }

@@ -1,4 +1,5 @@
-// One measurement in a process of its own: node measure.mjs plain|relay rabbitmq|jetstream <name> <count>. Prints seconds.
+// One measurement in a process of its own: node measure.mjs plain|relay rabbitmq|jetstream <name> <count>.
+// Prints seconds.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { Module } from '@nestjs/common';
@@ -8,7 +9,7 @@ import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
 import pg from 'pg';
 import { messageOf } from './load.mjs';
 
-/** Messages that a plain client has under way. */
+/** The number of messages that a plain client has in flight. */
 const WINDOW = 1_000;
 
 const [way, brokerName, name, countText] = process.argv.slice(2);

@@ -5,6 +5,8 @@ import { delta, costs, snapshot } from '../lib/counters.mjs';
 import { admin, client, dbUrl, dropDatabase, makeDatabase } from '../lib/database.mjs';
 import { now, percentile, round, sleep, writeLine } from '../lib/figures.mjs';
 import { flagsOf } from '../lib/flags.mjs';
+import { serverCpu } from '../lib/server-cpu.mjs';
+import { watchStalls } from '../lib/stalls.mjs';
 
 export { copyFinished } from '../lib/copy-finished.mjs';
 export { inBatches, windowed } from '../lib/windowed.mjs';
@@ -20,7 +22,15 @@ export const pkgVersion = (name) =>
 
 function emit(ad, name, value, extra = {}) {
   const { engine, version, variant, settings } = ad;
-  writeLine({ engine, version, variant, metric: name, value, settings, ...extra });
+  const installed = args.installed && { installed: true };
+  writeLine({ engine, version, variant, metric: name, value, settings, ...installed, ...extra });
+}
+
+/** Ends the process with the reason why an engine is not measured; its row says so. */
+export function skip(engine, variant, reason) {
+  console.error(`${engine} is skipped: ${reason}`);
+  writeLine({ engine, variant, metric: 'skipped', reason });
+  process.exit(0);
 }
 
 // --- load ------------------------------------------------------------------------------------------------------
@@ -86,19 +96,45 @@ async function measureThroughput(ad) {
   await admin('CHECKPOINT');
   await sleep(args.settle ?? 500);
   const before = await snapshot(ad.db);
+  const endWatch = await watchStalls();
+  const serverBefore = await cpuOfServer(ad);
   const ran = await load(ad, args.n ?? 2000);
+  const server = (await cpuOfServer(ad)) - serverBefore;
+  const stalls = await endWatch();
   const used = delta(before, await snapshot(ad.db));
   const complete = ran.complete && (await allThere(ad));
   await ad.stop();
-  emit(ad, 'throughput', round(ran.n / ran.secs, 1), { complete, ...costs(ran, used) });
+  const cpu = {
+    node_cpu_us_per_saga: (1e6 * ran.cpu) / ran.n,
+    server_cpu_us_per_saga: (1e6 * server) / ran.n,
+  };
+  emit(ad, 'throughput', round(ran.n / ran.secs, 1), {
+    complete,
+    ...ofPostgres(ad, costs(ran, used)),
+    ...rounded({ ...cpu, ...stalls }),
+  });
 }
+
+/** The processors' time of the server where the engine's data is. */
+const cpuOfServer = (ad) => (ad.serverCpu ? ad.serverCpu() : serverCpu());
+
+/** What PostgreSQL counts says nothing about an engine with a store of its own. */
+const ofPostgres = (ad, counted) => (ad.ownStore ? {} : counted);
+
+const rounded = (figures) =>
+  Object.fromEntries(
+    Object.entries(figures)
+      .filter(([, value]) => Number.isFinite(value))
+      .map(([name, value]) => [name, round(value)]),
+  );
 
 /** One saga at a time, from the call that starts it until another connection sees it finished. */
 async function measureLatency(ad) {
   const c = await client(ad.db);
   // Prepared: what looks on must take as little as can be from what it looks at.
-  const isDone = async (id) =>
-    (await c.query({ name: 'done', text: ad.doneQuery, values: [id] })).rowCount === 1;
+  const isDone =
+    ad.isDone ??
+    (async (id) => (await c.query({ name: 'done', text: ad.doneQuery, values: [id] })).rowCount === 1);
   const one = async () => {
     const i = sequence++;
     const last = tracker.wait(i);
@@ -133,8 +169,10 @@ async function measureLatency(ad) {
         0.5,
       ),
     ),
-    write_tx_per_saga: round(used.xid / times.length, 3),
-    stmts_per_saga: round(used.stmts / times.length),
+    ...ofPostgres(ad, {
+      write_tx_per_saga: round(used.xid / times.length, 3),
+      stmts_per_saga: round(used.stmts / times.length),
+    }),
   });
 }
 
@@ -149,10 +187,10 @@ async function measureIdle(ad) {
   const { user, system } = process.cpuUsage(cpu);
   const used = delta(before, await snapshot(ad.db));
   await ad.stop();
-  emit(ad, 'idle_stmts_per_s', round(used.stmts / secs), {
+  emit(ad, 'idle_stmts_per_s', ad.ownStore ? undefined : round(used.stmts / secs), {
     complete,
     secs: round(secs),
-    begin_commit_per_s: round(used.txstmts / secs),
+    ...ofPostgres(ad, { begin_commit_per_s: round(used.txstmts / secs) }),
     node_cpu_pct: round((user + system) / 1e4 / secs),
   });
 }

@@ -1,6 +1,8 @@
-// A saga written by hand as in a typical NestJS/TypeORM post: one transaction per step, SELECT … FOR UPDATE on the
-// saga's row, update it, insert a row for the step, commit. In-process: no queue, no worker, no recovery, no undo.
-// --variant=save: manager.save(entity), as the posts write it (it reads the row again first); lean: update() and insert()
+// A hand-written saga as in a typical NestJS/TypeORM post: one transaction per step, SELECT … FOR UPDATE on the
+// saga's row, update it, insert a row for the step, commit. In-process: no queue, no worker, no recovery, no
+// undo.
+// --variant=save: manager.save(entity), as the posts write it (it reads the row again first); lean: update()
+// and insert()
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { DataSource, EntitySchema } from 'typeorm';

@@ -1,5 +1,6 @@
 // pg-boss: a chain of three jobs a saga, one queue a step, with LISTEN/NOTIFY. --variant=
-//   batch (default)  handlers over whole batches, which move on by one insert(): its best, with no state of a single saga
+// batch (default)  handlers over whole batches, which move on by one insert(): its best, with no state of a
+// single saga
 //   perjob           each job sends the next
 import { PgBoss } from 'pg-boss';
 import { args, inBatches, main, pkgVersion, tracker } from './lib.mjs';
@@ -57,7 +58,7 @@ const adapter = {
         FROM pgboss.job WHERE name IN ('s1', 's2', 's3') AND state = 'completed'`)
     ).rows[0],
   startOne: (i) => boss.send('s1', { i }),
-  // Jobs of a chain do not know each other; one saga is under way at a time.
+  // Jobs of a chain are independent of each other. One saga runs at a time.
   doneQuery: `SELECT 1 WHERE $1::text IS NOT NULL AND NOT EXISTS (${OPEN})`,
   stop: () => boss.stop({ graceful: true, close: true, timeout: 5_000 }),
   preload() {

@@ -1,13 +1,15 @@
 // nestjs-durable-saga as an application uses it: a Nest application context, TypeOrmModule, SagaModule, and a saga
-// of three no-op steps. The library comes from the workspace's build, Nest and TypeORM from the workspace's own
-// node_modules, so that there is one copy of each.
+// of three no-op steps. The library is the workspace's build, with its Nest and TypeORM, or that of the project
+// where this file was copied to.
+// --defaults: SagaModule.forRoot() and TypeOrmModule without options. Otherwise:
 // --pool connections, --conc sagas advanced at once, --window starts in flight,
 // --await=outcome (default): a start is in flight until its saga is finished; start: until it is stored
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Saga, SagaModule, SagaService, Step } from '../../libs/saga/dist/index.js';
+import { Saga, SagaModule, SagaService, Step } from 'nestjs-durable-saga';
 import { args, copyFinished, main, tracker, windowed } from './lib.mjs';
 
 const pool = args.pool ?? 10;
@@ -38,16 +40,22 @@ let app;
 let sagas;
 const adapter = {
   engine: 'saga',
-  version: JSON.parse(readFileSync(new URL('../../libs/saga/package.json', import.meta.url))).version,
+  version: JSON.parse(
+    readFileSync(createRequire(import.meta.url).resolve('nestjs-durable-saga/package.json')),
+  ).version,
   variant: awaited,
-  settings: { pool, conc, window },
+  settings: args.defaults ? { window } : { pool, conc, window },
   async install() {},
   async start() {
     class AppModule {}
     Module({
       imports: [
-        TypeOrmModule.forRoot({ type: 'postgres', url: adapter.url, extra: { max: pool } }),
-        SagaModule.forRoot({ worker: { concurrency: conc } }),
+        TypeOrmModule.forRoot({
+          type: 'postgres',
+          url: adapter.url,
+          ...(!args.defaults && { extra: { max: pool } }),
+        }),
+        args.defaults ? SagaModule.forRoot() : SagaModule.forRoot({ worker: { concurrency: conc } }),
       ],
       providers: [BenchSaga],
     })(AppModule);

@@ -7,9 +7,10 @@ export const NAMES = {
   'dbos direct': 'DBOS direct',
   'naive save': 'naive TypeORM, `save()`',
   'naive lean': 'naive TypeORM, lean SQL',
-  'pg-boss batch': 'pg-boss, whole batches by hand',
+  'pg-boss batch': 'pg-boss, hand-written batches',
   'pg-boss perjob': 'pg-boss, job by job',
   'graphile-worker batched': 'graphile-worker, batched',
+  'restate call': 'Restate',
   'openworkflow ': 'openworkflow',
   'pg-workflows ': 'pg-workflows',
 };
@@ -22,6 +23,8 @@ const HEAD = [
   'writing tx per saga, loaded',
   'statements per saga',
   'WAL bytes per saga',
+  'CPU of Node, µs per saga',
+  'CPU of the server, µs per saga',
   'latency p50 ms, unloaded',
   'p99 ms',
   'writing tx per saga, unloaded',
@@ -40,7 +43,7 @@ function rowOf(of, engine) {
     of(engine, m),
   );
   const [any] = [...load, ...latency, ...idle];
-  if (!any) return [];
+  if (!any) return skippedRow(of(engine, 'skipped'), engine);
   const column = (from, field) => spread(valuesOf(from, field));
   const settings = Object.entries(any.settings).map(([name, value]) => `${name} ${value}`);
   return [
@@ -50,10 +53,17 @@ function rowOf(of, engine) {
       column(load, 'write_tx_per_saga'),
       column(load, 'stmts_per_saga'),
       column(load, 'wal_bytes_per_saga'),
+      column(load, 'node_cpu_us_per_saga'),
+      column(load, 'server_cpu_us_per_saga'),
       column(latency, 'value'),
       column(latency, 'p99'),
       column(latency, 'write_tx_per_saga'),
       column(idle, 'value'),
     ],
   ];
+}
+
+/** A row without figures, with the reason. */
+function skippedRow([skipped], engine) {
+  return skipped ? [[`${NAMES[engine]}: skipped, ${skipped.reason}`, ...HEAD.slice(1).map(() => '')]] : [];
 }

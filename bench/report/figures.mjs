@@ -1,4 +1,5 @@
 // Every figure with its median and spread, as data.
+import { comparedOf } from '../gate/compared.mjs';
 import { goalsOf } from './goals.mjs';
 import { summary } from './statistics.mjs';
 
@@ -8,20 +9,26 @@ function summaryOf(xs) {
   return all && Object.fromEntries(Object.entries(all).map(([name, x]) => [name, Number(x.toPrecision(5))]));
 }
 
-/** Of a line, what is no figure. */
+/** The fields of a line that are not figures. */
 const ABOUT = ['engine', 'variant', 'version', 'metric', 'settings', 'node', 'round', 'at', 'complete'];
-/** Of a measure's line, what does not tell one row of figures from another: it may change from round to round. */
+/**
+ * The fields of a measure's line that do not identify a row of figures: they may change from round to round.
+ */
 const PASSING = [...ABOUT, 'measure', 'value', 'unit', 'n', 'drained', 'slices', 'secs'];
 
-/** { machine, engines, measures, goals } */
+/** Lines of engines that are no figures to be summed up. */
+const APART = ['memory_slice', 'skipped'];
+
+/** { machine, engines, memory, measures, compared, goals } */
 export function figuresOf(lines) {
   return {
     machine: without(lines.find(({ metric }) => metric === 'machine') ?? {}, ['metric']),
-    engines: engineFigures(lines.filter(({ engine, metric }) => engine && metric !== 'memory_slice')),
+    engines: engineFigures(lines.filter(({ engine, metric }) => engine && !APART.includes(metric))),
     memory: lines
       .filter(({ metric }) => metric === 'memory_slice')
       .map(({ total, value, heap_mb, rss_mb }) => ({ sagas: total, sagas_per_s: value, heap_mb, rss_mb })),
     measures: measureFigures(lines.filter(({ measure }) => measure)),
+    compared: comparedOf(lines),
     goals: goalsOf(lines).map(({ what, wanted, values, met }) => ({
       what,
       wanted,

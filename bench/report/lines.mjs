@@ -1,7 +1,7 @@
 // The lines of a run, and how to find some of them.
 import { readFileSync } from 'node:fs';
 
-/** Of several runs, rounds are kept apart: what is compared is of one round. */
+/** Rounds of several runs are kept apart: only figures of one round are compared. */
 export function readLines(files) {
   return files.flatMap((file, run) =>
     readFileSync(file, 'utf8')
@@ -12,11 +12,13 @@ export function readLines(files) {
   );
 }
 
-const engineOf = ({ engine, variant }) => (engine === 'saga' ? engine : `${engine} ${variant}`);
+export const engineOf = ({ engine, variant }) => (engine === 'saga' ? engine : `${engine} ${variant}`);
 
 /** (engine, metric) => its lines */
 export const ofEngine = (lines) => (engine, metric) =>
-  lines.filter((l) => l.metric === metric && l.engine !== undefined && engineOf(l) === engine);
+  lines.filter(
+    (l) => l.metric === metric && l.engine !== undefined && !l.installed && engineOf(l) === engine,
+  );
 
 /** (measure, metric, params) => its lines */
 export const ofMeasure =
@@ -31,7 +33,10 @@ export const ofMeasure =
 
 export const valuesOf = (lines, field = 'value') => lines.map((l) => l[field]).filter((x) => x !== undefined);
 
-/** What each part of `some` is to its counterpart in the same round: the machine's mood is then the same for both. */
+/**
+ * What each part of `some` is to its counterpart in the same round: the machine's mood is then the same for
+ * both.
+ */
 export function ratios(some, others) {
   return some.flatMap(({ round, value }) => {
     const other = others.find((l) => l.round === round);

@@ -10,6 +10,10 @@ const COSTS = [
   ['server_cpu_us_per_saga', 'CPU of PostgreSQL, µs per saga'],
 ];
 const RATE = ['sagas_per_s', 'sagas/s'];
+const STALLS = [
+  ['stall_p99_ms', 'stalls of the event loop p99 ms'],
+  ['stall_max_ms', 'longest stall ms'],
+];
 const LATENCY = [
   ['p50_ms', 'p50 ms'],
   ['p99_ms', 'p99 ms'],
@@ -25,7 +29,16 @@ export const TABLES = [
     name: 'in-flight',
     title: 'Sagas in flight',
     rows: ['in_flight', 'in flight'],
-    columns: [RATE, ...LATENCY, ...COSTS.slice(3)],
+    columns: [RATE, ...LATENCY, ...COSTS.slice(3), ...STALLS],
+  },
+  {
+    name: 'overload',
+    title: 'Overload',
+    rows: ['concurrency', '`worker.concurrency`'],
+    columns: [
+      ['in_flight_least_ratio', '1 to 20,000 in flight: the least behind the best, part of it'],
+      ['arriving_least_ratio', 'arrivals at 0.5 to 3 times the best: the least behind the best, part of it'],
+    ],
   },
   {
     name: 'half-load',
@@ -35,14 +48,32 @@ export const TABLES = [
       ['sagas_per_s', 'sagas/s arriving'],
       ...LATENCY,
       ['p99_to_p50_ratio', 'p99, times p50'],
+      ...STALLS,
     ],
   },
-  { name: 'processes', title: 'Worker processes', rows: ['processes', 'processes'], columns: [RATE] },
+  {
+    name: 'distance',
+    title: 'A database further away',
+    rows: ['link', 'added to each round trip, and load'],
+    columns: [
+      ['round_trip_ms', 'round trip p50 ms'],
+      RATE,
+      ['to_near_ratio', 'part of the rate with 0 ms'],
+      ...LATENCY.slice(0, 2),
+      ...STALLS,
+    ],
+  },
+  {
+    name: 'processes',
+    title: 'Worker processes',
+    rows: ['processes', 'processes'],
+    columns: [RATE, ...STALLS],
+  },
   {
     name: 'steps',
     title: 'Short and long sagas',
     rows: ['steps', 'steps'],
-    columns: [RATE, ['steps_per_s', 'steps/s'], COSTS[2]],
+    columns: [RATE, ['steps_per_s', 'steps/s'], COSTS[2], ...STALLS],
   },
   {
     name: 'fan-out',
@@ -51,7 +82,8 @@ export const TABLES = [
     columns: [
       ['items_per_s', 'items/s'],
       ['saga_ms', 'ms of the saga'],
-      ['longest_stall_ms', 'longest stall of the event loop, ms'],
+      ...STALLS,
+      ['peak_rss_mb', 'peak RSS MB'],
       ['wal_bytes_per_item', 'WAL bytes per item'],
     ],
   },
@@ -59,10 +91,10 @@ export const TABLES = [
     name: 'payloads',
     title: 'Payloads',
     rows: ['bytes', 'bytes of the input, and of each result'],
-    columns: [RATE, ['mb_per_s', 'MB/s'], COSTS[2]],
+    columns: [RATE, ['mb_per_s', 'MB/s'], COSTS[2], ...STALLS],
   },
-  { name: 'compensation', title: 'Turning back', columns: [RATE, ...COSTS] },
-  { name: 'retry-storm', title: 'Retries', columns: [RATE, ...COSTS] },
+  { name: 'compensation', title: 'Compensation', columns: [RATE, ...COSTS, ...STALLS] },
+  { name: 'retry-storm', title: 'Retries', columns: [RATE, ...COSTS, ...STALLS] },
   {
     name: 'waiting-half',
     title: 'Half of them waiting',
@@ -71,6 +103,7 @@ export const TABLES = [
       ['without_sagas_per_s', 'sagas/s without'],
       RATE,
       ['to_without_ratio', 'part of the rate without'],
+      ...STALLS,
     ],
   },
   {
@@ -82,6 +115,7 @@ export const TABLES = [
       ['last_sagas_per_s', 'sagas/s in the end'],
       ['last_to_first_ratio', 'ratio'],
       ['claims_per_saga', 'claims per saga'],
+      ...STALLS,
     ],
   },
   {
@@ -92,6 +126,7 @@ export const TABLES = [
       ['without_sagas_per_s', 'sagas/s in empty tables'],
       RATE,
       ['to_without_ratio', 'part of the rate in empty ones'],
+      ...STALLS,
     ],
   },
   {
@@ -115,6 +150,7 @@ export const TABLES = [
       ['hot_pct', 'HOT, % of updates'],
       ['dead_rows_per_saga', 'dead rows per saga'],
       ['index_bytes_per_saga', 'index bytes per saga'],
+      ...STALLS,
     ],
   },
   {
@@ -142,7 +178,13 @@ export const TABLES = [
     name: 'limit',
     title: 'The limit of the server',
     rows: ['by', 'written by'],
-    columns: [RATE, ['part_of_limit_ratio', 'part of the limit']],
+    columns: [
+      RATE,
+      ['part_of_limit_ratio', 'part of the limit'],
+      ['cpu_us_per_saga', 'CPU of Node and PostgreSQL, µs per saga'],
+      ['cpu_to_sql_ratio', 'CPU, times the least by SQL alone'],
+      ...STALLS,
+    ],
   },
   {
     name: 'bare-commits',
@@ -151,22 +193,34 @@ export const TABLES = [
     columns: [
       ['p50_ms', 'p50 ms'],
       ['over_bare_ms', 'over the bare commits, ms'],
+      ['to_bare_ratio', 'times the bare commits'],
+    ],
+  },
+  {
+    name: 'memory-in-flight',
+    title: 'Memory of large payloads',
+    rows: ['state', 'state of the process'],
+    columns: [
+      ['heap_mb', 'heap MB'],
+      ['external_mb', 'external MB'],
+      ['rss_mb', 'RSS MB'],
+      ['beyond_idle_mb', 'heap and external, beyond idle, MB'],
+      ['payload_mb', 'of which payloads MB'],
+      RATE,
+      ...STALLS,
     ],
   },
   {
     name: 'soak',
     title: 'A long time',
     rows: ['minute', 'minute'],
-    columns: [
-      ['heap_mb', 'heap after GC MB'],
-      ['rss_mb', 'RSS MB'],
-    ],
+    columns: [['heap_mb', 'heap after GC MB'], ['rss_mb', 'RSS MB'], ...STALLS],
   },
 ];
 /** Rows at most: of more, as many are shown, evenly apart. */
 const MOST_ROWS = 12;
 
-/** Of one of TABLES; undefined without any line of it. */
+/** A table for one of TABLES. Undefined without any line of it. */
 export function measureTable(lines, { name, rows, columns, most = MOST_ROWS }) {
   const of = ofMeasure(lines);
   const own = of(name);

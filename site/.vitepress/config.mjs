@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { writeLlms } from '../llms.mjs';
-import { drawDiagrams, emptyHeaders, linkPages, nameFiles, slugify } from '../markdown.mjs';
+import { drawDiagrams, emptyHeaders, linkPages, literalCode, nameFiles, slugify } from '../markdown.mjs';
 import { linkOf, PAGES, sidebar, siteOf } from '../navigation.mjs';
 import { themeFixes } from '../theme-fixes.mjs';
 
@@ -58,6 +58,7 @@ export default defineConfig({
       nameFiles(md);
       drawDiagrams(md);
       emptyHeaders(md);
+      literalCode(md);
     },
   },
   themeConfig: {

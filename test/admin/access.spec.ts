@@ -40,7 +40,7 @@ Reflect.defineMetadata('design:paramtypes', [Keys], KeyGuard);
 
 class KeysModule {}
 
-describe('nobody comes in by mistake', () => {
+describe('access requires an explicit setting', () => {
   test.each<[string, object, RegExp]>([
     [
       'without guards',
@@ -115,7 +115,7 @@ describe('authorize', () => {
     expect(await seen(client)).toEqual(['greeting']);
     expect((await client.get('/api/sagas?saga=payment')).status).toBe(403);
     for (const part of ['', '/history', '/rollback', '/graph'])
-      // As if it were not there: whoever may not see it is not told that it is.
+      // The answer is as for an unknown saga: a caller without access does not learn that the saga exists.
       expect((await client.get(`/api/sagas/${payment.id}${part}`)).body).toEqual({
         ...{ statusCode: 404, code: 'SAGA_NOT_FOUND' },
         message: `No saga has the id '${payment.id}'.`,
@@ -135,7 +135,7 @@ describe('authorize', () => {
     expect((await admin.post(`/api/sagas/${payment.id}/cancel`)).status).toBe(200);
   });
 
-  test('is told what is done to which saga, and anything but true is no leave', async () => {
+  test('receives the action and the saga, and permits it only by returning true', async () => {
     const asked: AdminAction[] = [];
     const { sagas, client } = await apps.start({
       sagas: [Payment],
@@ -153,7 +153,7 @@ describe('authorize', () => {
     );
     expect(asked).toEqual([
       { kind: 'abort', saga: 'payment', id },
-      // Whether it may be told that the saga is there at all, and what is answered where there is none.
+      // Whether the caller may learn that the saga exists, and the answer if it does not exist.
       { kind: 'look', saga: 'payment', id },
       { kind: 'abort' },
       { kind: 'bulk', saga: 'payment' },

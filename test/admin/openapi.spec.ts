@@ -63,7 +63,16 @@ test('each says what it does, what it takes, what it answers, and how it fails',
     expect.arrayContaining(['saga', 'status', 'search', 'tag', 'limit', 'cursor']),
   );
   expect(Object.keys(document.components.schemas.SagaDto!.properties)).toEqual(
-    expect.arrayContaining(['id', 'status', 'steps', 'waitingFor', 'payloads', 'actions']),
+    expect.arrayContaining([
+      'id',
+      'status',
+      'steps',
+      'waitingFor',
+      'waitsFor',
+      'timeline',
+      'payloads',
+      'actions',
+    ]),
   );
 });
 

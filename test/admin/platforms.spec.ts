@@ -90,7 +90,7 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
     expect(seen).toEqual(expect.arrayContaining([['look', 'ada']]));
   });
 
-  test('what is refused is told by status, and by code', async () => {
+  test('a refusal has a status and a code', async () => {
     const { sagas, client } = await apps.start({ sagas: [Payment] });
     const { id } = await sagas.start(Payment, {});
     await sagas.abort(id);

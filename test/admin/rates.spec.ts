@@ -15,7 +15,7 @@ interface Rates {
 afterEach(() => DOWN.clear());
 
 describe('rates', () => {
-  test('tell what came of the sagas that were started, how long they took, and which steps failed', async () => {
+  test('report the outcomes of started sagas, their durations, and which steps failed', async () => {
     const { sagas, client } = await apps.start({ sagas: [PlaceOrderSaga, GrantCreditSaga] });
     for (const fails of [undefined, undefined, 'charge'] as const)
       await (await sagas.start(PlaceOrderSaga, order({ fails }))).outcome();
@@ -29,8 +29,8 @@ describe('rates', () => {
     const took = { p50: expect.any(Number), p95: expect.any(Number) };
     const none = { completed: 0, turnedBack: 0, needPerson: 0, aborted: 0 };
     // The test may run while a bucket ends.
-    const told = buckets.flatMap((one) => one.sagas);
-    expect(told).toEqual([
+    const counts = buckets.flatMap((one) => one.sagas);
+    expect(counts).toEqual([
       { ...none, saga: 'grant-credit', started: 2, aborted: 1, ...took },
       { ...none, saga: 'place-order', started: 4, completed: 2, turnedBack: 1, needPerson: 1, ...took },
     ]);

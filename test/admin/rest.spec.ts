@@ -5,6 +5,7 @@ import {
   WaitFor,
   Approval,
   type StepContext,
+  timelineOf,
 } from '../../libs/saga/src/index.js';
 import { Gate, until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
@@ -30,8 +31,8 @@ class Greet {
   }
 }
 
-describe('what operators look at', () => {
-  test('a list, newest first, is told page by page, by saga, status, tags and time', async () => {
+describe('the read endpoints', () => {
+  test('a list, newest first, has pages and filters for saga, status, tags and time', async () => {
     const { sagas, client } = await apps.start({ sagas: [Greet, Waiting] });
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) {
@@ -79,7 +80,13 @@ describe('what operators look at', () => {
       payloads: { shown: true },
       failure: { kind: 'error', step: 'ship' },
       waitingFor: { kind: 'person', steps: ['charge'] },
+      waitsFor: "an operator: step 'charge' needs attention",
     });
+    const timeline = body.timeline as { text: string }[];
+    expect(timeline.map(({ text }) => text)).toEqual(
+      timelineOf(await sagas.get(order.id)).map(({ text }) => text),
+    );
+    expect(timeline.at(-1)).toMatchObject({ kind: 'saga', text: 'the saga is stuck' });
     expect((body as Shown).steps.map(({ name }) => name)).toEqual(['reserve', 'charge', 'ship']);
     expect(body.actions).toEqual([
       { kind: 'retry', steps: ['charge'] },
@@ -117,7 +124,7 @@ describe('what operators look at', () => {
   });
 });
 
-describe('what operators do', () => {
+describe('the actions of operators', () => {
   test('retry and skip free a stuck saga', async () => {
     const scene = new OrderScene();
     scene.failing = ['ship', 'refund'];
@@ -127,7 +134,7 @@ describe('what operators do', () => {
     await order.outcome();
     expect((await client.post(`/api/sagas/${order.id}/retry`)).body).toEqual({ done: true });
     await order.outcome();
-    const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'by hand' });
+    const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'manual' });
     expect([skipped.status, skipped.body]).toEqual([200, { done: true }]);
     expect((await order.outcome()).status).toBe('compensated');
   });
@@ -186,17 +193,17 @@ describe('what operators do', () => {
     const handle = await sagas.start(Waiting, {});
     const path = `/api/sagas/${handle.id}`;
     expect((await client.post(`${path}/signal`, { signal: 'go', payload: { word: 'x' } })).status).toBe(200);
-    const approved = await client.post(`${path}/approve`, { step: 'allow', by: 'somebody else' });
+    const approved = await client.post(`${path}/approve`, { step: 'allow', by: 'another operator' });
     expect([approved.status, approved.body]).toEqual([200, { done: true }]);
     expect((await handle.outcome()).status).toBe('completed');
   });
 });
 
-describe('what operators do is kept, and nobody acts on what is gone', () => {
+describe('actions of operators are recorded, and a missing saga rejects them', () => {
   test('who did what, when and why is the saga’s history', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada@shop' } });
     const { id } = await sagas.start(Waiting, {});
-    await client.post(`/api/sagas/${id}/pause`, { reason: 'stocktaking', by: 'somebody else' });
+    await client.post(`/api/sagas/${id}/pause`, { reason: 'stocktaking', by: 'another operator' });
     expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({
       status: 'paused',
       waitingFor: { kind: 'paused', by: 'ada@shop', reason: 'stocktaking' },
@@ -205,13 +212,22 @@ describe('what operators do is kept, and nobody acts on what is gone', () => {
     await client.post(`/api/sagas/${id}/resume`);
     await client.post(`/api/sagas/${id}/abort`, { reason: 'enough' });
     expect((await client.get(`/api/sagas/${id}/history`)).body).toMatchObject([
-      { action: 'pause', by: 'ada@shop', reason: 'stocktaking', from: 'running', at: expect.any(String) },
+      {
+        ...{
+          action: 'pause',
+          by: 'ada@shop',
+          reason: 'stocktaking',
+          from: 'running',
+          at: expect.any(String),
+        },
+        text: 'paused by ada@shop, while running: stocktaking',
+      },
       { action: 'resume', by: 'ada@shop', from: 'paused' },
       { action: 'abort', by: 'ada@shop', reason: 'enough', from: 'running' },
     ]);
   });
 
-  test('without an operator of the application’s, whoever acts says who they are', async () => {
+  test('without an operator from the application, the caller states a name', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting] });
     const { id } = await sagas.start(Waiting, {});
     await client.post(`/api/sagas/${id}/pause`, { by: 'Ada' });
@@ -235,7 +251,7 @@ describe('what operators do is kept, and nobody acts on what is gone', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('what needs a second person waits for one', async () => {
+  test('an action that needs a second approval waits for it', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting], options: { approvals: { abort: 2 } } });
     const { id } = await sagas.start(Waiting, {});
     const first = await client.post(`/api/sagas/${id}/abort`, { by: 'ada' });
@@ -273,7 +289,7 @@ describe('what operators do is kept, and nobody acts on what is gone', () => {
   });
 });
 
-describe('refusals say what is wrong, by status and by a stable code', () => {
+describe('refusals state the problem by status and by a stable code', () => {
   test.each<[string, string, number, string]>([
     ['an id that no saga has', `/api/sagas/${UNKNOWN_ID}`, 404, 'SAGA_NOT_FOUND'],
     ['what is no id', '/api/sagas/none', 404, 'SAGA_NOT_FOUND'],
@@ -298,8 +314,8 @@ describe('refusals say what is wrong, by status and by a stable code', () => {
     ['what the state does not allow', 'undo', {}, 409, 'SAGA_STATE'],
     ['a step that does not stand', 'skip', { step: 'allow' }, 409, 'SAGA_STATE'],
     ['no step', 'skip', {}, 400, 'SAGA_VALIDATION'],
-    ['a signal that nobody waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
-    ['a decision of nobody', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],
+    ['a signal that no step waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
+    ['a decision without an author', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],
     ['a field that there is not', 'cancel', { why: 'typo' }, 400, 'SAGA_VALIDATION'],
     ['a body that is no object', 'cancel', [1], 400, 'SAGA_VALIDATION'],
     ['a reason that is no text', 'cancel', { reason: 5 }, 400, 'SAGA_VALIDATION'],
@@ -312,7 +328,7 @@ describe('refusals say what is wrong, by status and by a stable code', () => {
     expect((await sagas.get(id)).status).toBe('running');
   });
 
-  test('a database that does not answer in time is told as 503', async () => {
+  test('a database that does not answer in time is reported as 503', async () => {
     const { client } = await apps.start({ dataSource: { extra: { options: '-c lock_timeout=50' } } });
     await apps.sql('BEGIN');
     await apps.sql('LOCK TABLE saga.instance');

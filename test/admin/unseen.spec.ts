@@ -18,7 +18,7 @@ const apps = AdminApps.onOwnDatabase();
 const GETS = ['', '/history', '/rollback', '/graph'];
 const POSTS = ['cancel', 'abort', 'undo', 'pause', 'resume', 'retry', 'skip', 'signal', 'approve', 'reject'];
 
-/** Every answer that somebody gets about an id. */
+/** Every answer that a caller gets about an id. */
 async function answersOf(url: string, id: string, body: object) {
   const ask = async (path: string, init: RequestInit) => {
     const answer = await fetch(`${url}/sagas/api/sagas/${id}${path}`, {
@@ -51,7 +51,7 @@ test.each<[string, (action: AdminAction) => boolean]>([
   expect(await app.sagas.history(id)).toEqual([]);
 });
 
-test('leave is asked for before what was sent is read, and what may be seen is told from what may be done', async () => {
+test('permission is checked before the body is read, and separately for reading and for acting', async () => {
   const authorize = ({ kind, saga }: AdminAction) => saga === 'mine' && kind === 'look';
   const app = await apps.start({ sagas: [Secret, Mine], admin: { authorize } });
   const { id } = await app.sagas.start(Mine, {});

@@ -16,6 +16,22 @@ interface Goal {
   readonly met: boolean;
 }
 
+/** A ratio of a run, over its rounds. */
+export interface Ratio {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+  readonly rounds: number;
+}
+
+type Ratios = Readonly<Record<string, Ratio>>;
+
+interface Compared {
+  readonly loss?: number;
+  readonly noise?: number;
+  readonly result: 'pass' | 'fail' | 'undecided' | 'not compared';
+}
+
 const load = async <T>(path: string): Promise<T> => (await import(`../../bench/${path}`)) as T;
 
 export const { report, tablesOf } = await load<{
@@ -32,8 +48,26 @@ export const { readLines } = await load<{ readLines: (files: readonly string[]) 
   'report/lines.mjs',
 );
 export const { figuresOf } = await load<{
-  figuresOf: (lines: readonly Line[]) => Readonly<Record<'engines' | 'measures' | 'goals', unknown>>;
+  figuresOf: (
+    lines: readonly Line[],
+  ) => Readonly<Record<'engines' | 'measures' | 'compared' | 'goals', unknown>>;
 }>('report/figures.mjs');
+export const { COMPARED, comparedOf } = await load<{
+  COMPARED: readonly { what: string }[];
+  comparedOf: (lines: readonly Line[]) => Record<string, Ratio>;
+}>('gate/compared.mjs');
+export const { Gate } = await load<{
+  Gate: new (against?: string) => {
+    schedule: (of: object) => Iterable<string>;
+    report: (lines: readonly Line[]) => { text: string; passes: boolean };
+  };
+}>('gate/gate.mjs');
+export const { compare, compareAll, gateReport, isOpen } = await load<{
+  compare: (published: Ratio | undefined, fresh: Ratio | undefined, better: 'more' | 'less') => Compared;
+  compareAll: (published: Ratios, fresh: Ratios) => Compared[];
+  gateReport: (rows: readonly Compared[]) => { text: string; passes: boolean };
+  isOpen: (rows: readonly Compared[]) => boolean;
+}>('gate/compare.mjs');
 export const { chartsOf } = await load<{
   chartsOf: (lines: readonly Line[]) => { name: string; svg: string }[];
 }>('charts.mjs');
@@ -48,7 +82,19 @@ export const { MEASURES, measuresOf, sizesOf } = await load<{
   measuresOf: (names?: string) => { name: string }[];
   sizesOf: (text?: string) => Record<string, string[]>;
 }>('measures/list.mjs');
-export const { openLoop, seeded } = await load<{
+interface Stalls {
+  readonly stall_p99_ms: number;
+  readonly stall_max_ms: number;
+}
+
+export const { watchStalls } = await load<{ watchStalls: () => Promise<() => Promise<Stalls>> }>(
+  'lib/stalls.mjs',
+);
+export const { delayed } = await load<{
+  delayed: (url: string, delay: number) => Promise<{ url: string; close: () => Promise<void> }>;
+}>('lib/delaying-proxy.mjs');
+export const { openLoop, seeded, timed } = await load<{
+  timed: <T>(work: () => Promise<T>) => Promise<T & { secs: number; stalls: Stalls }>;
   openLoop: (
     service: object,
     saga: unknown,

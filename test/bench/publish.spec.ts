@@ -55,7 +55,7 @@ test('runs of different machines or versions are not published together', () => 
 
 test('the page has a place for every table', () => {
   const places = [...PERFORMANCE.matchAll(/<!-- figures:([\w-]+) -->[\s\S]*?<!-- \/figures:\1 -->/g)];
-  const wanted = ['machine', 'goals', 'engines', 'memory', ...TABLES.map(({ name }) => name)];
+  const wanted = ['machine', 'goals', 'installed', 'engines', 'memory', ...TABLES.map(({ name }) => name)];
   expect(places.map(([, name]) => name).sort()).toEqual(wanted.sort());
   const sections = sectionsOf([ours('idle_stmts_per_s', 0.2)], []);
   expect(withFigures(PERFORMANCE, sections)).toContain('| idle statements a second |');

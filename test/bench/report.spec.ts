@@ -38,6 +38,14 @@ describe('goals', () => {
 
   test.each([
     ['half-load', 'p99_to_p50_ratio', {}, 3, 3.01],
+    ['distance', 'to_near_ratio', { delay_ms: 2, in_flight: 1_000 }, 0.8, 0.79],
+    [
+      'memory-in-flight',
+      'beyond_idle_mb',
+      { state: 'held in the last step', sagas: 5_000, bytes: 10_000 },
+      199.9,
+      200,
+    ],
     ['grown', 'to_without_ratio', {}, 0.9, 0.89],
     ['idle', 'stmts_per_worker_per_s', { workers: 1 }, 0.9, 0.91],
     ['limit', 'part_of_limit_ratio', {}, 0.45, 0.44],
@@ -76,7 +84,7 @@ describe('goals', () => {
     ];
     expect(metOf(lines)).toEqual({
       'throughput, times DBOS': true,
-      'throughput, times pg-boss moving whole batches by hand': false,
+      'throughput, times pg-boss with hand-written batches': false,
       'latency p50, part of DBOS’s': true,
       'latency p50, part of the best peer’s': true,
       'writing transactions per saga, unloaded': true,
@@ -119,6 +127,17 @@ describe('the report', () => {
     expect(incomplete).toBe(2);
     expect(text).toContain('INCOMPLETE: limit, round 1');
     expect(text).toContain('INCOMPLETE: throughput of saga outcome, round 2');
+  });
+
+  test('has a row with the reason for an engine that was skipped, and no figures of it', () => {
+    const skipped = { engine: 'restate', variant: 'call', metric: 'skipped', reason: 'no server', round: 1 };
+    const lines = [ours('latency_p50_ms', 2), skipped];
+    expect(report(lines)).toMatchObject({ incomplete: 0, missed: 0 });
+    expect(report(lines).text).toContain('| Restate: skipped, no server |');
+    expect(figuresOf(lines).engines).toMatchObject([{ engine: 'saga' }]);
+    expect(report([...lines, engine('restate', 'call', 'throughput', 400)]).text).toContain(
+      '| Restate 1.0.0; pool 10 | 400 |',
+    );
   });
 
   test('has no table for what was not measured', () => expect(tablesOf([])).toEqual([]));
@@ -171,5 +190,34 @@ test('as data, every figure has its median and its spread', () => {
       { steps: 3, figures: { sagas_per_s: { median: 200, min: 100, max: 300, rounds: 2 } } },
       { steps: 10, figures: { sagas_per_s: { median: 50, rounds: 1 } } },
     ],
+  });
+});
+
+describe('the library as installed', () => {
+  const installed = (name: string, variant: string, value: number, node: string, round = 1) =>
+    engine(name, variant, 'throughput', value, round, { installed: true, node });
+  const lines = [
+    ...[1, 2, 3].flatMap((round) => [
+      installed('saga', 'outcome', 4_000 * round, '22.1.0', round),
+      installed('dbos', 'direct', 100 * round, '22.1.0', round),
+      installed('pg-boss', 'batch', 2_000, '22.1.0', round),
+    ]),
+    installed('saga', 'outcome', 900, '24.1.0'),
+    installed('dbos', 'direct', 100, '24.1.0'),
+  ];
+
+  test('is compared with the peers on the same Node, round by round', () => {
+    const { text } = tablesOf(lines).find(({ name }) => name === 'installed')!;
+    expect(text).toContain('| 22.1.0 | 8,000 (4,000–12,000) | 40 | 4 (2–6) |');
+    expect(text).toContain('| 24.1.0 | 900 | 9 |  |');
+    expect(goalsOf(lines).map(({ what, met }) => [what, met])).toEqual([
+      ['as installed on Node 22.1.0, times DBOS', true],
+      ['as installed on Node 22.1.0, times pg-boss with hand-written batches', true],
+      ['as installed on Node 24.1.0, times DBOS', false],
+    ]);
+  });
+
+  test('is not mixed with the engines in their best settings', () => {
+    expect(tablesOf(lines).map(({ name }) => name)).toEqual(['installed', 'goals']);
   });
 });

@@ -16,7 +16,7 @@ interface Family {
   child_status: string | null;
   children: number;
   input: { n: number; refused: boolean; undeliverable: boolean };
-  /** Steps of either that may have been under way when a worker was lost. */
+  /** Steps of either saga that may have been running when a worker was lost. */
   unknown: string[];
   effects: string[];
 }
@@ -67,7 +67,7 @@ function wrongWith({ id, status, child_status, children, input, effects, unknown
     : input.refused
       ? ['compensated', 'compensated', 'pay, pack, send, undo send, undo pack, undo pay']
       : ['completed', 'completed', 'pay, pack, send, confirm'];
-  // What nobody can say did not happen is undone as well.
+  // Steps with an unknown outcome are compensated as well.
   const inVain = unknown.filter((step) => !effects.includes(step)).map((step) => `undo ${step}`);
   const certain = effects.filter((effect) => !inVain.includes(effect));
   const actual = [status, child_status ?? 'none', certain.join(', ')];

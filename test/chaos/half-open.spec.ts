@@ -9,7 +9,10 @@ import { Gate, until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { TcpProxy } from './rig/src/tcp-proxy.js';
 
-/** Without a bound of the engine's own, each of these would wait for as long as TCP does: many minutes, or for ever. */
+/**
+ * Without a bound of the engine's own, each of these would wait for as long as TCP does: many minutes, or for
+ * ever.
+ */
 const PATIENCE = 30_000;
 
 describe('a connection to PostgreSQL goes silent, and stays open', () => {
@@ -49,7 +52,7 @@ describe('a connection to PostgreSQL goes silent, and stays open', () => {
   };
 
   test(
-    'while a step is under way: its lease is kept, its checkpoint is sent again, and it does not run twice',
+    'while a step is running: its lease is kept, its checkpoint is sent again, and it does not run twice',
     async () => {
       const { Order, ran, inStep, goOn } = scene();
       const app = await apps.start({ sagas: [Order], options: impatient, dataSource: through() });
@@ -82,7 +85,7 @@ describe('a connection to PostgreSQL goes silent, and stays open', () => {
   );
 
   test(
-    'with the COMMIT of a transactional step: its locks are given up, and what it wrote is there once',
+    'with the COMMIT of a transactional step: its locks are released, and its writes are stored once',
     async () => {
       await apps.sql('CREATE TABLE IF NOT EXISTS booking (saga uuid)');
       let tries = 0;

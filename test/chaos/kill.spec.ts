@@ -8,7 +8,7 @@ import { ChaosOrderSaga } from './programs/order.saga.js';
 
 const PROCESSES = 4;
 const KILLS = 20;
-/** Started before each kill, so that every one finds work under way. */
+/** Sagas started before each kill, so that every kill interrupts running work. */
 const SAGAS_A_KILL = 100;
 const SAGAS = KILLS * SAGAS_A_KILL;
 

@@ -22,7 +22,7 @@ describe('a worker is stopped with SIGSTOP for longer than its lease, then goes 
     const environment = { ...databases.environment, LEASE: String(LEASE) };
     const first = await startWorker(environment);
     const id = uuid();
-    // As start() would have stored it: due at once, for whoever comes first.
+    // As start() would have stored it: due immediately, for the first worker that claims it.
     await databases.sagas.query(
       `INSERT INTO saga.instance (id, name, version, status, step, input, epoch, due_at, rank_at)
        VALUES ($1, 'held', 1, 'running', 'first', '{"hold":true}', 0, now(), now())`,

@@ -16,7 +16,7 @@ interface Order {
   handler_status: string;
   calls_of_handler: number;
   input: { n: number; refused: boolean };
-  /** Steps that may have been under way when a worker was lost. */
+  /** Steps that may have been running when a worker was lost. */
   unknown: string[];
   /** Where its remote step says that it ran. */
   by: number | null;
@@ -26,7 +26,7 @@ interface Order {
 describe('processes are killed, those of a saga and those of the handler that it asks', () => {
   let databases: ChaosDatabases;
   let workers: WorkerProcess[] = [];
-  /** Of all that have ever had the handler. */
+  /** The output of all processes that ever had the handler. */
   const stockPids: number[] = [];
 
   async function start(role: (typeof ROLES)[number]): Promise<WorkerProcess> {
@@ -81,7 +81,7 @@ function wrongWith(order: Order, stockPids: readonly number[]): string[] {
     ? ['compensated', 'compensated', 'pay, reserve, undo reserve, undo pay']
     : ['completed', 'completed', 'pay, reserve, confirm'];
   const names = effects.map(({ what }) => what);
-  // What nobody can say did not happen is undone as well.
+  // Steps with an unknown outcome are compensated as well.
   const inVain = unknown.filter((step) => !names.includes(step)).map((step) => `undo ${step}`);
   const actual = [status, handler_status, names.filter((name) => !inVain.includes(name)).join(', ')];
   const elsewhere = [by, ...effects.filter(({ what }) => what === 'undo reserve').map((effect) => effect.by)];
@@ -99,7 +99,7 @@ async function unfinished({ sagas }: ChaosDatabases): Promise<unknown[]> {
   return rows;
 }
 
-/** Each order with what was done for it, in order, once for each key; its handler is told the order's id. */
+/** Each order with its effects, in order, once for each key. The handler receives the order's id. */
 async function orders({ sagas, participants }: ChaosDatabases): Promise<Order[]> {
   const { rows: effects } = await participants.query<Order['effects'][number] & { saga_id: string }>(
     `SELECT saga_id, CASE WHEN compensation THEN 'undo ' ELSE '' END || step AS what, calls, known_result::int AS by

@@ -25,7 +25,7 @@ describe('the rig, with a few of its faults, for a few seconds', () => {
     expect(figures!.recoveryMax).toBeLessThan(Infinity);
   });
 
-  test('every fault is told of in docs/reliability.md', async () => {
+  test('every fault is described in docs/reliability.md', async () => {
     const page = await readFile(new URL('../../docs/reliability.md', import.meta.url), 'utf8');
     for (const { name, what } of FAULTS) expect(page).toContain(`- \`${name}\`: ${what}`);
   });

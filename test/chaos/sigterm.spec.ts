@@ -20,7 +20,7 @@ describe('a process with a step in progress receives SIGTERM', () => {
   });
   afterAll(() => databases.drop());
 
-  test('with shutdown hooks: the step finishes with every provider open, and another process goes on at once', async () => {
+  test('with shutdown hooks: the step finishes with every provider open, and another process continues immediately', async () => {
     const { id, first, idempotencyKey } = await startLongStep({});
     const second = await startWorker({});
     first.signal('SIGTERM');
@@ -44,7 +44,7 @@ describe('a process with a step in progress receives SIGTERM', () => {
     ]);
   }, 120_000);
 
-  test('without: it ends at once, and another process calls the step again after the lease, with the same key', async () => {
+  test('without: it ends immediately, and another process calls the step again after the lease, with the same key', async () => {
     const { id, first, idempotencyKey } = await startLongStep({ SHUTDOWN_HOOKS: 'false' });
     const second = await startWorker({ SHUTDOWN_HOOKS: 'false' });
     first.signal('SIGTERM');

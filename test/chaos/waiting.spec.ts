@@ -32,11 +32,11 @@ describe('workers are killed while sagas wait for signals', () => {
     const starter = await createStarter(databases, [WaitingSaga]);
     const sagas = starter.get(SagaService);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const told = tellAll(sagas, kill * SAGAS_A_KILL);
+      const sending = tellAll(sagas, kill * SAGAS_A_KILL);
       const victim = await firstToHold(workers);
       await workers[victim]!.kill('SIGKILL');
       workers[victim] = await WorkerProcess.start(databases.environment);
-      await told;
+      await sending;
     }
     await eventually(
       () => count(databases, `status NOT IN ('completed', 'compensated')`),
@@ -50,7 +50,7 @@ describe('workers are killed while sagas wait for signals', () => {
   }, 300_000);
 });
 
-/** Each saga is told two things, each of them twice: before it waits, while it does, or when it has gone on. */
+/** Each saga receives two signals, each of them twice: before it waits, while it waits, or after it went on. */
 async function tellAll(sagas: SagaService, from: number): Promise<void> {
   await Promise.all(
     Array.from({ length: SAGAS_A_KILL }, async (_, k) => {

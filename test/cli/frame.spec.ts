@@ -36,7 +36,8 @@ describe('saga --help', () => {
   test('lists all commands; saga without any does, too, and ends with 2', async () => {
     const { code, out, error } = await saga(['--help']);
     expect([code, error]).toEqual([0, '']);
-    for (const command of COMMANDS) expect(out).toMatch(new RegExp(`^  ${command}( [<[].*)? {2,}[A-Z]`, 'm'));
+    for (const command of [...COMMANDS, 'run', 'lint'])
+      expect(out).toMatch(new RegExp(`^  ${command}( [<[].*)? {2,}[A-Z]`, 'm'));
     expect(await saga([])).toEqual({ code: 2, out, error: '' });
   });
 
@@ -49,7 +50,7 @@ describe('saga --help', () => {
   });
 });
 
-describe('saga that is not understood ends with 2, and says why in a line', () => {
+describe('an invalid saga command ends with 2, and prints the cause in one line', () => {
   test.each<[string, string[], RegExp]>([
     ['a command with a slip', ['lsit'], /There is no command 'lsit'; did you mean 'list'\?\nsaga --help/],
     ['another slip', ['canel', 'x'], /did you mean 'cancel'\?/],
@@ -68,7 +69,7 @@ describe('saga that is not understood ends with 2, and says why in a line', () =
     ['a limit of none', ['list', '--limit', '0'], /--limit is 0/],
     ['a limit in words', ['list', '--limit', 'ten'], /--limit 'ten' is not a number/],
     ['a schema that can be none', ['list', '--schema', 'a"b'], /--schema 'a"b' is not a valid schema name/],
-    ['a saga that is called as nobody is', ['list', '--where', 'saga'], /--where 'saga' has no value/],
+    ['an empty name of a saga', ['list', '--where', 'saga'], /--where 'saga' has no value/],
   ])('%s', async (_, args, message) => {
     const { code, out, error } = await sagaHere(args, { environment: { DATABASE_URL: apps.url } });
     expect([code, out]).toEqual([2, '']);
@@ -86,7 +87,7 @@ describe('saga that is not understood ends with 2, and says why in a line', () =
 
 describe('a database that cannot be used', () => {
   test.each([
-    ['that nobody serves', 'postgres://localhost:1/none', /^saga: ECONNREFUSED: connect ECONNREFUSED .*\n$/],
+    ['without a server', 'postgres://localhost:1/none', /^saga: ECONNREFUSED: connect ECONNREFUSED .*\n$/],
     ['of nowhere', 'postgres://nowhere.invalid/none', /^saga: (ENOTFOUND|EAI_AGAIN): .*\n$/],
   ])('%s ends it with 2, in a line', async (_, url, message) => {
     expect(await saga(['list', '--url', url])).toEqual({
@@ -138,7 +139,7 @@ describe('a database that cannot be used', () => {
   });
 });
 
-describe('a saga that nobody has described', () => {
+describe('a saga without a description', () => {
   test('is shown, and not acted on', async () => {
     const { sagas } = await apps.start({ sagas: [PlaceOrder], options: { worker: false } });
     const { id } = await sagas.start(PlaceOrder, {});

@@ -71,7 +71,7 @@ async function orders(before: number, after: number): Promise<void> {
 }
 
 describe('saga graph diff', () => {
-  test('of sagas that nothing is stored of says so, and that nobody is affected', async () => {
+  test('of sagas without stored instances says so, and that no instance is affected', async () => {
     const file = await compiled('new.mjs', HEAD + ORDER);
     const { code, out } = await diff(file, '--schema', 'empty');
     expect([code, out]).toEqual([0, expect.stringContaining(`Schema 'empty' has no graphs`)]);
@@ -144,7 +144,7 @@ describe('saga graph diff', () => {
     expect([both.code, both.out]).toEqual([0, expect.stringContaining('Total: 0 affected, 3 not affected')]);
   });
 
-  test('of a version that is left out while it runs says that nobody would have it', async () => {
+  test('of a version that is left out while it runs says that no worker would have it', async () => {
     await orders(1, 0);
     const next = ORDER.replace(`name: 'order'`, `name: 'order', version: 2`);
     const { code, out } = await diff(await compiled('next.mjs', HEAD + next));

@@ -194,7 +194,7 @@ export class AppModule {}
     expect(out).toMatch(/To add to src\/main\.ts:\n {2}app\.enableShutdownHooks\(\);/);
   });
 
-  test('a Jest that somebody has set up in another way', async () => {
+  test('a Jest with another existing setup', async () => {
     const { jest, ...rest } = JSON.parse(NEST_11['package.json']!) as { jest: object };
     const own = `${JSON.stringify({ ...rest, jest: { ...jest, transform: { '^.+\\.ts$': '@swc/jest' } } }, null, 2)}\n`;
     const app = await apps.create({ ...NEST_11, 'package.json': own }, { installed: 'typescript' });

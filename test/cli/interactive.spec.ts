@@ -5,7 +5,7 @@ import { sagaHere } from './support/saga-here.js';
 
 const apps = TestApps.onOwnDatabase();
 
-/** A person in front of a terminal, who gives this answer to every question. */
+/** A user at a terminal who gives this answer to every question. */
 async function typed(words: string, answer: string, more: Partial<Terminal> = {}) {
   const asked: string[] = [];
   const ended = await sagaHere(words.split(' '), {
@@ -35,7 +35,7 @@ describe('in a terminal', () => {
     expect(ran).toHaveLength(done);
   });
 
-  test('abort does what it was told to by a yes, to the saga as it was shown', async () => {
+  test('abort acts after a yes, on the saga as it was shown', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const meanwhile = await typed(`abort ${id}`, 'y', {

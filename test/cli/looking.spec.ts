@@ -153,7 +153,7 @@ describe('saga show', () => {
     expect(out).toContain(`place-order@1  ${stuck}  stuck\n`);
     for (const pattern of [
       /correlation id +order\/2/,
-      /waits for +an operator: needs attention at step 'weigh\[0\]'/,
+      /waits for +an operator: step 'weigh\[0\]' needs attention/,
       /failure +error in step 'weigh\[1\]': too heavy/,
       /tags +customer=7/,
       /! weigh\[0\] +compensation_failed +1 attempt, 1 compensation attempt/,
@@ -166,7 +166,7 @@ describe('saga show', () => {
       /compensation of weigh\[0\] failed at attempt 1: inventory: 503/,
     ])
       expect(out).toMatch(pattern);
-    // eslint-disable-next-line no-control-regex -- no colors where nobody sees them
+    // eslint-disable-next-line no-control-regex -- no colors without a terminal
     expect(out).not.toMatch(/\x1b/);
   });
 
@@ -243,7 +243,7 @@ describe('saga watch', () => {
     );
   });
 
-  test('ends with 1 when it came to no good end, and shows changes as lines of JSON', async () => {
+  test('ends with 1 when the saga failed, and prints changes as lines of JSON', async () => {
     const { stuck } = await shop();
     const { code, out } = await here('watch', stuck, '--json');
     expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ id: stuck, status: 'stuck' })]);

@@ -57,7 +57,7 @@ describe('saga cancel', () => {
   });
 
   test.each(['cancel', 'abort', 'undo'])(
-    'or %s does nothing where nobody can be asked, without --yes',
+    'or %s does nothing without a terminal and without --yes',
     async (call) => {
       const { sagas } = await shop(apps);
       await order(sagas, 'order-1');
@@ -73,7 +73,7 @@ describe('saga cancel', () => {
 });
 
 describe('saga abort', () => {
-  test('stops a saga and undoes nothing', async () => {
+  test('stops a saga and compensates nothing', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const done = ran.length;
@@ -89,7 +89,7 @@ describe('saga abort', () => {
 });
 
 describe('saga undo', () => {
-  test('undoes what has completed', async () => {
+  test('compensates what has completed', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1');
     expect((await run('undo place-order/order-1 --yes --reason returned')).code).toBe(0);
@@ -113,11 +113,11 @@ describe('saga retry', () => {
     expect((await here('show', id, '--json')).out).not.toContain('startedInput');
   });
 
-  test('leaves nothing out that the class says of the steps that follow', async () => {
+  test('uses every option that the class sets for the steps that follow', async () => {
     const { sagas } = await shop(apps);
     const { id, outcome } = await sagas.start(Transfer, { sku: 'cup', failing: ['tell'] });
     expect((await outcome()).status).toBe('suspended');
-    expect((await run('skip', id, 'tell', '--result', '"by hand"', '--yes')).code).toBe(0);
+    expect((await run('skip', id, 'tell', '--result', '"manual"', '--yes')).code).toBe(0);
     const waitingFor = await until(async () => {
       const { waitingFor: now } = await sagas.get(id);
       return now?.kind === 'signal' ? now : undefined;
@@ -127,7 +127,7 @@ describe('saga retry', () => {
     expect((await sagas.get(id)).steps[1]).toMatchObject({
       name: 'tell',
       status: 'completed',
-      result: 'by hand',
+      result: 'manual',
     });
   });
 
@@ -147,7 +147,7 @@ describe('saga retry', () => {
 });
 
 describe('saga skip', () => {
-  test('takes a compensation that gave up as done by hand', async () => {
+  test('marks a compensation that failed permanently as completed manually', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const wrong = await here('skip', id, 'charge', '--yes');
@@ -214,7 +214,7 @@ describe('the timeline of a saga whose failed compensation was retried', () => {
   });
 });
 
-describe('what needs a second person', () => {
+describe('an action that needs a second approval', () => {
   test('is refused to the first one, and kept', async () => {
     const { sagas } = await shop(apps, { approvals: { abort: 2 } });
     const id = await order(sagas, 'order-1', 'ship', 'release');

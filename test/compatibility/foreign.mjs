@@ -23,7 +23,10 @@ export const FOREIGN = [
   },
 ];
 
-/** What docs/vendure.md installs. There is no lock file: Nest and TypeORM have to be those of Vendure all the same. */
+/**
+ * What docs/vendure.md installs. There is no lock file: Nest and TypeORM have to be those of Vendure all the
+ * same.
+ */
 const VENDURE = {
   '@vendure/core': '3.7.3',
   '@nestjs/common': '^11.0.12',
@@ -61,7 +64,7 @@ async function vendure({ installations, servers }) {
   let worker;
   // The worker starts once the server has made Vendure's tables.
   const onLine = (line) => {
-    if (line === 'under way')
+    if (line === 'sagas running')
       worker = spawn(process.execPath, ['main.cjs'], {
         cwd: folder,
         env: { ...env, ROLE: 'worker' },

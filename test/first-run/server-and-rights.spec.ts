@@ -7,7 +7,8 @@ import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messagin
 import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { MESSAGING_NEEDS, type Needs, SAGA_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import { checkMigrated, migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { EngineSql } from '../../libs/saga/src/store/postgres/connection/engine-sql.js';
+import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { until } from '../support/gate.js';
@@ -54,11 +55,11 @@ describe('a role', () => {
     await apps.sql('DROP ROLE shop_clerk');
   });
 
-  test('that may not create the schema is told which right it lacks, and of the other way', async () => {
+  test('that may not create the schema receives the missing right and the alternative', async () => {
     expect(await refusal(clerk())).toMatch(/may not create .* Grant CREATE on the database, or run/);
   });
 
-  test('that may not make tables in a schema that is there is told which right it lacks', async () => {
+  test('that may not create tables in an existing schema receives the missing right', async () => {
     await apps.sql('CREATE SCHEMA saga');
     expect(await refusal(clerk())).toMatch(
       /permission denied for schema saga\. Grant CREATE on the schema, or run/,
@@ -66,7 +67,7 @@ describe('a role', () => {
     await apps.sql('DROP SCHEMA saga');
   });
 
-  test('that may not use some of the schema is told what, with the statements that allow it', async () => {
+  test('that may not use parts of the schema receives a list of them, with the GRANT statements', async () => {
     await migrated();
     await apps.sql('GRANT USAGE ON SCHEMA saga TO shop_clerk');
     await apps.sql('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA saga TO shop_clerk');
@@ -119,19 +120,22 @@ describe('a role', () => {
     await app.sagas.cleanup({ olderThan: '1d' });
   });
 
-  test('that lacks one right is told which: each table, sequence and function that there is', async () => {
+  test('that lacks one right receives it, for each table, sequence and function', async () => {
     await migrated();
     const owned = await apps.sql<{ what: string; name: string }>(
       `SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS what, relname AS name FROM pg_class
          WHERE relnamespace = 'saga'::regnamespace AND relkind IN ('r', 'S') AND relname !~ '^(migration|outbox_seq)'
-       UNION ALL SELECT 'FUNCTION', proname FROM pg_proc WHERE pronamespace = 'saga'::regnamespace`,
+       UNION ALL SELECT 'FUNCTION', proname FROM pg_proc
+         WHERE pronamespace = 'saga'::regnamespace AND proname <> 'steps_of' /* is for people */`,
     );
     expect(owned.length).toBeGreaterThan(40);
     for (const { what, name } of owned) {
       const right = { SEQUENCE: 'USAGE', TABLE: 'DELETE', FUNCTION: 'EXECUTE' }[what]!;
       await apps.sql(`REVOKE ${right} ON ${what} saga.${name} FROM shop_clerk`);
-      const told = `lacks ${what.toLowerCase()} ${name}: ${right}. Run as`;
-      expect((await check(SAGA_NEEDS).then(expectNone, (thrown: Error) => thrown)).message).toContain(told);
+      const expected = `lacks ${what.toLowerCase()} ${name}: ${right}. Run as`;
+      expect((await check(SAGA_NEEDS).then(expectNone, (thrown: Error) => thrown)).message).toContain(
+        expected,
+      );
       await apps.sql(`GRANT ${right} ON ${what} saga.${name} TO shop_clerk`);
     }
     await check(SAGA_NEEDS);
@@ -139,7 +143,7 @@ describe('a role', () => {
 
   async function migrated(): Promise<void> {
     const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
-    await migrate(await createSagaDataSource(application, 'saga'), 'saga');
+    await migrate(sqlOf(application), 'saga');
     await application.destroy();
   }
 
@@ -150,7 +154,7 @@ describe('a role', () => {
       ...clerk(),
     }).initialize();
     try {
-      await checkMigrated(await createSagaDataSource(application, 'saga'), 'saga', needs);
+      await checkMigrated(sqlOf(application), 'saga', needs);
     } finally {
       await application.destroy();
     }
@@ -162,10 +166,10 @@ describe('a role', () => {
 
 describe('a server', () => {
   test('that is too old is named with its version', async () => {
-    const { query } = DataSource.prototype;
+    const { query } = EngineSql.prototype;
     // Only the version is made up: an older server cannot be had on each machine that runs these tests.
-    DataSource.prototype.query = async function <T>(
-      this: DataSource,
+    EngineSql.prototype.query = async function <T>(
+      this: EngineSql,
       ...args: Parameters<typeof query>
     ): Promise<T> {
       const rows = await query.apply(this, args);
@@ -175,11 +179,11 @@ describe('a server', () => {
     try {
       expect(await refusal({})).toMatch(/needs PostgreSQL 15 or later, .* is 13\.16/);
     } finally {
-      DataSource.prototype.query = query;
+      EngineSql.prototype.query = query;
     }
   });
 
-  test('that is a standby is told from its primary', async () => {
+  test('that is a standby is distinguished from its primary', async () => {
     const server = await startEmbeddedPostgres();
     try {
       await server.halt('fast');

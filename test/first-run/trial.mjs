@@ -1,4 +1,5 @@
-// What a newcomer does by the README, with a stopwatch: from an empty folder to a first saga that survives kill -9.
+// What a newcomer does by the README, with a stopwatch: from an empty folder to a first saga that survives
+// kill -9.
 // npm run trial [-- --nest=11] [--keep]
 import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -9,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 
-/** Of the promise: ten minutes, those at which a newcomer reads and types included. */
+/** The promised time (s): ten minutes, including the time to read and type. */
 const LIMIT = 600;
-/** What reading and typing take (s), by guess: the README's first screen, and eight commands. */
+/** The estimated time to read and type (s): the README's first screen, and eight commands. */
 const READING = 240;
 const ORDER = { orderId: 'order-1', sku: 'cup', amount: 20 };
 
@@ -102,14 +103,14 @@ async function call(program, args, cwd = shop) {
 async function background(program, args, ready) {
   const child = spawn(program, args, { cwd: shop, env, detached: true });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  const told = { said: '', pid: child.pid, ended, says, stop };
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (told.said += data));
-  started.push(told);
+  const shell = { said: '', pid: child.pid, ended, says, stop };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (shell.said += data));
+  started.push(shell);
   await says(ready);
-  return told;
+  return shell;
 
   async function says(words) {
-    for (const until = Date.now() + 120_000; !words.test(told.said); await sleep(50)) {
+    for (const until = Date.now() + 120_000; !words.test(shell.said); await sleep(50)) {
       if (child.exitCode !== null || Date.now() > until)
         throw new Error(`${program} ${args.join(' ')} never said ${words}`);
     }

@@ -120,7 +120,7 @@ type Start = (
   input: Case,
 ) => Promise<{ outcome: (o: typeof IN_TIME) => Promise<SagaOutcome> }>;
 
-/** Each answer with what came of its saga; every neighbour is unharmed. */
+/** Each answer with the outcome of its saga. No other saga is affected. */
 async function outcomes(sagas: SagaService, start: Start): Promise<(SagaOutcome | { refusal: unknown })[]> {
   const neighbours = new Neighbours(sagas);
   const settled = await allAtOnce(answers, neighbours, async (_, n) =>
@@ -205,7 +205,7 @@ test('a lockKey() that gives a sub-saga no key fails the step that would start i
   });
 });
 
-test('a probe says what came of it; anything else leaves it unknown', async () => {
+test('a valid answer of a probe decides the outcome, and any other leaves it unknown', async () => {
   const { sagas } = await apps.start({ sagas: [Probe, Neighbour] });
   (await outcomes(sagas, (s, input) => s.start(Probe, input))).forEach((outcome, n) => {
     expect(named(n, outcome)).toMatchObject(

@@ -90,7 +90,7 @@ const FIND_CALLS: Record<string, Call> = {
   limit: (sagas, value) => sagas.find({ limit: value }),
   cursor: (sagas, value) => sagas.find({ cursor: value }),
 };
-/** Of a saga that is there. */
+/** The id of an existing saga. */
 const OTHER_CALLS: Record<string, Call> = {
   'options of wait': (sagas, value, id) => sagas.wait(id, within(value)),
   'timeout of wait': (sagas, value, id) => sagas.wait(id, { timeout: short(value) }),
@@ -116,7 +116,7 @@ const within = (value: unknown): never => {
 
 const apps = TestApps.onOwnDatabase();
 
-/** Calls that came to anything but a value, or an error of ours that a person can read. */
+/** Calls that ended with anything but a value or a readable error of the library. */
 async function unclear(
   calls: Record<string, Call>,
   sagas: SagaService,

@@ -129,7 +129,7 @@ describe('whatever is thrown', () => {
     });
   });
 
-  test('by a compensation leaves its saga to a person, who can read it and answer for it', async () => {
+  test('by a compensation leaves its saga to an operator, who can read the error and skip the step', async () => {
     const { sagas } = await apps.start({ sagas: [FailBack, Neighbour] });
     const snapshots = await settled(sagas, (input) => sagas.start(FailBack, input));
     snapshots.forEach((snapshot, n) => {

@@ -70,7 +70,7 @@ class Halt {
   }
 }
 
-/** Of each case, what is wrong with what came of it; tests expect nothing. */
+/** The problems with the outcome of each case. Tests expect none. */
 async function verdicts(
   sagas: SagaService,
   call: (n: number) => Promise<unknown>,

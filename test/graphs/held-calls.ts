@@ -17,7 +17,7 @@ export type Ending =
       readonly effect: boolean;
     };
 
-/** A method of a saga that was called, and is held until it is told how to end. */
+/** A call of a saga's method, held until the test sets its result. */
 export interface Call {
   readonly kind: CallKind;
   readonly sagaId: string;
@@ -39,7 +39,7 @@ export interface Call {
 /** Nothing takes this long (ms) on any machine; past it, it never happens. */
 const NEVER = 120_000;
 
-/** The calls of one saga that nobody has looked at yet. */
+/** The calls of one saga that the test has not handled yet. */
 export class CallQueue {
   private readonly calls: Call[] = [];
   private arrived: (() => void) | undefined;
@@ -49,7 +49,7 @@ export class CallQueue {
     this.arrived?.();
   }
 
-  /** Those that nobody expected, if anything is wrong. */
+  /** Unexpected calls. There are none unless something is wrong. */
   get left(): readonly string[] {
     return this.calls.map(({ kind, key, round, attempt }) => `${kind} ${key}~${round} (${attempt})`);
   }
@@ -67,7 +67,7 @@ export class CallQueue {
   }
 }
 
-/** What happens in this process when methods of planned sagas are called: they wait to be told how to end. */
+/** Handles calls of planned sagas' methods in this process: they wait until the test sets their result. */
 export class HeldCalls {
   private readonly queues = new Map<string, CallQueue>();
 

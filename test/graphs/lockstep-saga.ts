@@ -10,7 +10,7 @@ import { PlayedSignals } from '../oracle/model-signals.js';
 import { describeGraph, type Move, type RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { INITIAL, isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
-import { answerOf, itemsThatMayBegin, STARTED } from './begin-as-told.js';
+import { answerOf, itemsThatMayBegin, STARTED } from './action-answers.js';
 import { scriptedOutcome } from './scripted-outcome.js';
 import { becomes, type Call, type CallQueue } from './held-calls.js';
 import { differenceOf } from './state-diff.js';
@@ -28,9 +28,9 @@ export interface Held {
 }
 
 /**
- * A saga that really runs, and the pure machine beside it, step by step: each call of a method is held until it is
- * told how to end, and after each end exactly those calls are waited for that the machine says come next, with the
- * keys, rounds, attempts and results that it says; then what is stored is what the machine says. What happened is
+ * Runs a real saga and the pure machine side by side. Each call of a method is held until the test sets its
+ * result. After each end, exactly the calls that the machine predicts must come, with its keys, rounds,
+ * attempts and results. Then the stored state must equal the state of the machine. What happened is
  * written down as a play, for the oracles that know nothing of the machine.
  */
 export class LockstepSaga implements Play {
@@ -41,10 +41,10 @@ export class LockstepSaga implements Play {
   /** As of the last checkpoint. */
   protected stored: SagaState = INITIAL;
   protected readonly script: Move[];
-  protected underWay: Held[] = [];
-  /** Calls that nobody waits for any more. */
+  protected inProgress: Held[] = [];
+  /** Calls whose result the engine no longer waits for. */
   protected dropped: Call[] = [];
-  /** What was under way when the saga was ended from outside: nobody recorded that it had begun. */
+  /** Calls in progress when an operator ended the saga. Their start was never recorded. */
   protected cutShort: ReadonlySet<string> = new Set();
   protected now = 1_000;
   private takeovers = 0;
@@ -69,7 +69,7 @@ export class LockstepSaga implements Play {
 
   /** The calls that are held. */
   get held(): readonly Held[] {
-    return this.underWay;
+    return this.inProgress;
   }
 
   /** Its graph and what has happened, for people. */
@@ -78,7 +78,7 @@ export class LockstepSaga implements Play {
     return [...describeGraph(this.graph), '', ...entries, `it is ${this.state.status}`].join('\n');
   }
 
-  /** Until it is at rest for good, or so many moves have been made and all that follows from them is there. */
+  /** Runs until the saga is permanently idle, or until this many moves and their consequences are done. */
   async play(moves = Infinity): Promise<void> {
     await this.sendEarly();
     for (let made = 0; ; made += 1) {
@@ -92,14 +92,14 @@ export class LockstepSaga implements Play {
     }
   }
 
-  /** The worker gives the saga back while calls are under way, and another goes on. */
+  /** The worker releases the saga while calls are running, and another continues. */
   interrupted(): void {
     if (isSettled(this.state.status)) return;
     this.letGo();
     this.checkpoint({ type: 'interrupted', now: this.now });
   }
 
-  /** The worker is gone; what it did after the last checkpoint nobody knows, and another takes over. */
+  /** The worker is lost. Its work after the last checkpoint is unknown, and another takes over. */
   crashed(): void {
     if (isSettled(this.state.status)) return;
     this.letGo();
@@ -123,7 +123,7 @@ export class LockstepSaga implements Play {
         decision,
         state: this.state,
         now: this.now,
-        known: this.signals.told,
+        known: this.signals.received,
       });
       const { settle, events = [], actions, wakeAt } = decision;
       if (settle === 'resumed') this.checkpoint({ type: 'resumed' });
@@ -145,10 +145,10 @@ export class LockstepSaga implements Play {
     return this.signals.next(this.state, this.now);
   }
 
-  /** Now and then only once nothing else is under way. False: nothing was. */
+  /** Sometimes only once nothing else is running. @returns false if nothing was */
   private async sendWhatIsAwaited(): Promise<boolean> {
     const [name] = this.signals.awaitedBy(this.state);
-    const isLater = this.underWay.length > 0 && this.entries.length % 3 === 0;
+    const isLater = this.inProgress.length > 0 && this.entries.length % 3 === 0;
     if (name === undefined || isLater) return false;
     await this.sendNext(name);
     return true;
@@ -157,29 +157,29 @@ export class LockstepSaga implements Play {
   /** What is sent before anything waits for it is kept. */
   private async sendEarly(): Promise<void> {
     const name = [...this.graph.steps.values()].find(({ wait }) => wait)?.wait!.signal;
-    if (name === undefined || this.signals.told.length > 0) return;
+    if (name === undefined || this.signals.received.length > 0) return;
     for (let n = 0; n < EARLY; n += 1) await this.sendNext(name);
   }
 
   private async sendNext(name: string): Promise<void> {
     this.signals.sendTo(name, false);
     this.signals.look();
-    const { payload } = this.signals.told.at(-1)!;
+    const { payload } = this.signals.received.at(-1)!;
     await this.send(name, JSON.parse(payload));
   }
 
   protected async send(_name: string, _payload: unknown): Promise<void> {
-    throw new Error('Nobody is there to send anything');
+    throw new Error('This saga has no sender');
   }
 
   private wrongWith(stored: SagaState): string | undefined {
-    if (this.calls.left.length > 0) return `nobody asked for these calls: ${this.calls.left.join(', ')}`;
-    return differenceOf(stored, this.stored, new Set([...this.keysUnderWay(), ...this.cutShort]));
+    if (this.calls.left.length > 0) return `unexpected calls: ${this.calls.left.join(', ')}`;
+    return differenceOf(stored, this.stored, new Set([...this.keysInProgress(), ...this.cutShort]));
   }
 
   private async begin(actions: readonly Action[]): Promise<void> {
     const asked = actions.map((action) => ({ action, answer: answerOf(action, this.state) }));
-    const begun: Held[] = [];
+    const started: Held[] = [];
     const ready = asked.filter(({ answer }) => answer === undefined).map(({ action }) => action);
     // Which of a fan-out's items go first depends on what is due first.
     const items = new Map(ready.map(({ node }) => [node, itemsThatMayBegin(this.graph, this.state, node)]));
@@ -189,13 +189,13 @@ export class LockstepSaga implements Play {
       const call = await this.calls.take(isOne, others.map(({ kind, key }) => `${kind} ${key}`).join(' or '));
       const { round } = stepState(this.state, action.node.name);
       const chosen = others.find(({ kind, key }) => kind === call.kind && key === call.key)!;
-      begun.push({ attempt: { ...chosen, node: action.node, round }, call });
+      started.push({ attempt: { ...chosen, node: action.node, round }, call });
     }
     // In an order that is the same each time, so that a seed gives the same play again.
-    begun.sort((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
-    for (const held of begun) this.began(held);
-    for (const { call, attempt } of begun) this.check(call, attempt);
-    if (begun.some(({ attempt: { kind, node } }) => kind === 'run' && !node.idempotent)) this.record();
+    started.sort((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
+    for (const held of started) this.began(held);
+    for (const { call, attempt } of started) this.check(call, attempt);
+    if (started.some(({ attempt: { kind, node } }) => kind === 'run' && !node.idempotent)) this.record();
     for (const { action, answer } of asked) if (answer) this.answered(action, answer(this.now));
   }
 
@@ -206,8 +206,8 @@ export class LockstepSaga implements Play {
     this.now = Math.max(this.now, stepState(before, attempt.key).retryAt ?? 0);
     this.apply({ type: STARTED[attempt.kind as keyof typeof STARTED], step: attempt.key });
     if (this.state === before) throw new Error(`${attempt.kind} ${attempt.key} must not begin`);
-    this.entries.push({ type: 'begun', attempt, before, after: this.state });
-    this.underWay.push(held);
+    this.entries.push({ type: 'started', attempt, before, after: this.state });
+    this.inProgress.push(held);
   }
 
   private answered({ node, key }: Action, events: readonly SagaEvent[]): void {
@@ -218,7 +218,7 @@ export class LockstepSaga implements Play {
     this.checkpoint(...events);
   }
 
-  /** What the method is told. */
+  /** Checks the context that the method receives. */
   private check(call: Call, { kind, key, round }: Attempt): void {
     const step = stepState(this.state, key);
     const isUndoing = kind === 'compensate';
@@ -232,16 +232,16 @@ export class LockstepSaga implements Play {
       payload: isUndoing || step.wait?.payload === undefined ? undefined : JSON.parse(step.wait.payload),
     };
     for (const [what, value] of Object.entries(should)) {
-      const told = call[what as keyof Call];
-      if (!isDeepStrictEqual(asStored(told), asStored(value)))
+      const received = call[what as keyof Call];
+      if (!isDeepStrictEqual(asStored(received), asStored(value)))
         throw new Error(
-          `${kind} ${key}~${round} is told the ${what} ${JSON.stringify(told)}, should be ${JSON.stringify(value)}`,
+          `${kind} ${key}~${round} receives the ${what} ${JSON.stringify(received)}, should be ${JSON.stringify(value)}`,
         );
     }
   }
 
-  protected keysUnderWay(): ReadonlySet<string> {
-    return new Set(this.underWay.map(({ attempt }) => attempt.key));
+  protected keysInProgress(): ReadonlySet<string> {
+    return new Set(this.inProgress.map(({ attempt }) => attempt.key));
   }
 
   protected async move(move: Move): Promise<void> {
@@ -249,7 +249,7 @@ export class LockstepSaga implements Play {
   }
 
   protected picked({ pick }: Move): Held {
-    const sorted = this.underWay.toSorted((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
+    const sorted = this.inProgress.toSorted((a, b) => (a.attempt.key < b.attempt.key ? -1 : 1));
     return sorted[pick % sorted.length]!;
   }
 
@@ -258,46 +258,46 @@ export class LockstepSaga implements Play {
     const { attempt, call } = held;
     const { kind, node, key } = attempt;
     const isUnwanted = kind === 'run' && !goesOn(this.graph, this.state, node.name);
-    if (isUnwanted) await becomes(() => (call.aborted ? undefined : `${key} is not told to stop`));
-    else if (call.aborted) throw new Error(`${kind} ${key} is told to stop, and is wanted`);
-    this.underWay = this.underWay.filter((other) => other !== held);
+    if (isUnwanted) await becomes(() => (call.aborted ? undefined : `${key} is not aborted`));
+    else if (call.aborted) throw new Error(`${kind} ${key} is aborted, but required`);
+    this.inProgress = this.inProgress.filter((other) => other !== held);
     const value = `${key} ${this.entries.length}`;
-    const fate = scriptedOutcome(attempt, move, isUnwanted, value);
-    call.end(fate.ending);
-    if (fate.found) {
+    const outcome = scriptedOutcome(attempt, move, isUnwanted, value);
+    call.end(outcome.ending);
+    if (outcome.found) {
       const isProbe = (other: Call) => other.kind === 'probe' && other.key === key;
       const probe = await this.calls.take(isProbe, `probe ${key}, right after it`);
-      // It is told what the attempt was told.
+      // The probe receives the same context as its attempt.
       const { results, attempt: number, idempotencyKey } = call;
       const same = isDeepStrictEqual(
         [probe.results, probe.attempt, probe.idempotencyKey],
         [results, number, idempotencyKey],
       );
-      if (!same) throw new Error(`the probe of ${key} is told something else than its attempt`);
-      probe.end({ type: 'return', value: fate.found });
+      if (!same) throw new Error(`the probe of ${key} receives another context than its attempt`);
+      probe.end({ type: 'return', value: outcome.found });
     }
-    const result = fate.effect === 'done' && kind !== 'compensate' ? JSON.stringify(value) : undefined;
-    this.entries.push({ type: 'took effect', attempt, effect: fate.effect, result });
-    this.checkpoint(fate.event(this.now));
+    const result = outcome.effect === 'done' && kind !== 'compensate' ? JSON.stringify(value) : undefined;
+    this.entries.push({ type: 'took effect', attempt, effect: outcome.effect, result });
+    this.checkpoint(outcome.event(this.now));
   }
 
-  /** A move on a saga that needs a person; false: nobody comes. */
+  /** A move on a saga that needs an operator. @returns false if no operator acts */
   protected async operate(): Promise<boolean> {
     return false;
   }
 
-  /** For sagas whose calls nobody waits for any more: they end, and change nothing. */
+  /** Ends the calls that the engine no longer waits for. They change nothing. */
   async endLate(): Promise<void> {
     for (const call of this.dropped.splice(0)) call.end({ type: 'return', value: 'late' });
     await this.follow();
   }
 
   protected letGo(): void {
-    for (const { attempt, call } of this.underWay) {
+    for (const { attempt, call } of this.inProgress) {
       this.dropped.push(call);
       if (!attempt.node.transactional) this.entries.push({ type: 'took effect', attempt, effect: 'maybe' });
     }
-    this.underWay = [];
+    this.inProgress = [];
   }
 
   protected checkpoint(...events: SagaEvent[]): void {

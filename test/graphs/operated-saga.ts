@@ -9,10 +9,10 @@ import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machi
 import type { CallQueue } from './held-calls.js';
 import { LockstepSaga } from './lockstep-saga.js';
 
-/** What was said before a cancellation that it would undo, but for what was under way. */
+/** The predicted compensations of a cancellation, without the steps in progress. */
 interface Preview {
   readonly planned: readonly string[];
-  readonly underWay: ReadonlySet<string>;
+  readonly inProgress: ReadonlySet<string>;
   /** Where in the play the cancellation is. */
   readonly at: number;
 }
@@ -26,7 +26,7 @@ export class OperatedSaga extends LockstepSaga {
     id: string,
     calls: CallQueue,
     load: () => Promise<SagaState>,
-    /** Of the application that runs now. */
+    /** The service of the running application. */
     private readonly sagas: () => SagaService,
   ) {
     super(saga, id, calls, load);
@@ -35,7 +35,7 @@ export class OperatedSaga extends LockstepSaga {
   protected override async move(move: Move): Promise<void> {
     if (move.kind === 'cancel' && !this.preview) return this.cancel();
     if (move.kind === 'abort' && !this.preview) return this.abort();
-    // What was previewed is to be undone, not to be given up.
+    // Previewed compensations have to succeed.
     const goesWell = this.preview && this.picked(move).attempt.kind === 'compensate';
     await super.move(goesWell ? { ...move, kind: 'succeed' } : move);
   }
@@ -63,19 +63,22 @@ export class OperatedSaga extends LockstepSaga {
     const { status, rollbackTo } = this.state;
     const preview = await this.previewed();
     const isRefused = this.pivotInProgress();
-    const refusal = await codeOf(this.sagas().cancel(this.id, { reason: 'by hand' }));
+    const refusal = await codeOf(this.sagas().cancel(this.id, { reason: 'manual' }));
     if (isRefused) {
       if (refusal !== 'SAGA_STATE') throw new Error(`cancel() while a pivot is in progress: ${refusal}`);
       return;
     }
     const isOnItsWay = status === 'compensating' && rollbackTo === undefined;
-    const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'by hand' });
+    const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'manual' });
     const expected = isAccepted || isOnItsWay ? undefined : 'SAGA_STATE';
     if (refusal !== expected) throw new Error(`cancel() of a ${status} saga: ${refusal}, not ${expected}`);
     if (isAccepted) this.preview = preview;
   }
 
-  /** An attempt of a pivot is in progress, may be, or may have taken effect: its outcome decides, and not an operator. */
+  /**
+   * An attempt of a pivot is in progress, may be, or may have taken effect: its outcome decides, and not an
+   * operator.
+   */
   private pivotInProgress(): boolean {
     const { status } = this.state;
     if (status !== 'running' && status !== 'compensating') return false;
@@ -93,7 +96,7 @@ export class OperatedSaga extends LockstepSaga {
   private async abort(): Promise<void> {
     await this.sagas().abort(this.id);
     this.checkpoint({ type: 'aborted' });
-    this.cutShort = this.keysUnderWay();
+    this.cutShort = this.keysInProgress();
     this.letGo();
   }
 
@@ -103,13 +106,13 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   private async skip(key: string): Promise<void> {
-    await this.sagas().skip(this.id, key, { result: 'by hand' });
-    const isAccepted = this.takesEffect({ type: 'operator-skipped', step: key, result: '"by hand"' });
+    await this.sagas().skip(this.id, key, { result: 'manual' });
+    const isAccepted = this.takesEffect({ type: 'operator-skipped', step: key, result: '"manual"' });
     if (!isAccepted) throw new Error(`skip of ${key} is accepted`);
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
     // Before it is recorded, as it is known by then.
-    this.entries.splice(-1, 0, { type: 'was done by hand', key, round, undone });
+    this.entries.splice(-1, 0, { type: 'completed manually', key, round, undone });
   }
 
   private takesEffect(event: SagaEvent): boolean {
@@ -122,29 +125,34 @@ export class OperatedSaga extends LockstepSaga {
 
   private async previewed(): Promise<Preview> {
     const plan = await this.sagas().previewRollback(this.id);
-    return { planned: plan.compensations.map(told), underWay: this.keysUnderWay(), at: this.entries.length };
+    return {
+      planned: plan.compensations.map(textOf),
+      inProgress: this.keysInProgress(),
+      at: this.entries.length,
+    };
   }
 
   /** In what the compensations after a cancellation were not those that had been said before. */
   unlikePreview(): string | undefined {
     if (!this.preview || this.state.status !== 'compensated') return undefined;
-    const { planned, underWay, at } = this.preview;
+    const { planned, inProgress, at } = this.preview;
     const since = this.entries.slice(at);
-    // What gave up before is undone only when a person asks for it, and a worker that is lost leaves more to undo.
+    // Steps that failed permanently are compensated only on request. A lost worker leaves more to compensate.
     const others: SagaEvent['type'][] = ['retried', 'operator-skipped', 'taken-over', 'interrupted'];
     if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
     const ran = since.flatMap((entry) => {
-      if (entry.type !== 'begun' || entry.attempt.kind !== 'compensate') return [];
+      if (entry.type !== 'started' || entry.attempt.kind !== 'compensate') return [];
       const { key } = entry.attempt;
       return [`${key} of ${stepState(entry.after, key).result}`];
     });
-    const known = (list: readonly string[]) => list.filter((one) => !underWay.has(one.split(' ')[0]!)).sort();
+    const known = (list: readonly string[]) =>
+      list.filter((one) => !inProgress.has(one.split(' ')[0]!)).sort();
     const [should, did] = [known(planned).join(), known([...new Set(ran)]).join()];
     return should === did ? undefined : `said to undo ${should}; undid ${did}`;
   }
 }
 
-function told({ step, index, result }: RollbackPlan['compensations'][number]): string {
+function textOf({ step, index, result }: RollbackPlan['compensations'][number]): string {
   return `${index === undefined ? step : itemKey(step, index)} of ${JSON.stringify(result)}`;
 }
 

@@ -16,7 +16,7 @@ export interface Fate {
 /** Failures are for the others: what is not possible for an attempt gives way to progress. */
 const GOES_WELL: Move['kind'][] = ['begin', 'succeed', 'wait', 'crash', 'interrupt', 'cancel', 'abort'];
 
-/** @param isUnwanted its signal has aborted: nobody can say what it did before it broke off */
+/** @param isUnwanted its signal has aborted: its effect before that is unknown */
 export function scriptedOutcome(attempt: Attempt, move: Move, isUnwanted: boolean, value: string): Fate {
   const { kind, node } = attempt;
   const goesWell = GOES_WELL.includes(move.kind);
@@ -27,7 +27,7 @@ export function scriptedOutcome(attempt: Attempt, move: Move, isUnwanted: boolea
   }
   if (goesWell) return { ...done(attempt, value), ending: { type: 'return', value } };
   const what = move.kind === 'timeout' ? 'unknown' : move.kind === 'reject' ? 'rejected' : 'error';
-  // Nobody knows whether it took effect, and so it may. What a probe says of it is true.
+  // Its outcome is unknown, so it may take effect. The answer of a probe about it is true.
   const effect = what === 'unknown' && node.probe === undefined && move.pick % 2 === 0;
   const ending: Ending = { type: 'throw', what, effect };
   const isUnknown = what === 'unknown' || (what === 'error' && isUnwanted);

@@ -1,6 +1,6 @@
 import type { OperatedSaga } from './operated-saga.js';
 
-/** All of them side by side; what goes wrong is told with all that had happened. */
+/** Runs all of them concurrently. A failure is reported with everything that happened before. */
 export async function sideBySide(
   played: readonly OperatedSaga[],
   act: (saga: OperatedSaga, n: number) => Promise<void>,

@@ -4,10 +4,10 @@ import { PENDING, type SagaState, type StepState } from '../../libs/saga/src/mac
 /** In what a stored state differs from the one that the machine tells, but for when things are due. */
 export function differenceOf(
   stored: SagaState,
-  told: SagaState,
-  underWay: ReadonlySet<string>,
+  expected: SagaState,
+  inProgress: ReadonlySet<string>,
 ): string | undefined {
-  const [left, right] = [summaryOf(stored, underWay), summaryOf(told, underWay)];
+  const [left, right] = [summaryOf(stored, inProgress), summaryOf(expected, inProgress)];
   const different = [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(
     (key) => !isDeepStrictEqual(left[key], right[key]),
   );
@@ -17,11 +17,11 @@ export function differenceOf(
     .join('\n');
 }
 
-/** Without the steps that are under way: that they have begun is stored later, or never. */
-function summaryOf(state: SagaState, underWay: ReadonlySet<string>): Record<string, unknown> {
+/** Without the steps in progress: their start is stored later, or never. */
+function summaryOf(state: SagaState, inProgress: ReadonlySet<string>): Record<string, unknown> {
   const { status, heldPhase, round, rollbackTo, failure } = state;
   const steps = [...state.steps]
-    .filter(([key]) => !underWay.has(key))
+    .filter(([key]) => !inProgress.has(key))
     .map(([key, step]) => [key, summaryOfStep(step)] as const)
     .filter(([, step]) => !isDeepStrictEqual(step, UNTOUCHED));
   return {

@@ -17,7 +17,7 @@ import { MessagingApps } from './support/messaging-apps.js';
 const apps = MessagingApps.onOwnDatabase();
 
 /** What handlers were given, and what is to go wrong in them. */
-const heard: IncomingMessage<{ n: number }>[] = [];
+const received: IncomingMessage<{ n: number }>[] = [];
 let failures = 0;
 
 @Controller()
@@ -25,7 +25,7 @@ class Listener {
   @DurableEvent('orders.placed', { redeliverAfter: 20 })
   async placed(@Incoming() message: IncomingMessage<{ n: number }>): Promise<void> {
     await Promise.resolve();
-    heard.push(message);
+    received.push(message);
     if (failures > 0) {
       failures -= 1;
       throw new Error('not now');
@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([mqtt.stop(), nats?.stop()]);
 });
 beforeEach(() => {
-  heard.length = 0;
+  received.length = 0;
   failures = 0;
 });
 
@@ -113,8 +113,8 @@ describe.each(Object.entries(BROKERS))('over %s', (_, { missing, means }) => {
         headers: { tenant: 'a' },
       }),
     );
-    await until(() => heard.length > 0);
-    expect(heard[0]).toMatchObject({
+    await until(() => received.length > 0);
+    expect(received[0]).toMatchObject({
       ...{ id, key: 'o-1', type: 'Placed', payload: { n: 1 } },
       headers: { tenant: 'a', traceparent: expect.stringMatching(/^00-/) },
     });
@@ -127,8 +127,8 @@ describe.each(Object.entries(BROKERS))('over %s', (_, { missing, means }) => {
     await app.dataSource.transaction((manager) =>
       app.outbox.publish(manager, { topic: 'orders.placed', key: 'o-1', payload: { n: 1 } }),
     );
-    await until(() => heard.length === 3);
-    expect(new Set(heard.map(({ id }) => id)).size).toBe(1);
+    await until(() => received.length === 3);
+    expect(new Set(received.map(({ id }) => id)).size).toBe(1);
   });
 
   tested('a thousand messages of twenty keys arrive, each key in order', async () => {
@@ -144,9 +144,9 @@ describe.each(Object.entries(BROKERS))('over %s', (_, { missing, means }) => {
         ),
       );
     }
-    await until(() => new Set(heard.map(({ id }) => id)).size === 1_000);
+    await until(() => new Set(received.map(({ id }) => id)).size === 1_000);
     for (let key = 0; key < 20; key += 1) {
-      const numbers = heard.filter((message) => message.key === `k${key}`).map(({ payload }) => payload.n);
+      const numbers = received.filter((message) => message.key === `k${key}`).map(({ payload }) => payload.n);
       expect([...new Set(numbers)]).toEqual(Array.from({ length: 50 }, (_, n) => n * 20 + key));
     }
   });

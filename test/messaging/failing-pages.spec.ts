@@ -22,7 +22,7 @@ class SlowOutbox extends PostgresOutbox {
   }
 }
 
-test('a page that the database cannot give in time is logged and counted at once, and smaller ones are sent', async () => {
+test('a page that the database cannot give in time is logged and counted immediately, and smaller ones are sent', async () => {
   const app = await apps.start({ messaging: { relay: false } });
   await app.dataSource.transaction((manager) =>
     app.outbox.publish(

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const child of children.splice(0)) await killed(child);
 });
 
-/** What the broker took, whoever sent it. */
+/** The messages that the broker received from any process. */
 const taken: RelayedMessage[] = [];
 
 function relay(): ChildProcess {

@@ -20,14 +20,14 @@ const MESSAGES = 1_500;
 const KEYS = 30;
 
 const apps = MessagingApps.onOwnDatabase();
-const heard: IncomingMessage<number>[] = [];
+const received: IncomingMessage<number>[] = [];
 
 @Controller()
 class Listener {
   @DurableEvent('lost.connections')
   async handle(@Incoming() message: IncomingMessage<number>): Promise<void> {
     await Promise.resolve();
-    heard.push(message);
+    received.push(message);
   }
 }
 
@@ -119,7 +119,7 @@ describe.each(Object.entries(BROKERS))(
         console.warn(`${broker} can be neither reached nor started: skipped`);
         return {};
       }
-      heard.length = 0;
+      received.length = 0;
       const [relay, server] = [await TcpProxy.before(hostOf(target)), await TcpProxy.before(hostOf(target))];
       const { messaging, microservice } = means(relay.port, server.port);
       const app = await apps.start({
@@ -135,12 +135,42 @@ describe.each(Object.entries(BROKERS))(
         if (first % 300 === 250) cut(relay, server);
       }
       await until(async () => (await apps.outboxRows()).length === 0);
-      await until(() => new Set(heard.map(({ payload }) => payload)).size === MESSAGES);
+      await until(() => new Set(received.map(({ payload }) => payload)).size === MESSAGES);
       const keys = new Map<string, number[]>();
-      for (const { key, payload } of heard) keys.set(key, [...(keys.get(key) ?? []), payload]);
+      for (const { key, payload } of received) keys.set(key, [...(keys.get(key) ?? []), payload]);
       await app.close();
       await Promise.all([relay.close(), server.close()]);
       return { keys };
     }
   },
 );
+
+test('a connection to RabbitMQ that is lost while the server asks to consume is made anew', async () => {
+  if (rabbit === undefined) return console.warn('RabbitMQ cannot be reached: skipped');
+  received.length = 0;
+  const proxy = await TcpProxy.before(hostOf(rabbit));
+  const queue = { queue: name(), queueOptions: { durable: true, expires: 60_000 } };
+  const consumerTag = name();
+  proxy.cutAt(consumerTag);
+  const app = await apps.start({
+    messaging: {
+      client: ClientProxyFactory.create({
+        transport: Transport.RMQ,
+        options: { urls: [rabbit], ...queue },
+      }),
+    },
+    microservice: {
+      strategy: new DurableRmqServer({
+        ...{ urls: [rabbit.replace(/@[^/]*/, `@127.0.0.1:${proxy.port}`)], ...queue, consumerTag },
+        socketOptions: { reconnectTimeInSeconds: 1 },
+      }),
+    },
+    controllers: [Listener],
+  });
+  await app.dataSource.transaction((manager) =>
+    app.outbox.publish(manager, { topic: 'lost.connections', key: 'k', payload: 1 }),
+  );
+  await until(() => received.length === 1);
+  await app.close();
+  await proxy.close();
+});

@@ -6,7 +6,7 @@ import { pause, until } from '../support/gate.js';
 import { keysOfOneLane } from './support/lanes.js';
 import { MemoryBroker, payloadOf } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';
-import { OrderWitness } from './support/order-witness.js';
+import { OrderOracle } from './support/order-oracle.js';
 import { Publishers } from './support/publishers.js';
 
 const apps = MessagingApps.onOwnDatabase();
@@ -41,11 +41,11 @@ class MoodyBroker extends MemoryBroker {
 }
 
 /** Requeues dead messages, and discards some, until nothing is left to do. */
-async function operate(app: MessagingApp, broker: MoodyBroker, witness: OrderWitness, dice: Dice) {
+async function operate(app: MessagingApp, broker: MoodyBroker, oracle: OrderOracle, dice: Dice) {
   for (const { id, payload } of (await app.outbox.dead()).items) {
     broker.soothe(String(payload));
     if (dice.happens(0.7)) await app.outbox.requeue([id]);
-    else if ((await app.outbox.discard([id])) === 1) witness.discards(String(payload));
+    else if ((await app.outbox.discard([id])) === 1) oracle.discards(String(payload));
   }
 }
 
@@ -56,7 +56,7 @@ test.each(seeds)(
   'transactions that followed each other are sent in order, all of them, and nothing that rolled back (seed %i)',
   async (seed) => {
     const chance = new Rng(seed);
-    const [broker, witness] = [new MoodyBroker(chance.for('broker')), new OrderWitness()];
+    const [broker, oracle] = [new MoodyBroker(chance.for('broker')), new OrderOracle()];
     const relay = {
       ...{ batch: 4, concurrency: 2, pollInterval: 20 },
       retry: { attempts: 3, delay: 5, maxDelay: 20 },
@@ -65,7 +65,7 @@ test.each(seeds)(
     const [operator, leaving] = [await start(), await start(), await start()];
     const keys = [...(await keysOfOneLane(apps, 4)), 'a', 'b'];
     const publishers = await Publishers.connect(
-      ...([apps.url, SESSIONS, keys, chance.for('publishers'), witness] as const),
+      ...([apps.url, SESSIONS, keys, chance.for('publishers'), oracle] as const),
     );
     const stranger = new pg.Client({ connectionString: apps.url });
     await stranger.connect();
@@ -74,7 +74,7 @@ test.each(seeds)(
     for (let step = 0; step < STEPS; step += 1) {
       await publishers.step();
       if (step % 300 === 0) await stranger.query('COMMIT; BEGIN; SELECT pg_current_xact_id()');
-      if (dice.happens(0.02)) await operate(operator, broker, witness, dice);
+      if (dice.happens(0.02)) await operate(operator, broker, oracle, dice);
       if (dice.happens(LEASES_END)) await apps.sql(END_LEASE, [dice.among(keys)]);
       if (step === STEPS / 2) {
         await leaving.close();
@@ -84,11 +84,11 @@ test.each(seeds)(
     await publishers.end();
     // The stranger's transaction is open to the end.
     await until(async () => {
-      await operate(operator, broker, witness, dice);
+      await operate(operator, broker, oracle, dice);
       return (await apps.outboxRows()).length === 0;
     });
     await stranger.end();
-    expect(witness.flaws(broker.payloads)).toEqual([]);
+    expect(oracle.flaws(broker.payloads)).toEqual([]);
   },
   120_000,
 );

@@ -2,10 +2,9 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
-import { messagingMigrations } from '../../libs/saga/src/store/postgres/schema/saga-migrations.js';
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
-import { createSagaDataSource } from '../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { explainedPlan, explainEverything, type PlanNode } from '../support/explained-plans.js';
 import { MESSAGING_CALLS } from '../support/messaging-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
@@ -17,14 +16,13 @@ let application: DataSource;
 let client: pg.Client;
 let outbox: PostgresOutbox;
 let inbox: PostgresInbox;
-/** What auto_explain told of the statements that `client` ran, those inside of functions included. */
+/** The plans that auto_explain reported for the statements of `client`, including those inside functions. */
 const explained: (readonly PlanNode[])[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
   application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const parts = { entities: () => [], migrations: messagingMigrations };
-  await migrate(await createSagaDataSource(application, 'saga', parts), 'saga', MESSAGING_NEEDS);
+  await migrate(sqlOf(application), 'saga', MESSAGING_NEEDS);
   client = new pg.Client({ connectionString: database.url });
   client.on('notice', ({ message }) => {
     const plan = explainedPlan(message);
@@ -36,7 +34,7 @@ beforeAll(async () => {
   };
   outbox = new PostgresOutbox(sql, 'saga');
   inbox = new PostgresInbox(sql, 'saga');
-  // The planner's idea of the tables is that they are empty, and nobody corrects it.
+  // The planner assumes empty tables, and autovacuum does not correct that.
   for (const table of ['outbox', 'inbox', 'outbox_lane']) {
     await client.query(`ALTER TABLE saga.${table} SET (autovacuum_enabled = off)`);
     await client.query(`ANALYZE saga.${table}`);
@@ -73,7 +71,7 @@ describe.each([
   ['the statistics say that the tables are empty', `SELECT`],
   ['the planner takes them for tiny', `UPDATE pg_class SET reltuples = 10, relpages = 1`],
   ['the planner takes them for huge', `UPDATE pg_class SET reltuples = 1e9, relpages = 1000`],
-  ['nobody knows', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
+  ['unknown sizes', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
   ['the statistics are right', `ANALYZE saga.outbox, saga.inbox, saga.outbox_lane`],
 ])('when %s', (_, lie) => {
   beforeAll(async () => {

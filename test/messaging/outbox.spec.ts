@@ -81,14 +81,14 @@ describe('what is published while a message is handled', () => {
   });
 });
 
-test('a reply to nobody is refused', async () => {
+test('a reply without a receiver is refused', async () => {
   const app = await apps.start({ messaging: { transport: new MemoryBroker() } });
   const reply = () => app.outbox.reply(app.dataSource.manager, { topic: 't', payload: 1 });
   await expect(reply()).rejects.toMatchObject({ code: 'SAGA_STATE' });
   await expect(handling(handled({}), reply)).rejects.toMatchObject({ code: 'SAGA_STATE' });
 });
 
-test('dead messages are told in pages, the oldest first', async () => {
+test('dead messages are listed in pages, the oldest first', async () => {
   const app = await apps.start({ messaging: { relay: false } });
   await publish(
     app,
@@ -116,7 +116,7 @@ test.each<[string, (app: MessagingApp) => Promise<unknown>]>([
 });
 
 describe('an application that migrates by itself', () => {
-  test('is told what is missing, and by which function it is made', async () => {
+  test('receives the missing parts, and the function that creates them', async () => {
     const started = startWith({ relay: false, migrate: false, schema: 'missing' });
     await expect(started).rejects.toThrow(
       /SagaMessagingModule|lacks outbox.*messagingMigrations\('missing'\)/,

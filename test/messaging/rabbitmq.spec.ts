@@ -25,13 +25,13 @@ const message = (n: number): RelayedMessage => ({
 const clientOf = (options: RmqOptions['options']) =>
   ClientProxyFactory.create({ transport: Transport.RMQ, options: { urls: [url!], ...options } }) as ClientRMQ;
 
-const heard: IncomingMessage[] = [];
+const received: IncomingMessage[] = [];
 
 @Controller()
 class Listener {
   @DurableEvent('orders.placed')
   placed(@Incoming() message: IncomingMessage): void {
-    heard.push(message);
+    received.push(message);
   }
 }
 
@@ -98,7 +98,7 @@ tested('RabbitMQ', () => {
     await channel.deleteExchange(exchange);
   });
 
-  test('with an exchange gives messages to whoever binds a queue for its handlers', async () => {
+  test('with an exchange delivers messages to every service that binds a queue for its handlers', async () => {
     const [exchange, queue] = [name(), name()];
     const topics = { urls: [url!], exchange, exchangeType: 'topic' as const, wildcards: true };
     const app = await apps.start({
@@ -112,7 +112,7 @@ tested('RabbitMQ', () => {
     await app.dataSource.transaction((manager) =>
       app.outbox.publish(manager, { topic: 'orders.placed', payload: 1 }),
     );
-    await until(() => heard.length > 0);
+    await until(() => received.length > 0);
     await app.close();
     expect(await channel.checkQueue(queue)).toMatchObject({ messageCount: 0 });
     await channel.deleteQueue(queue);

@@ -70,12 +70,12 @@ describe('a reply that would be refused each time', () => {
     ['replies', 'bigint', 'has a result that cannot be stored'],
     ['replies', 'circular', 'has a result that cannot be stored'],
     ['misnamed', 'good', "did you mean 'payment'?"],
-  ])('is acknowledged and logged as an error, once: %s, %s', async (topic, kind, told) => {
+  ])('is acknowledged and logged as an error, once: %s, %s', async (topic, kind, logged) => {
     const { saga, deliver } = await waiting();
     await deliver(topic, kind);
     const [dropped, ...others] = errors;
     expect(dropped).toMatch(new RegExp(`^Reply reply-${topic}-${kind} to saga ${saga.id} .* is dropped: `));
-    expect([dropped, others]).toEqual([expect.stringContaining(told), []]);
+    expect([dropped, others]).toEqual([expect.stringContaining(logged), []]);
     await deliver('replies', 'good');
     expect(await saga.outcome()).toMatchObject({ status: 'completed', results: { paid: 300 } });
   });

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { OutboxMessage } from '../../libs/saga/src/messaging/index.js';
 import { Gate, until } from '../support/gate.js';
-import { MemoryBroker } from './support/memory-broker.js';
+import { MemoryBroker, refusing } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';
 import { keysOfOneLane } from './support/lanes.js';
 
@@ -17,15 +17,15 @@ async function backlog(app: MessagingApp, keys: readonly string[], count: number
 
 const message = (key: string, payload: string): OutboxMessage => ({ topic: 'orders', key, payload });
 
-/** A transaction that stays open until it is told to end. */
+/** A transaction that stays open until the test ends it. */
 async function opened(app: MessagingApp, work: (manager: EntityManager) => Promise<unknown>) {
-  const [begun, end] = [new Gate(), new Gate()];
+  const [started, end] = [new Gate(), new Gate()];
   const ended = app.dataSource.transaction(async (manager) => {
     await work(manager);
-    begun.open();
+    started.open();
     await end.opened;
   });
-  await Promise.race([begun.opened, ended]);
+  await Promise.race([started.opened, ended]);
   return {
     commit: async () => {
       end.open();
@@ -66,6 +66,119 @@ describe('transactions that followed each other', () => {
   });
 });
 
+/** So many seqs that a lane is not read again over all of them. */
+const FAR = 30_000;
+
+describe('a lane that was read far past open transactions', () => {
+  const skipSeqs = () =>
+    apps.sql(
+      `SELECT setval(seq, nextval(seq) + $1) FROM (SELECT pg_get_serial_sequence('saga.outbox', 'seq') AS seq) s`,
+      [FAR],
+    );
+  const send = (app: MessagingApp, payload: string, key: string) =>
+    app.dataSource.transaction((manager) => app.outbox.publish(manager, message(key, payload)));
+  const sent = () => until(async () => (await apps.outboxRows()).length === 0);
+
+  test('is read on from before the oldest of those that have ended since', async () => {
+    const broker = new MemoryBroker();
+    const app = await apps.start({ messaging: { transport: broker, relay } });
+    const [first, second, other] = (await keysOfOneLane(apps, 3)) as [string, string, string];
+    const open = (key: string) => opened(app, (manager) => app.outbox.publish(manager, message(key, 'open')));
+    await send(app, 'before', other);
+    await sent();
+    const older = await open(first);
+    await skipSeqs();
+    await send(app, 'between', other);
+    await sent();
+    const newer = await open(second);
+    await skipSeqs();
+    const [held, goOn] = [new Gate(), new Gate()];
+    broker.before = async () => {
+      held.open();
+      await goOn.opened;
+    };
+    await send(app, 'after', other);
+    await held.opened;
+    await newer.commit();
+    await older.commit();
+    goOn.open();
+    await sent();
+    expect([broker.ofKey(first), broker.ofKey(second)]).toEqual([['open'], ['open']]);
+  });
+
+  test('still knows where to read on once the oldest of them ends, however many pages it has sent', async () => {
+    const app = await apps.start({ messaging: { transport: new MemoryBroker(), relay } });
+    const [key, other] = (await keysOfOneLane(apps, 2)) as [string, string];
+    await send(app, 'before', other);
+    await sent();
+    let xid!: string;
+    const open = await opened(app, async (manager) => {
+      await app.outbox.publish(manager, message(key, 'open'));
+      [{ xid }] = await manager.query('SELECT pg_current_xact_id()::text AS xid');
+    });
+    for (let page = 0; page < 30; page += 1) {
+      await send(app, `page ${page}`, other);
+      await sent();
+    }
+    const [lane] = await apps.sql<{ marks: number; older: number }>(
+      `SELECT cardinality(mark_xids) AS marks, (SELECT count(*)::int FROM unnest(mark_xids) AS m(xid) WHERE m.xid < $1::xid8) AS older
+       FROM saga.outbox_lane ORDER BY cardinality(mark_xids) DESC LIMIT 1`,
+      [xid],
+    );
+    expect(lane!.older).toBe(1);
+    expect(lane!.marks).toBeLessThan(20);
+    await open.commit();
+    await sent();
+  });
+});
+
+test('a message whose seq is from before what a lane was read to, as after a restore, is sent within a minute', async () => {
+  const broker = new MemoryBroker();
+  const app = await apps.start({ messaging: { transport: broker, relay } });
+  const [key, other] = (await keysOfOneLane(apps, 2)) as [string, string];
+  const send = async (payload: string) => {
+    await app.dataSource.transaction((manager) => app.outbox.publish(manager, message(other, payload)));
+    await until(() => Promise.resolve(broker.ofKey(other).includes(payload)));
+  };
+  for (const payload of ['1', '2', '3']) await send(payload);
+  await apps.sql(
+    `INSERT INTO saga.outbox (seq, aggregatetype, aggregateid, type, payload) OVERRIDING SYSTEM VALUE
+     VALUES (1, 'orders', $1, 'orders', '"restored"')`,
+    [key],
+  );
+  await send('4');
+  await until(async () => (await apps.outboxRows()).length === 1);
+  expect(await apps.outboxRows()).toMatchObject([{ payload: 'restored' }]);
+  await apps.sql(`UPDATE saga.outbox_lane SET read_from_start_at = read_from_start_at - interval '1 minute'`);
+  await send('5');
+  await until(async () => (await apps.outboxRows()).length === 0);
+  expect(broker.ofKey(key)).toEqual(['restored']);
+});
+
+test('a lane is searched for held messages only until it is read from its beginning and holds none', async () => {
+  const broker = new MemoryBroker();
+  broker.before = refusing('refused');
+  const app = await apps.start({
+    messaging: { transport: broker, relay: { ...relay, retry: { attempts: 1, delay: 10 } } },
+  });
+  const publish = (payload: string) =>
+    app.dataSource.transaction((manager) => app.outbox.publish(manager, message('a', payload)));
+  const lane = `lane = (hashtextextended('orders a', 0) & 63)`;
+  const mayHold = async () => {
+    const [row] = await apps.sql(`SELECT may_hold FROM saga.outbox_lane WHERE ${lane}`);
+    return (row as { may_hold: boolean }).may_hold;
+  };
+  await publish('refused');
+  await until(async () => (await app.outbox.dead()).items.length === 1);
+  expect(await mayHold()).toBe(true);
+  await app.outbox.discard((await app.outbox.dead()).items.map(({ id }) => id));
+  await apps.sql(`UPDATE saga.outbox_lane SET read_from_start_at = '-infinity' WHERE ${lane}`);
+  await publish('next');
+  await until(async () => (await apps.outboxRows()).length === 0);
+  expect(await mayHold()).toBe(false);
+  expect(broker.ofKey('a')).toEqual(['next']);
+});
+
 describe('an operator', () => {
   const retry = { attempts: 1, delay: 10 };
 
@@ -82,6 +195,7 @@ describe('an operator', () => {
         dead_at = CASE WHEN payload::text LIKE '%dead%' THEN now() END WHERE id = ANY($1)`,
       [ids],
     );
+    await apps.sql(`UPDATE saga.outbox_lane SET may_hold = true`);
     return ids;
   }
 

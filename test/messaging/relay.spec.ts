@@ -62,14 +62,14 @@ describe('a message', () => {
     expect(broker.asked).toEqual(['after']);
   });
 
-  test('that cannot be sent is refused at once, and nothing of that call is stored', async () => {
+  test('that cannot be sent is refused immediately, and nothing of that call is stored', async () => {
     const app = await apps.start({ messaging: { transport: new MemoryBroker() } });
     const refused = publish(app, message('a', 'fine'), { topic: 'orders', payload: { n: 1n } });
     await expect(refused).rejects.toMatchObject({ code: 'SAGA_PAYLOAD', path: 'messages[1].payload.n' });
     expect(await apps.outboxRows()).toEqual([]);
   });
 
-  test('is sent at once, without a poll', async () => {
+  test('is sent immediately, without a poll', async () => {
     const broker = new MemoryBroker();
     const app = await apps.start({ messaging: { transport: broker } });
     app.stopPolling();
@@ -94,15 +94,15 @@ describe('messages of one key', () => {
     expectInOrder(broker, 3_000, 40);
   });
 
-  test('are never under way together', async () => {
-    const underWay = new Map<string, number>();
+  test('are never sent at the same time', async () => {
+    const inProgress = new Map<string, number>();
     const broker = new MemoryBroker();
     let most = 0;
     broker.before = async ({ key }) => {
-      underWay.set(key, (underWay.get(key) ?? 0) + 1);
-      most = Math.max(most, underWay.get(key)!);
+      inProgress.set(key, (inProgress.get(key) ?? 0) + 1);
+      most = Math.max(most, inProgress.get(key)!);
       await new Promise((resolve) => setTimeout(resolve, 1));
-      underWay.set(key, underWay.get(key)! - 1);
+      inProgress.set(key, inProgress.get(key)! - 1);
     };
     const app = await apps.start({ messaging: { transport: broker } });
     await publish(app, ...numbered(300, 10));

@@ -1,5 +1,5 @@
-import type { EntityManager } from 'typeorm';
 import type { InboxStore } from '../../libs/saga/src/store/outbox-store.js';
+import type { JoinedTransaction } from '../../libs/saga/src/store/postgres/connection/saga-database.js';
 import { sendWithin } from '../../libs/saga/src/store/postgres/connection/transaction-watch.js';
 import {
   databaseError,
@@ -14,9 +14,9 @@ export class InboxModel implements InboxStore {
 
   constructor(private readonly transactions: TransactionModel) {}
 
-  isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
+  isNew(on: JoinedTransaction, consumer: string, messageId: string): Promise<boolean> {
     const note = (transaction: ModelTransaction) => this.note(transaction, `${consumer}\0${messageId}`);
-    return sendWithin(manager, `Message '${messageId}'`, () => sessionOf(manager).statement(note));
+    return sendWithin(on, `Message '${messageId}'`, () => sessionOf(on).statement(note));
   }
 
   private async note(transaction: ModelTransaction, key: string): Promise<boolean> {

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { OutgoingMessage } from '../../libs/saga/src/engine/payload/outgoing-message.js';
 import type { OutboxStore } from '../../libs/saga/src/store/outbox-store.js';
 import { LANES } from '../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
@@ -8,6 +7,7 @@ import type {
   Taken,
   TakenMessage,
 } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import type { JoinedTransaction } from '../../libs/saga/src/store/postgres/connection/saga-database.js';
 import { sendWithin } from '../../libs/saga/src/store/postgres/connection/transaction-watch.js';
 import {
   hasEnded,
@@ -97,12 +97,12 @@ export class OutboxModel implements OutboxStore {
   }
 
   async publish(
-    manager: EntityManager,
+    on: JoinedTransaction,
     messages: readonly (OutgoingMessage & { id: string })[],
   ): Promise<void> {
     if (messages.length === 0) return;
     const store = async (transaction: ModelTransaction) => this.store(transaction, messages);
-    await sendWithin(manager, 'The message', () => sessionOf(manager).statement(store));
+    await sendWithin(on, 'The message', () => sessionOf(on).statement(store));
   }
 
   /** In this transaction. */

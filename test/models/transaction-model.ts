@@ -1,5 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { EntityManager } from 'typeorm';
+import type {
+  JoinedTransaction,
+  SagaDatabase,
+} from '../../libs/saga/src/store/postgres/connection/saga-database.js';
 
 /** As PostgreSQL's pg_snapshot: what had ended when it was taken. */
 export interface ModelSnapshot {
@@ -178,10 +182,30 @@ interface ManagerOfModel {
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T>;
 }
 
-/** The session whose transaction this manager is of. */
-export function sessionOf(manager: EntityManager): ModelSession {
-  return (manager as unknown as ManagerOfModel).session;
+/** The session whose transaction this is: a manager's, or joined. */
+export function sessionOf(transaction: unknown): ModelSession {
+  return (transaction as ManagerOfModel).session;
 }
+
+/** The statements of a manager's transaction. */
+export function joinedOf(manager: EntityManager): JoinedTransaction {
+  const session = sessionOf(manager);
+  const joined = {
+    session,
+    query: async <Rows>(text: string) => (await manager.query(text)) as Rows,
+    connection: async () => session,
+  };
+  return joined;
+}
+
+/** A database whose transactions are those of the model. */
+export const MODEL_DATABASE: Pick<SagaDatabase<EntityManager>, 'join' | 'opener'> = {
+  join: (manager) => joinedOf(manager as EntityManager),
+  opener: (source) => {
+    const manager = source as EntityManager;
+    return manager.queryRunner?.isTransactionActive ? undefined : (work) => manager.transaction(work);
+  },
+};
 
 /** A manager outside of transactions, as that of a DataSource: each transaction has a session of its own. */
 export function managerOver(sessions: () => ModelSession): EntityManager {

@@ -1,6 +1,6 @@
 import { type Killer, type Mutant, simulation, specs, testsOf } from './mutant.js';
 
-const LOCKS = 'a semantic lock that an ancestor holds|a circle of sagas that wait for locks';
+const LOCKS = 'a semantic lock that an ancestor holds|a deadlock of sagas that wait for locks';
 const postgres: Killer[] = [testsOf('postgres-saga-store', LOCKS), specs('family-locks', 'lock-circles')];
 const memory: Killer[] = [simulation(60), testsOf('memory-saga-store', LOCKS), simulation(400)];
 
@@ -95,14 +95,14 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave a sub-saga waiting for the lock that its ancestor takes again to be undone (in memory)',
-    in: 'MemoryLockLines.hold',
+    in: 'MemoryLockQueues.hold',
     find: "if (row.saga.state.status === 'running') return;",
     replace: "if (row.saga.state.status !== 'aborted') return;",
     killers: memory,
   },
   {
-    name: 'wait for a saga that was told to fail for a circle (in memory)',
-    in: 'MemoryLockLines.fail',
+    name: 'wait for a saga that has to fail because of a deadlock (in memory)',
+    in: 'MemoryLockQueues.fail',
     find: 'this.takeOut(row);',
     replace: '',
     killers: memory,

@@ -1,6 +1,6 @@
 import { type Mutant, specs } from './mutant.js';
 
-/** Of what a remote step has that a sub-saga has not. */
+/** Mutants of the parts that only remote steps have, and sub-sagas do not. */
 const killers = [specs('handler-calls', 'machine/sub-sagas'), specs('sagas/remote-steps')];
 
 export const HANDLER_MUTANTS: readonly Mutant[] = [
@@ -41,7 +41,7 @@ export const HANDLER_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'wait for a process with the handler to withdraw a call that nobody has taken',
+    name: 'wait for a process with the handler to withdraw a call that no worker has taken',
     find: 'withdrawEdit(saga, reason) ?? requestCancelEdit',
     replace: 'requestCancelEdit',
     killers: [specs('sagas/remote-steps')],

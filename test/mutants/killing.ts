@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import type { Killer } from './mutant.js';
 import type { Workspace } from './workspace.js';
 
-/** A mutant that goes round in circles is noticed as well: seconds of computing, however busy the machine is. */
+/**
+ * A mutant that goes round in circles is noticed as well: seconds of computing, however busy the machine is.
+ */
 const PATIENCE = 300;
-/** Of one test (ms): what is broken may be that somebody is told. */
+/** The timeout of one test (ms): the mutant may have broken a notification. */
 const TEST_PATIENCE = 60_000;
 /** Characters of what a killer prints. */
 const MOST_OUTPUT = 100_000;
@@ -38,7 +40,7 @@ async function brokenPromise(
   const { code, isOverdue, output } = await run(workspace, [workspace.simulation, `${seeds}`], longest);
   if (code === 0) return undefined;
   const last = output.trim().split('\n').at(-1) ?? '';
-  return `the simulation: ${isOverdue ? 'it does not come to its end' : last}`;
+  return `the simulation: ${isOverdue ? 'it does not end' : last}`;
 }
 
 async function failedTest(
@@ -57,8 +59,12 @@ async function failedTest(
     ...paths,
   ];
   const { code, isOverdue, output } = await run(workspace, args, longest);
-  if (code === 0) return undefined;
-  if (isOverdue) return `${paths.join(', ')}: it does not come to its end`;
+  if (code === 0) {
+    if (!/^Tests:.* passed/m.test(output))
+      throw new Error(`No test of ${paths.join(', ')} has '${tests}' in its name.`);
+    return undefined;
+  }
+  if (isOverdue) return `${paths.join(', ')}: it does not end`;
   const [, file, test] = /^FAIL (?:(?:unit|database|system) )?(\S+)[^]*?^ +● (.+)$/m.exec(output) ?? [];
   if (!file || !test) throw new Error(`The tests of ${paths.join(', ')} could not be run:\n${output}`);
   return `${file}: ${test}`;

@@ -5,6 +5,8 @@ import type { Mutant } from './mutant.js';
 
 /** The library, and the models of it that the simulation runs on. */
 const FOLDERS = ['libs/saga/src', 'test/models'];
+/** The SQL of migrations, which is made from the code that a mutant changes. */
+const FROZEN = 'libs/saga/src/store/postgres/schema/frozen/';
 
 /** Where the code is that a mutant replaces. */
 export interface Place {
@@ -30,7 +32,7 @@ interface Source {
 /** Code without what formatting adds. */
 interface Squeezed {
   readonly text: string;
-  /** Of each character, its offset in the original. */
+  /** The offset of each character in the original. */
   readonly offsets: readonly number[];
 }
 
@@ -43,7 +45,8 @@ export class Library {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name))
-        .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
+        .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+        .filter((file) => !file.startsWith(FROZEN)),
     );
     return Library.of(new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')])));
   }
@@ -143,7 +146,7 @@ function containersOf(tree: ts.SourceFile, at: number): Pick<Place, 'declaration
   return { declaration: names.join('.'), sqlFunction };
 }
 
-/** Of a class, its member, a function, or a constant of the file. */
+/** The name of a class, its member, a function, or a constant of the file. */
 function nameOf(node: ts.Node): string | undefined {
   if (ts.isConstructorDeclaration(node)) return 'constructor';
   const isMember = ts.isClassElement(node) || ts.isClassDeclaration(node) || ts.isFunctionDeclaration(node);

@@ -2,7 +2,7 @@ import { type Mutant, specs } from './mutant.js';
 
 const hooks = [specs('messages-and-hooks', 'life-cycle/hooks')];
 
-/** Start, shutdown, and whoever waits meanwhile. */
+/** Start, shutdown, and waits for sagas meanwhile. */
 export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
   {
     name: 'drain where Nest destroys global modules: last',
@@ -41,7 +41,7 @@ export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
     killers: [specs('life-cycle/waiting')],
   },
   {
-    name: 'let a wait begin that nobody will end',
+    name: 'start a wait in a closed engine',
     find: 'if (this.closed) for (const id of ids) this.reject(id, closing(id));',
     replace: '',
     killers: [specs('outcome-waiters')],
@@ -60,8 +60,8 @@ export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a fenced run take the place of the run that follows it',
-    find: 'const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);',
-    replace: 'const isCurrent = true;',
+    find: 'if (this.runs.get(run.id) === run) this.runs.delete(run.id);',
+    replace: 'this.runs.delete(run.id);',
     killers: [specs('engine/leases')],
   },
 ];

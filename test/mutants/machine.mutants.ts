@@ -9,6 +9,42 @@ const killers = [
 
 export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'take a state of another history for an earlier one',
+    find: 'if (before.own.size + added !== this.own.size) return undefined;',
+    replace: '',
+    killers: [specs('open-steps')],
+  },
+  {
+    name: 'forget the steps that wait for one that is done',
+    find: 'if (!steps.has(dependent)) open.add(graph.steps.get(dependent)!);',
+    replace: 'void dependent;',
+    killers: [specs('open-steps')],
+  },
+  {
+    name: 'note a change that a note has no room for',
+    find: 'if (!isSmall(before, after)) return undefined;',
+    replace: '',
+    killers: [specs('step-notes')],
+  },
+  {
+    name: 'note an error that is not the one before it',
+    find: 'if (!added.every((error) => isSameError(error, last))) return undefined;',
+    replace: '',
+    killers: [specs('step-notes')],
+  },
+  {
+    name: 'forget the notes that become too many',
+    find: 'return { changed: [...new Set([...changed, ...next.keys()])], notes: undefined };',
+    replace: 'return { changed, notes: undefined };',
+    killers: [specs('step-notes')],
+  },
+  {
+    name: 'take the error of another round for the failure',
+    find: 'return found !== undefined && found === attemptIn(errors, found.attempt) ? found.attempt : undefined;',
+    replace: 'return found?.attempt;',
+    killers: [specs('step-notes')],
+  },
+  {
     name: 'compensate in forward order',
     find: `for (const node of [...graph.steps.values()].reverse()) {
     if (!concerned(node.name)) continue;
@@ -31,25 +67,25 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'undo a step that definitely failed',
+    name: 'compensate a step that failed permanently',
     find: `(step.status === 'failed' && (step.unknown || node.compensateOnFailure))`,
     replace: `step.status === 'failed'`,
     killers,
   },
   {
-    name: 'turn back behind the point of no return',
+    name: 'roll back behind a completed pivot',
     find: 'return relationsOf(graph).pivots.some((name) => hasPassed(graph, state, name));',
     replace: 'return false;',
     killers,
   },
   {
-    name: 'turn back past what may have been the point of no return',
+    name: 'roll back past a pivot with an unknown outcome',
     find: 'if (!mayHavePassed(graph.steps.get(name)!, stepState(next, name))) continue;',
     replace: 'continue;',
     killers,
   },
   {
-    name: 'let a cancellation turn back what has passed its pivot',
+    name: 'let a cancellation roll back a saga that has passed its pivot',
     find: 'if (passed !== undefined) return accepted ? overtaken(state, failure, passed) : state;',
     replace: '',
     killers,
@@ -138,7 +174,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'retry without waiting',
-    find: 'retryAt: again ? now + retryDelay(retry, failures, event.random) : undefined,',
+    find: 'retryAt: again ? now + nextDelay(retry, failures, event) : undefined,',
     replace: 'retryAt: again ? now : undefined,',
     killers,
   },
@@ -193,19 +229,19 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'complete a fan-out with the first of its items',
-    find: '&& open.every(',
-    replace: '&& open.some(',
+    find: 'item === undefined || !isDone(item);',
+    replace: 'item === undefined;',
     killers,
   },
   {
     name: 'undo a fan-out only in its first item',
-    find: '.standing.every(isUndone)',
-    replace: '.standing.some(isUndone)',
+    find: 'return !isAnyLeft ? withStep',
+    replace: 'return isAnyLeft ? withStep',
     killers,
   },
   {
     name: 'run more items at once than the concurrency of their fan-out',
-    find: 'if (room <= 0) return;',
+    find: 'if (room.isFullFor(item)) return !plan.lost;',
     replace: '',
     killers,
   },
@@ -229,7 +265,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'begin further steps after one gave up for an operator',
+    name: 'start further steps after one failed permanently and waits for an operator',
     find: 'if (!halted && isReady(state, node, step)) planStep',
     replace: 'if (isReady(state, node, step)) planStep',
     killers,
@@ -241,7 +277,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'change a saga that has come to its end',
+    name: 'change a saga that has ended',
     find: `if (isTerminal(state.status) && event.type !== 'undone') return state;`,
     replace: '',
     killers,
@@ -259,7 +295,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'take a compensation that gave up for done',
+    name: 'count a compensation that failed permanently as completed',
     find: `: { ...failed, status: 'compensation_failed' };`,
     replace: `: { ...failed, status: 'compensated' };`,
     killers,
@@ -284,15 +320,22 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'copy the states of all items for each event of one',
-    find: 'if (steps.size < SMALL) return',
-    replace: 'if (steps.size < Infinity) return',
+    find: 'if (steps.size < SMALL && !isItem) return',
+    replace: 'if (!(steps instanceof StepMap)) return',
     killers: [specs('fan-out-work')],
   },
   {
     name: 'forget the items that others have passed',
-    find: 'open: merged(merged(known.open, more), passed),',
-    replace: 'open: merged(known.open, more),',
-    killers: [specs('step-map')],
+    find: 'if (slot === undefined) kinds |= KIND.missing;',
+    replace: 'if (slot === undefined) kinds |= KIND.completed;',
+    killers: [specs('step-tree')],
+  },
+  {
+    name: 'look at all items that wait, whenever their time comes',
+    in: 'planItems',
+    find: '(plan.lost || room.left > 0) && plan.isTime(dueAt)',
+    replace: 'true',
+    killers: [specs('fan-out-work')],
   },
   {
     name: 'run over as many items as there are',

@@ -4,7 +4,8 @@ import { NotInTime, noticed } from './killing.js';
 import { Library } from './library.js';
 import { type Killer, type Mutant, simulation, specs } from './mutant.js';
 import { MUTANTS } from './mutants.js';
-import { type Fate, writeReport } from './report.js';
+import { missingTests } from './missing-tests.js';
+import { type Fate, leftToRun, writeReport } from './report.js';
 import { typeErrors } from './type-errors.js';
 import { Workspace } from './workspace.js';
 
@@ -18,7 +19,7 @@ const { values } = parseArgs({
   options: {
     /** Parts of the names of mutants, or of the declarations that they break. */
     only: { type: 'string', multiple: true, default: [''] },
-    /** Run none: is the code of each there, and do they compile? */
+    /** Run none: is the code of each there, do they compile, and do the tests exist that have to notice them? */
     check: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '2' },
     /** A killer that takes longer decides nothing. */
@@ -27,18 +28,22 @@ const { values } = parseArgs({
     trusted: { type: 'boolean', default: false },
     /** A page for the rows of this run. */
     report: { type: 'string' },
+    /** Only those that this page has no row for, or that were not decided. */
+    left: { type: 'boolean', default: false },
   },
 });
 const library = Library.in(ROOT);
 const longest = Number(values.minutes) * 60_000;
 
 async function main(): Promise<void> {
-  const mutants = MUTANTS.filter((mutant) => {
+  const named = MUTANTS.filter((mutant) => {
     const places = library.placesOf(mutant).map(whereOf);
     return values.only.some((part) => [mutant.name, ...places].join(' ').includes(part));
   });
+  const mutants = values.left ? leftToRun(values.report ?? '', named) : named;
   const errors = errorsIn(mutants);
   if (mutants.length === 0) errors.push(`No mutant has '${values.only.join("' or '")}' in its name.`);
+  if (values.check) errors.push(...missingTests(ROOT, mutants));
   if (errors.length > 0) throw new Error(errors.join('\n'));
   if (values.check) return console.log(`${mutants.length} mutants can be applied, and compile`);
   const server = await startServer(mutants);
@@ -66,7 +71,7 @@ function errorsIn(mutants: readonly Mutant[]): string[] {
   return problems.length > 0 || values.trusted ? problems : typeErrors(ROOT, mutants, library);
 }
 
-/** All killers, on what is not broken: whoever fails by itself notices nothing. */
+/** Runs all killers without a mutant. A killer that already fails cannot detect a mutant. */
 async function requireGreen(mutants: readonly Mutant[], workspace: Workspace): Promise<void> {
   const killers = mutants.flatMap((mutant) => mutant.killers);
   const seeds = killers.map((killer) => (killer.kind === 'simulation' ? killer.seeds : 0));

@@ -92,8 +92,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'hand a lock on while sub-sagas run under it (in memory)',
-    find: `const inside = line.find(({ lock }) => lock!.state === 'inside');`,
-    replace: `const inside = line.find(({ lock }) => lock!.state === 'inside' && lock!.place < 0);`,
+    find: `const inside = queue.find(({ lock }) => lock!.state === 'inside');`,
+    replace: `const inside = queue.find(({ lock }) => lock!.state === 'inside' && lock!.place < 0);`,
     killers,
   },
   {

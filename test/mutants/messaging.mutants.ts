@@ -4,7 +4,7 @@ const killers = [simulation(60)];
 const contract = [specs('message-store')];
 const order = [specs('message-store', 'messaging/relay-order'), specs('order-of-transactions')];
 
-/** Of the relay, the inbox and starts in transactions of the caller. */
+/** Mutants of the relay, the inbox and starts in transactions of the caller. */
 export const MESSAGING_MUTANTS: readonly Mutant[] = [
   {
     name: 'read a lane on from where it was read to, in the model',
@@ -54,6 +54,18 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
     killers: order,
   },
   {
+    name: 'forget that a lane holds messages from now on',
+    find: "may_hold = l.may_hold OR $2 <> '{}' OR $6 <> '{}',",
+    replace: '',
+    killers: contract,
+  },
+  {
+    name: 'forget that a lane holds messages once it is read from its beginning',
+    find: 'may_hold = l.may_hold AND (p.after > 0 OR EXISTS',
+    replace: 'may_hold = l.may_hold AND (p.after > 0 AND EXISTS',
+    killers: contract,
+  },
+  {
     name: 'take what a relay reports of a lane that it has lost',
     find: 'SELECT array_agg(p.lane) FILTER (WHERE p.mine) INTO mine FROM (',
     replace: 'SELECT array_agg(p.lane) INTO mine FROM (',
@@ -85,27 +97,27 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'handle a message that was handled before',
-    find: 'if (!(await inbox.isNew(own, consumer, messageId))) return { handled: false };',
-    replace: 'await inbox.isNew(own, consumer, messageId);',
+    find: 'if (!(await inbox.isNew(joined, consumer, messageId))) return { handled: false };',
+    replace: 'await inbox.isNew(joined, consumer, messageId);',
     killers,
   },
   {
     name: 'say that a message is handled in a transaction of the caller that is aborted',
     in: 'Inbox.once',
-    find: 'await watch?.requireOpen(what, manager);',
+    find: 'await watch?.requireOpen(what, joined);',
     replace: '',
     killers,
   },
   {
     name: 'commit a message’s work whatever became of it, and say that it is handled',
     in: 'committed',
-    find: 'await watch?.requireOpen(what, manager);',
+    find: 'await watch?.requireOpen(what, joined);',
     replace: '',
     killers: [specs('messaging/aborted-transactions')],
   },
   {
     name: 'start a saga beside the transaction that it is to be part of',
-    find: 'this.store.startWithin(manager, { ...traced, leased: false }, this.lease);',
+    find: 'this.store.startWithin(transaction, { ...traced, leased: false }, this.lease);',
     replace: 'this.store.start([{ ...traced, leased: false }], this.lease).then(([result]) => result!);',
     killers,
   },

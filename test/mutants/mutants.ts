@@ -1,4 +1,5 @@
 import { CODEC_MUTANTS } from './codec.mutants.js';
+import { DATABASE_MUTANTS } from './databases.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
 import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CODEC_MUTANTS,
   ...RETENTION_MUTANTS,
   ...LIFE_CYCLE_MUTANTS,
+  ...DATABASE_MUTANTS,
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
 ];

@@ -8,6 +8,30 @@ const contract = (tests: string): Killer[] => [testsOf(CONTRACT, tests), specs(C
 
 export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
+    name: 'keep the idle status of a saga that an operator has resumed',
+    find: 'idle_status = CASE WHEN w.released OR w.settled THEN',
+    replace: 'idle_status = CASE WHEN w.settled THEN',
+    killers: contract('a list of sagas'),
+  },
+  {
+    name: 'take errors that differ for the same when they are stored',
+    find: 'return (before && isSameError(error, before) && repeatOf(error)) || toJson(error);',
+    replace: 'return (before && repeatOf(error)) || toJson(error);',
+    killers: [specs('errors-json')],
+  },
+  {
+    name: 'read the rows of steps without the notes',
+    find: 'return note ? withNote(state, note) : state;',
+    replace: 'return state;',
+    killers: contract('the notes of a saga'),
+  },
+  {
+    name: 'forget the notes at an operator’s change',
+    find: 'notes: withoutNotes(saga.notes, changed),\n    failedAttempt',
+    replace: 'failedAttempt',
+    killers: contract('the notes of a saga'),
+  },
+  {
     name: 'drop the epoch check when a checkpoint is stored',
     in: 'checkpointFrom',
     find: 'WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number',
@@ -30,7 +54,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'store a checkpoint that does not know of a pause',
     find: 'AND (NOT i.pause_requested OR w.pause_seen)',
     replace: '',
-    killers: contract('to stand still'),
+    killers: contract('a request to pause'),
   },
   {
     name: 'store the steps of a checkpoint that was fenced off',
@@ -48,7 +72,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'do not announce that a saga is settled which is waited for',
     find: 'CASE WHEN i.watched AND w.settled THEN',
     replace: 'CASE WHEN i.watched AND NOT w.settled THEN',
-    killers: contract('who waits for a saga'),
+    killers: [testsOf(CONTRACT, 'receives each of many that settled in one batch')],
   },
   {
     name: 'let losses count anew with each checkpoint',
@@ -188,13 +212,13 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'close a circle of sagas that wait for locks',
     find: 'circle := CASE WHEN given.parent_id IS NOT NULL THEN',
     replace: 'circle := CASE WHEN false THEN',
-    killers: contract('a circle of sagas that wait for locks'),
+    killers: contract('a deadlock of sagas that wait for locks'),
   },
   {
     name: 'look for a circle of two families only',
     find: 'WHERE r.id <> ALL(kin)',
     replace: 'WHERE false',
-    killers: contract('a circle of sagas that wait for locks'),
+    killers: contract('a deadlock of sagas that wait for locks'),
   },
   {
     name: 'look for a circle among those that others are closing',
@@ -206,11 +230,11 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'let a saga wait in a circle that is undone',
     find: `IF circle IS NULL OR own.status = 'running' THEN RETURN circle; END IF;`,
     replace: `IF circle IS NULL OR own.status = 'running' THEN RETURN circle; ELSE RETURN NULL; END IF;`,
-    killers: contract('a circle of sagas that wait for locks'),
+    killers: contract('a deadlock of sagas that wait for locks'),
   },
   {
-    name: 'look at a line that others are changing',
-    find: 'PERFORM pg_advisory_xact_lock(line);',
+    name: 'read a lock queue that others are changing',
+    find: 'PERFORM pg_advisory_xact_lock(queue);',
     replace: 'CONTINUE;',
     killers: [specs('claim-sagas')],
   },
@@ -246,8 +270,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'commit a transaction whose checkpoint was not stored',
-    find: "if (result === 'saved') await answered(runner.commitTransaction());",
-    replace: 'if (result !== undefined) await answered(runner.commitTransaction());',
+    find: "if (result === 'saved') await answered(session.commit());",
+    replace: 'if (result !== undefined) await answered(session.commit());',
     killers: [specs('claim-sagas')],
   },
   {
@@ -288,7 +312,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store a checkpoint in no transaction, since the method ended its own',
-    find: 'await watch.requireOpen(what, runner.manager);',
+    find: 'await watch.requireOpen(what, sql);',
     replace: '',
     killers: [specs('sagas/aborted-transactions')],
   },

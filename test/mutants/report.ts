@@ -32,6 +32,12 @@ export async function writeReport(
   writeFileSync(file, await format(pageOf(rows, all), { ...config, parser: 'markdown' }));
 }
 
+/** Those that the page has no row for, or that were not decided. */
+export function leftToRun(file: string, mutants: readonly Mutant[]): Mutant[] {
+  const rows = existsSync(file) ? rowsIn(readFileSync(file, 'utf8')) : new Map<string, string>();
+  return mutants.filter(({ name }) => rows.get(cell(name))?.includes(UNDECIDED) ?? true);
+}
+
 function pageOf(rows: ReadonlyMap<string, string>, all: readonly Mutant[]): string {
   const names = all.map(({ name }) => cell(name));
   const run = names.flatMap((name) => rows.get(name) ?? []);
@@ -48,6 +54,7 @@ npm run mutants -- --only='lock'            # those with this in their name, or 
 npm run mutants -- --check                  # run none: is each one's code there, and does it compile?
 npm run mutants -- --jobs=1 --minutes=10    # one process at a time; a killer that takes longer decides nothing
 npm run mutants -- --report=test/mutants/README.md   # with the rows of this run in this page
+npm run mutants -- --report=test/mutants/README.md --left   # only those that this page has no row for
 \`\`\`
 
 The code is found wherever in \`libs/saga/src\` or \`test/models\` it is. File names, white space and trailing commas do not count. If the same code occurs twice, the mutant names the declaration or the SQL function with \`in\`. \`npm test\` checks that each mutant's code is in one place and that its specs exist.

@@ -4,8 +4,8 @@ import type { Library } from './library.js';
 import type { Mutant } from './mutant.js';
 
 /**
- * Mutants that the compiler would refuse: whoever runs one notices nothing but that. Several are looked at together,
- * of each file one at a time.
+ * Finds mutants that the compiler rejects: a run of one would prove nothing else. Several files are compiled
+ * together, with one mutant of each file at a time.
  */
 export function typeErrors(root: string, mutants: readonly Mutant[], library: Library): string[] {
   const project = join(root, 'libs/saga');

@@ -1,13 +1,13 @@
 import { type Mutant, simulation, specs, testsOf } from './mutant.js';
 
-/** Of steps that wait for signals and people, and of messages: everywhere. */
+/** Mutants of waits for signals and approvals, and of messages, in all modules. */
 const machine = [specs('machine/waits'), simulation(100), specs('graph.properties', 'graph.coverage')];
 const engine = [
-  specs('run-signals', 'waits-by-hand', 'saga-run'),
+  specs('run-signals', 'waits-and-operators', 'saga-run'),
   simulation(100),
   specs('sagas/publish', 'approvals'),
 ];
-const NAMES = 'what a saga waits for|what a saga was sent|a batch of signals|what a checkpoint publishes';
+const NAMES = 'what a saga waits for|a signal to a saga|a batch of signals|what a checkpoint publishes';
 const memory = [testsOf('memory-saga-store', NAMES), simulation(100)];
 const postgres = [testsOf('postgres-saga-store', NAMES)];
 
@@ -31,7 +31,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     killers: machine,
   },
   {
-    name: 'take a signal while the saga turns back',
+    name: 'take a signal while the saga rolls back',
     find: "if (state.status !== 'running') return undefined;",
     replace: "if (state.status === 'completed') return undefined;",
     killers: machine,
@@ -85,7 +85,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     killers: machine,
   },
   {
-    name: 'ask for another signal when the method is tried again by hand',
+    name: 'wait for another signal when an operator retries the method',
     find: 'return wait?.takenSignal === undefined ? undefined : wait;',
     replace: 'return wait?.takenSignal === undefined ? wait : undefined;',
     killers: machine,
@@ -97,7 +97,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     killers: engine,
   },
   {
-    name: 'hear of a refusal before what a lost worker was at',
+    name: 'receive a refusal before the steps of a lost worker',
     find: 'this.signals?.hear(this.record, { withRefusals: false });',
     replace: 'this.signals?.hear(this.record);',
     killers: engine,
@@ -109,13 +109,13 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     killers: engine,
   },
   {
-    name: 'let time pass before an operator’s retry has heard what came',
+    name: 'let time pass before an operator’s retry has received pending signals',
     find: 'follow(graph, withPendingSignals(graph, evolved, saga, now), now)',
     replace: 'follow(graph, withPendingSignals(graph, evolved, { ...saga, signals: [] }, now), now)',
     killers: engine,
   },
   {
-    name: 'let somebody reject what was approved',
+    name: 'accept a rejection after an approval',
     find: 'if (wait?.takenSignal !== undefined)',
     replace: 'if (wait?.takenSignal === 0)',
     killers: engine,

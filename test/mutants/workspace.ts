@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -21,6 +21,8 @@ const LINKED = ['node_modules', 'libs/saga/node_modules'];
 /** With all that the simulation is made of. */
 const BUILT = ['libs/saga/src', 'test'];
 const BUILD = 'build';
+/** The code that builds the SQL of migrations. */
+const SQL = join('libs', 'saga', 'src', 'store', 'postgres');
 
 /** A copy of the tree in a temporary folder, in which one mutant after the other lives. */
 export class Workspace {
@@ -38,7 +40,10 @@ export class Workspace {
       mkdirSync(dirname(join(this.folder, BUILD, name)), { recursive: true });
       symlinkSync(join(root, name), join(this.folder, BUILD, name));
     }
-    for (const folder of BUILT) for (const file of sourcesIn(join(this.folder, folder))) this.build(file);
+    for (const folder of BUILT) {
+      for (const file of sourcesIn(join(this.folder, folder))) this.build(file);
+      for (const file of commonJsIn(join(this.folder, folder))) cpSync(file, this.builtPath(file));
+    }
     this.specs = new SpecFiles(this.folder);
     this.library = Library.in(this.folder);
   }
@@ -54,17 +59,30 @@ export class Workspace {
     try {
       writeFileSync(file, this.library.mutated(mutant));
       this.build(file);
+      this.freezeMigrations(file);
       return await use();
     } finally {
       writeFileSync(file, text);
       this.build(file);
+      this.freezeMigrations(file);
     }
   }
 
-  /** At any time: whoever is at work here is ended. */
+  /** May be called at any time: it ends running processes of this workspace. */
   remove(): void {
     for (const child of this.children) child.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Migrations execute a frozen text. A mutant of what builds the SQL breaks the tables only if it is in that text. */
+  private freezeMigrations(changed: string): void {
+    if (!relative(this.folder, changed).startsWith(SQL)) return;
+    const program = join(this.folder, BUILD, 'test/mutants/freeze-migrations.js');
+    execFileSync(process.execPath, [program, this.folder], { stdio: ['ignore', 'inherit', 'inherit'] });
+  }
+
+  private builtPath(file: string): string {
+    return join(this.folder, BUILD, relative(this.folder, file));
   }
 
   /** Without a look at types: those of the mutants were checked, and this takes a millisecond. */
@@ -81,10 +99,15 @@ export class Workspace {
       },
       module: { type: 'es6' },
     });
-    const built = join(this.folder, BUILD, relative(this.folder, file)).replace(/\.ts$/, '.js');
+    const built = this.builtPath(file).replace(/\.ts$/, '.js');
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, code);
   }
+}
+
+function commonJsIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.cjs')).map((name) => join(folder, name));
 }
 
 function sourcesIn(folder: string): string[] {

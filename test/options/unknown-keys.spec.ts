@@ -1,356 +1,42 @@
-import { randomUUID } from 'node:crypto';
 import 'reflect-metadata';
-import { type DynamicModule, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { SagaAdminModule } from '../../libs/saga/src/admin/index.js';
-import {
-  AesGcmCodec,
-  analyzeSaga,
-  Approval,
-  describeSaga,
-  layoutOf,
-  mermaidOf,
-  RemoteStep,
-  Saga,
-  SagaError,
-  sagaMigrations,
-  SagaModule,
-  type SagaService,
-  Step,
-  type StepContext,
-  StepHandler,
-  SubSaga,
-  WaitFor,
-} from '../../libs/saga/src/index.js';
-import {
-  ClientProxyTransport,
-  DurableEvent,
-  Inbox,
-  JetStreamServer,
-  JetStreamTransport,
-  Outbox,
-  SagaMessagingModule,
-  SagaReply,
-} from '../../libs/saga/src/messaging/index.js';
-import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
-import { SagaTest } from '../../libs/saga/src/testing/index.js';
-import { buildHandlerGraphs } from '../../libs/saga/src/definition/build/build-handler-graphs.js';
-import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
+import { SagaError } from '../../libs/saga/src/index.js';
+import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';
+import { Order, Publisher, type SampleContext, samplesFor } from './option-samples.js';
 import { idOf, type OptionObject, publicOptionObjects } from './public-option-types.js';
 
 /** What the package gives, and applications only pass on, or implement. */
-const GIVEN_BY_US = /^(AesGcmCodec|PayloadCodec|MessageTransport|ClientProxyTransport|JetStreamTransport)\./;
+const GIVEN_BY_US =
+  /^(AesGcmCodec|PayloadCodec|MessageTransport|ClientProxyTransport|JetStreamTransport|SagaDatabase|PgClient)\./;
 const OTHERS: Record<string, string> = {
   'Saga(0).input': 'a Standard Schema is an object of its own, of any library',
   'Saga(0).input.~standard': 'as above',
+  'SagaModule.forRoot(0).database': 'a database of an entry, such as pgDatabase() makes',
+  'SagaMessagingModule.forRoot(0).database': 'as above',
   'layoutOf(0)': 'a graph, as describeSaga() gives it, with whatever else the caller knows of its steps',
   'mermaidOf(0)': 'as above',
+  'describeWait(0)': 'what a snapshot waits for, as get() returns it',
+  'timelineOf(0)': 'a snapshot, as get() returns it',
+  'timelineOf(1)': 'its history, as history() returns it',
   'new SagaFailureMatrixError(0)': 'made by the package alone',
 };
 const isOthers = (id: string) =>
   GIVEN_BY_US.test(id) || Object.keys(OTHERS).some((one) => id === one || id.startsWith(`${one}.`));
 
-@Saga({ name: 'order' })
-class Order {
-  @Step({ compensate: 'undo' }) act() {}
-  undo() {}
-  @WaitFor({ signal: 'paid' }) paid() {}
-}
-@Saga({ name: 'publisher' })
-class Publisher {
-  static message: object = {};
-  @Step({ retry: { attempts: 1 } }) publish(ctx: StepContext) {
-    ctx.publish(Publisher.message as never);
-  }
-}
-
 const apps = TestApps.onOwnDatabase();
-let app: Awaited<ReturnType<TestApps['start']>>;
-let id: string;
+const current = {} as SampleContext;
+const SAMPLES = samplesFor(current);
 
 beforeEach(async () => {
-  app = await apps.start({
+  current.app = await apps.start({
     sagas: [Order, Publisher],
     imports: [SagaMessagingModule.forRoot({ relay: false }), SagaTelemetryModule.forRoot()],
   });
-  ({ id } = await app.sagas.start(Order, {}, { correlationId: 'o-1' }));
-  await waits(apps, id);
+  ({ id: current.id } = await current.app.sagas.start(Order, {}, { correlationId: 'o-1' }));
+  await waits(apps, current.id);
 });
-
-/** A call with all that it may be given, and what runs it. */
-interface Sample {
-  readonly args: readonly unknown[];
-  readonly run: (...args: never[]) => unknown;
-}
-const retry = { attempts: 2, delay: 1, factor: 2, maxDelay: 10, jitter: 0, retryIf: () => true };
-const expects = { status: 'running', revision: 1 };
-const operator = { by: 'ann', reason: 'why', expects };
-const filter = {
-  ...{ saga: 'order', status: 'running', correlationId: 'o-1', tags: { a: 'b' } },
-  ...{ createdAfter: new Date(0), createdBefore: new Date(), limit: 1, cursor: randomUUID() },
-};
-const message = { topic: 't', key: 'k', type: 'y', payload: {}, headers: {} };
-const stream = { name: 'S', subjects: ['s.>'], config: {} };
-const policies = { retry, compensationRetry: retry };
-const node = {
-  compensate: 'undo',
-  after: [],
-  join: 'all',
-  when: () => true,
-  delay: 1,
-  savepoint: { attempts: 2 },
-  ...policies,
-};
-
-const target = () => ({ saga: Order, correlationId: 'o-1' });
-const service =
-  (name: keyof SagaService) =>
-  (...args: never[]) =>
-    (app.sagas[name] as (...args: never[]) => unknown)(...args);
-const operatorCall = (name: keyof SagaService): Sample => ({
-  args: [target(), operator],
-  run: service(name),
-});
-const looking = (name: keyof SagaService, ...more: unknown[]): Sample => ({
-  args: [target(), ...more],
-  run: service(name),
-});
-
-/** The class of a saga whose method has this decorator. */
-function decorated(decorate: (...args: never[]) => (target: never, key: string, descriptor: never) => void) {
-  return (...args: never[]): unknown => {
-    class Decorated {
-      act() {}
-      undo() {}
-    }
-    const descriptor = Object.getOwnPropertyDescriptor(Decorated.prototype, 'act');
-    decorate(...args)(Decorated.prototype as never, 'act', descriptor as never);
-    Saga({ name: 'decorated' })(Decorated);
-    const findings = analyzeSaga(Decorated);
-    const handlers = buildHandlerGraphs(Decorated);
-    if (findings.length > 0)
-      throw new Refused(findings.map(({ problem, fix }) => `${problem}. ${fix}`).join(' '));
-    return handlers;
-  };
-}
-class Refused extends SagaError {
-  readonly code = 'TEST';
-}
-
-@Module({})
-class RootModule {}
-const started = async (module: DynamicModule) => {
-  const root = { module: RootModule, imports: [module] };
-  const nest = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
-  await nest.close();
-};
-
-const SAMPLES: Record<string, Sample> = {
-  ...{
-    'SagaService.start': {
-      args: [Order, {}, { id: randomUUID(), correlationId: 'o-2', priority: 1, delay: '1h', tags: {} }],
-      run: service('start'),
-    },
-    'SagaService.get': looking('get'),
-    'SagaService.history': looking('history'),
-    'SagaService.previewRollback': looking('previewRollback'),
-    'SagaService.wait': looking('wait', { timeout: 1 }),
-    'SagaService.find': { args: [filter], run: service('find') },
-    'SagaService.bulk': {
-      args: ['cancel', filter, { by: 'ann', reason: 'why', dryRun: true, limit: 1 }],
-      run: service('bulk'),
-    },
-    'SagaService.cleanup': {
-      args: [{ olderThan: '1d', saga: 'order', limit: 1, dryRun: true }],
-      run: service('cleanup'),
-    },
-    'SagaService.signal': { args: [target(), 'paid', {}, { messageId: 'm' }], run: service('signal') },
-    'SagaService.approve': {
-      args: [target(), 'act', { by: 'ann', comment: 'yes' }],
-      run: service('approve'),
-    },
-    'SagaService.reject': { args: [target(), 'act', { by: 'ann', comment: 'no' }], run: service('reject') },
-    'SagaService.retry': { args: [target(), { ...operator, input: {}, step: 'act' }], run: service('retry') },
-    'SagaService.skip': { args: [target(), 'act', { ...operator, result: {} }], run: service('skip') },
-    'SagaService.cancel': operatorCall('cancel'),
-    'SagaService.abort': operatorCall('abort'),
-    'SagaService.undo': operatorCall('undo'),
-    'SagaService.pause': operatorCall('pause'),
-    'SagaService.resume': operatorCall('resume'),
-    'SagaHandle.outcome': {
-      args: [{ timeout: 1 }],
-      run: async (options: never) =>
-        (await app.sagas.start(Order, {}, { correlationId: 'o-1' })).outcome(options),
-    },
-  },
-  ...{
-    'new AesGcmCodec': {
-      args: [{ keys: { a: Buffer.alloc(32) }, current: 'a' }],
-      run: (options: never) => new AesGcmCodec(options),
-    },
-    describeSaga: { args: [Order, policies], run: describeSaga },
-    mermaidOf: { args: [describeSaga(Order), { direction: 'LR' }], run: mermaidOf },
-    layoutOf: {
-      args: [describeSaga(Order), { widthOf: () => 1, height: 1, columnGap: 1, rowGap: 1, margin: 1 }],
-      run: layoutOf,
-    },
-    sagaMigrations: { args: ['saga', { partitions: 'day' }], run: sagaMigrations },
-  },
-  ...{
-    Step: {
-      args: [{ ...node, rateLimit: { count: 1, per: '1s' } }],
-      run: decorated(Step as never),
-    },
-    WaitFor: { args: [{ ...node, signal: 's' }], run: decorated(WaitFor as never) },
-    Approval: { args: [node], run: decorated(Approval as never) },
-    SubSaga: { args: [() => Order, node], run: decorated(SubSaga as never) },
-    RemoteStep: { args: ['stock', node], run: decorated(RemoteStep as never) },
-    StepHandler: {
-      args: ['stock', { ...policies, rateLimit: { count: 1, per: '1s' } }],
-      run: decorated(StepHandler),
-    },
-    Saga: {
-      args: [{ name: 'x', ...policies }],
-      run: (options: never) => {
-        class Declared {
-          act() {}
-        }
-        Step()(
-          Declared.prototype as never,
-          'act',
-          Object.getOwnPropertyDescriptor(Declared.prototype, 'act') as never,
-        );
-        Saga(options)(Declared);
-        return describeSaga(Declared);
-      },
-    },
-  },
-  ...{
-    'SagaModule.forRoot': {
-      args: [{ ...policies, worker: { concurrency: 1 }, approvals: { skip: 2 } }],
-      run: (options: never) => started(SagaModule.forRoot(options)),
-    },
-    'SagaModule.forRootAsync': {
-      args: [{ imports: [], inject: [], useFactory: () => ({}) }],
-      run: (options: never) => SagaModule.forRootAsync(options),
-    },
-    'SagaMessagingModule.forRoot': {
-      args: [
-        {
-          ...{ transport: { send: async () => undefined }, inbox: { retention: '1d' }, outbox: {} },
-          relay: { batch: 1, retry: { attempts: 2 } },
-        },
-      ],
-      run: (options: never) => started(SagaMessagingModule.forRoot(options)),
-    },
-    'SagaMessagingModule.forRootAsync': {
-      args: [{ imports: [], inject: [], useFactory: () => ({}) }],
-      run: (options: never) => SagaMessagingModule.forRootAsync(options),
-    },
-    'SagaTelemetryModule.forRoot': {
-      args: [{ traces: false }],
-      run: (options: never) => started(SagaTelemetryModule.forRoot(options)),
-    },
-    'SagaTelemetryModule.forRootAsync': {
-      args: [{ imports: [], inject: [], useFactory: () => ({}) }],
-      run: (options: never) => SagaTelemetryModule.forRootAsync(options),
-    },
-    'SagaAdminModule.register': {
-      args: [{ guards: [], path: 'ops' }],
-      run: (options: never) => started(SagaAdminModule.register(options)),
-    },
-    'SagaAdminModule.registerAsync': {
-      args: [{ guards: [], path: 'ops', useFactory: () => ({}) }],
-      run: (options: never) => SagaAdminModule.registerAsync(options),
-    },
-    'SagaHealthIndicator.isHealthy': {
-      args: ['sagas', { maxOldestDue: '1m', maxStuck: 1, timeout: '1s' }],
-      run: (...args: [never, never]) =>
-        app.nest.get(SagaHealthIndicator, { strict: false }).isHealthy(...args),
-    },
-  },
-  ...{
-    'Outbox.dead': { args: [{ limit: 1 }], run: (...args: [never]) => outbox().dead(...args) },
-    'Outbox.publish': {
-      args: [undefined, message],
-      run: (_: never, one: never) => outbox().publish(manager(), one),
-    },
-    'Outbox.reply': {
-      args: [undefined, message],
-      run: (_: never, one: never) =>
-        handling({ headers: { 'saga-id': id } } as never, () => outbox().reply(manager(), one)),
-    },
-    'Inbox.once': {
-      args: ['m', undefined, () => undefined, { consumer: 'c' }],
-      run: (key: never, _: never, work: never, options: never) =>
-        app.nest.get(Inbox, { strict: false }).once(key, manager(), work, options),
-    },
-    DurableEvent: { args: ['t', { redeliverAfter: 1, extras: {} }], run: DurableEvent },
-    SagaReply: { args: ['t', { signal: 's', redeliverAfter: 1 }], run: SagaReply },
-    'new ClientProxyTransport': {
-      args: [{}, { close: true }],
-      run: (client: never, options: never) => new ClientProxyTransport(client, options),
-    },
-    'new JetStreamTransport': {
-      args: [{ stream }],
-      run: (options: never) => new JetStreamTransport(options),
-    },
-    'new JetStreamServer': {
-      args: [{ stream, consumer: 'c' }],
-      run: (options: never) => new JetStreamServer(options),
-    },
-  },
-  ...{
-    'SagaTest.options': {
-      args: [{ ...policies, maxPayloadBytes: 1_000 }],
-      run: (options: never) => SagaTest.of(Order).options(options),
-    },
-    'SagaTest.run': {
-      args: [{}, { correlationId: 'x' }],
-      run: (...args: [never]) => SagaTest.of(Order).run(...args),
-    },
-    'SagaTest.start': {
-      args: [{}, { correlationId: 'x' }],
-      run: (...args: [never]) => SagaTest.of(Order).start(...args),
-    },
-    'SagaTest.failing': {
-      args: ['act', new Error('no'), { times: 1 }],
-      run: (...args: [never]) => SagaTest.of(Order).failing(...args),
-    },
-    'SagaTest.timingOut': {
-      args: ['act', { times: 1 }],
-      run: (...args: [never]) => SagaTest.of(Order).timingOut(...args),
-    },
-    'SagaTest.everyFailure': {
-      args: [{}, () => undefined, { beforeEach: () => undefined }],
-      run: (...args: [never, never]) => SagaTest.of(Order).everyFailure(...args),
-    },
-    'SagaTestRun.signal': {
-      args: ['paid', {}, { messageId: 'm' }],
-      run: async (...args: [never]) => (await SagaTest.of(Order).start({})).signal(...args),
-    },
-  },
-};
-for (const context of [
-  'StepContext',
-  'CompensationContext',
-  'HandlerContext',
-  'HandlerCompensationContext',
-  'ForEachContext',
-  'ItemCompensationContext',
-])
-  SAMPLES[`${context}.publish`] = { args: [message], run: publishing };
-
-const outbox = () => app.nest.get(Outbox, { strict: false });
-const manager = () => app.dataSource.manager;
-
-async function publishing(one: object): Promise<void> {
-  Publisher.message = one;
-  const { failure } = await (await app.sagas.start(Publisher, {})).outcome();
-  throw new Refused(failure?.error?.message ?? 'nothing was wrong');
-}
 
 /** Those that the compiler's types of Nest have, which say nothing of ours. */
 const BESIDE: OptionObject[] = [

@@ -19,7 +19,7 @@ export function booksAfter(relations: Relations, book: Book, event: SagaEvent, t
   return books.flatMap((after) => {
     const fresh = doubts(relations, after).filter((key) => !doubtsBefore.includes(key));
     if (fresh.length === 0) return [after];
-    // Of a pivot in doubt, while the saga turns back: that nobody may undo it may be shown, or not.
+    // A rollback may or may not mark a pivot in doubt as not compensable.
     const shown = copyOf(after);
     for (const key of fresh) new Rules(relations, shown).life(key).phase = 'not undone';
     return [after, shown];
@@ -32,7 +32,7 @@ class Happening extends WaitHappenings {
     switch (event.type) {
       case 'step-started':
         this.change(event.step, { phase: 'running', active: true, retryAt: undefined });
-        rules.life(event.step).begun += 1;
+        rules.life(event.step).started += 1;
         return [book];
       case 'probe-started':
         this.change(event.step, { active: true });
@@ -69,7 +69,7 @@ class Happening extends WaitHappenings {
         this.change(event.step, { phase: 'undoing', active: true, retryAt: undefined });
         return [book];
       case 'compensation-completed':
-        if (this.isUnderWay(event.step, 'undoing'))
+        if (this.isInProgress(event.step, 'undoing'))
           this.change(event.step, { phase: 'undone', active: false });
         return [book];
       case 'compensation-failed':
@@ -92,11 +92,11 @@ class Happening extends WaitHappenings {
         return [book];
       case 'paused':
       case 'unpaused':
-        throw new Error('Nobody pauses anything here');
+        throw new Error('This oracle has no pauses');
       case 'code-missing':
         throw new Error('What the code of a step is missing is never asked here');
       case 'deadlocked':
-        throw new Error('Nobody waits for a semantic lock here');
+        throw new Error('This oracle has no semantic locks');
       case 'retried':
         return this.retried(event.step, tookEffect);
       case 'operator-skipped':
@@ -116,7 +116,7 @@ class Happening extends WaitHappenings {
 
   private stepCompleted({ step: key, result }: EventOf<'step-completed'>): Book[] {
     const { book } = this;
-    if (!this.isUnderWay(key, 'running')) return [book];
+    if (!this.isInProgress(key, 'running')) return [book];
     const node = this.relations.node(key);
     this.change(key, { phase: 'completed', active: false, unknown: false, result });
     if (key === node.name) this.complete(key, result);
@@ -127,7 +127,7 @@ class Happening extends WaitHappenings {
   private stepFailed(event: EventOf<'step-failed'>): Book[] {
     const { rules, book } = this;
     const { step: key, unknown, retryable, now, random } = event;
-    if (!this.isUnderWay(key, 'running')) return [book];
+    if (!this.isInProgress(key, 'running')) return [book];
     const node = this.relations.node(key);
     const life = rules.life(key);
     this.change(key, { active: false, failures: life.failures + 1, unknown: life.unknown || unknown });
@@ -141,7 +141,7 @@ class Happening extends WaitHappenings {
   }
 
   private compensationFailed({ step: key, retryable, now, random }: EventOf<'compensation-failed'>): Book[] {
-    if (!this.isUnderWay(key, 'undoing')) return [this.book];
+    if (!this.isInProgress(key, 'undoing')) return [this.book];
     const life = this.rules.life(key);
     life.undoFailures += 1;
     const again = retryable && life.undoFailures < this.relations.node(key).compensationRetry.attempts;
@@ -183,7 +183,7 @@ class Happening extends WaitHappenings {
       : [[book, false]];
   }
 
-  /** Nobody will hear of these attempts; whatever may have happened may have. */
+  /** The results of these attempts are lost. Any of them may have taken effect. */
   private lose(keys: string[]): Book[] {
     const atMostOnce = keys.filter((key) => !this.relations.node(key).idempotent);
     for (const key of keys) if (!atMostOnce.includes(key)) this.loseOne(key);
@@ -218,7 +218,7 @@ class Happening extends WaitHappenings {
     }
     this.change(key, {
       phase: rules.goesForward(node) ? 'idle' : 'failed',
-      begun: life.begun + (life.phase === 'running' ? 0 : 1),
+      started: life.started + (life.phase === 'running' ? 0 : 1),
       unknown: life.unknown || !(node.transactional || node.kind === 'sub-saga'),
       active: false,
       retryAt: undefined,
@@ -249,7 +249,7 @@ class Happening extends WaitHappenings {
     const untouched = copyOf(book);
     this.leavePivots();
     this.compensate();
-    // Nobody may undo a pivot in doubt; whether he may who cancels is not said.
+    // A pivot in doubt must not be compensated. Whether a cancellation may do it is not specified.
     const doubt = this.relations.nodes.some((node) => rules.pivotInDoubt(node));
     return (doubt || open) && !tookEffect ? [untouched] : [book];
   }
@@ -291,7 +291,10 @@ class Happening extends WaitHappenings {
     return [book];
   }
 
-  /** P5: it had lost a join any, and is gone through after all; so is what it came after, if that still stands. */
+  /**
+   * P5: it had lost a join any, and is gone through after all; so is what it came after, if that still
+   * stands.
+   */
   private needAgain({ name, after }: StepNode): void {
     const { book, rules } = this;
     if (!book.pruned.delete(name)) return;
@@ -319,12 +322,12 @@ class Happening extends WaitHappenings {
           wait: wait?.number === undefined ? undefined : wait,
         });
       }
-      if (forward) this.mend(node);
+      if (forward) this.repair(node);
     }
   }
 
   /** A fan-out goes on once none of its items has failed. */
-  private mend(node: StepNode): void {
+  private repair(node: StepNode): void {
     const { rules } = this;
     if (rules.life(node.name).items === undefined || rules.phase(node.name) === 'completed') return;
     if (!rules.goesForward(node)) return;
@@ -350,7 +353,7 @@ class Happening extends WaitHappenings {
       this.complete(key, result);
     } else {
       this.change(key, { phase: 'completed', unknown: false, result, retryAt: undefined });
-      this.mend(node);
+      this.repair(node);
     }
     return [book];
   }

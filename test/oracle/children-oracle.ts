@@ -4,12 +4,12 @@ import type { ChildEntry, ChildSaga } from './model-children.js';
 import type { Entry } from './model-entries.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 
-/** Of the sagas that steps start, by what the world saw of them. */
+/** Rules for the sagas that steps start, checked against their recorded effects. */
 export const FAMILIAL = [
-  'is never at rest while a saga that one of its steps started goes on',
+  'is never idle while a saga that one of its steps started is running',
   'has one saga of a step at a time, and none beside one that stands',
   'cancels the saga of a step only when nothing needs the step any more, and undoes it only when it completed',
-  'makes of a step what its saga came to, and of no other',
+  'gives a step the outcome of its own saga, and of no other',
   'begins nothing that depends on a step before its saga has completed',
   'calls the compensation of a step only when nothing of its saga is left',
 ] as const;
@@ -17,42 +17,42 @@ export const FAMILIAL = [
 type Wrong = [string, string] | undefined;
 
 /** Knows the sagas that the steps of one saga started as they really are. */
-export class ChildWitness {
+export class ChildOracle {
   private readonly sagas = new Map<string, ChildSaga>();
-  /** Those that a person answers for: he says that their step is undone, whatever they were asked before. */
-  private readonly byHand = new Set<string>();
+  /** Sagas whose step an operator marked as compensated, whatever was requested before. */
+  private readonly completedManually = new Set<string>();
 
   constructor(private readonly relations: Relations) {}
 
-  /** Of this step, in whatever round. */
+  /** Whether a saga of this step is unfinished, in any round. */
   isGoingOn(step: string): boolean {
     return this.of(step).some((child) => this.isLeft(child));
   }
 
   read(entry: Entry): Wrong {
     if (entry.type === 'child') return this.changed(entry);
-    if (entry.type === 'was done by hand' && entry.undone)
-      for (const { id } of this.of(entry.key)) this.byHand.add(id);
-    if (entry.type === 'begun') return this.begun(entry);
+    if (entry.type === 'completed manually' && entry.undone)
+      for (const { id } of this.of(entry.key)) this.completedManually.add(id);
+    if (entry.type === 'started') return this.started(entry);
     if (entry.type !== 'event' || entry.before === entry.after) return undefined;
     const { event, before, after } = entry;
-    if (event.type === 'child-ended') return this.heard(event, before, after);
-    if (event.type === 'settled') return this.atRest(event.status, () => true);
+    if (event.type === 'child-ended') return this.outcome(event, before, after);
+    if (event.type === 'settled') return this.whenIdle(event.status, () => true);
     const { rollbackTo } = before;
     return event.type === 'resumed'
-      ? this.atRest('resumed', (step) => this.relations.descendants(rollbackTo!).has(step))
+      ? this.whenIdle('resumed', (step) => this.relations.descendants(rollbackTo!).has(step))
       : undefined;
   }
 
   private isLeft(child: ChildSaga): boolean {
-    return isGoingOn(child) && !this.byHand.has(child.id);
+    return isGoingOn(child) && !this.completedManually.has(child.id);
   }
 
   private of(step: string): ChildSaga[] {
     return [...this.sagas.values()].filter((child) => child.step === step);
   }
 
-  private atRest(how: string, isConcerned: (step: string) => boolean): Wrong {
+  private whenIdle(how: string, isConcerned: (step: string) => boolean): Wrong {
     const left = [...this.sagas.values()].find((child) => this.isLeft(child) && isConcerned(child.step));
     return left && [FAMILIAL[0], `${how}, and ${textOf(left)}`];
   }
@@ -68,7 +68,7 @@ export class ChildWitness {
         ? undefined
         : [FAMILIAL[1], `${textOf(child)} in ${round}`];
     }
-    // Of a pivot its saga decides whether all of this one turns back.
+    // If the step is a pivot, its saga decides whether this saga rolls back.
     const decides = state.pendingRollback !== undefined && this.relations.node(step).pivot;
     if (what === 'was cancelled' && !decides && !isUnwanted(this.relations, state, step))
       return [FAMILIAL[2], `${textOf(child)}, and the saga is ${state.status}`];
@@ -81,7 +81,7 @@ export class ChildWitness {
     return undefined;
   }
 
-  private heard(
+  private outcome(
     { step, child: id }: { readonly step: string; readonly child: string },
     before: SagaState,
     after: SagaState,
@@ -98,7 +98,7 @@ export class ChildWitness {
     return status === 'completed' && result !== child.result ? [FAMILIAL[3], text] : undefined;
   }
 
-  private begun({ attempt, before }: Extract<Entry, { type: 'begun' }>): Wrong {
+  private started({ attempt, before }: Extract<Entry, { type: 'started' }>): Wrong {
     const { kind, node, key } = attempt;
     if (kind === 'compensate') {
       const left = this.of(key).find((child) => isGoingOn(child) || this.stands(child));
@@ -111,21 +111,21 @@ export class ChildWitness {
     return isMissed && waits.length > 0 ? [FAMILIAL[4], `${key}, without ${missing[0]!.name}`] : undefined;
   }
 
-  /** By its saga, by hand, or since it is skipped; of other steps by the saga's own word. */
+  /** Whether a step is done: by its saga, manually, or skipped. For other steps the saga's state decides. */
   private isDone({ name, kind }: StepNode, state: SagaState): boolean {
     const { status, round, child, result } = stepState(state, name);
     if (status === 'skipped') return true;
-    if (kind !== 'sub-saga' || result === '"by hand"' || result === '1') return status === 'completed';
+    if (kind !== 'sub-saga' || result === '"manual"' || result === '1') return status === 'completed';
     const saga = child && this.sagas.get(child.id);
     return saga !== undefined && saga.status === 'completed' && saga.round === round && saga.step === name;
   }
 
   private stands({ id, status }: ChildSaga): boolean {
-    return status === 'completed' && !this.byHand.has(id);
+    return status === 'completed' && !this.completedManually.has(id);
   }
 }
 
-/** The step is on its way back, or lost a race. */
+/** The step is being compensated, or lost a race. */
 function isUnwanted(relations: Relations, state: SagaState, step: string): boolean {
   const { rollbackTo, status } = state;
   if (stepState(state, step).pruned) return true;

@@ -28,7 +28,7 @@ export class Consequences {
     this.complete(node.name, `[${results.join(',')}]`);
   }
 
-  /** F7: of the joins any that wait for it and that nobody else has won, it is the winner. */
+  /** F7: it wins every waiting join any that has no winner yet. */
   complete(name: string, result: string | undefined): void {
     const { book, rules } = this;
     this.change(name, { phase: 'completed', unknown: false, retryAt: undefined, result, wait: undefined });
@@ -62,18 +62,21 @@ export class Consequences {
     this.endWaiting(node);
   }
 
-  /** Nobody begins it any more: what has begun and waits for another attempt has failed. F7: a loser is skipped. */
+  /**
+   * No attempt of it starts any more. A started step that waits for another attempt has failed. F7: a loser
+   * is skipped.
+   */
   endWaiting(node: StepNode): void {
     for (const key of this.rules.keys(node)) {
-      const { phase, begun } = this.rules.life(key);
+      const { phase, started } = this.rules.life(key);
       if (phase !== 'idle') continue;
       // W3: it takes nothing any more, and what it took is taken.
       this.change(key, { wait: undefined });
       const isOver = this.rules.isPruned(node.name) && !this.rules.life(key).unknown && !node.forEach;
-      if (begun > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
+      if (started > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isPruned(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
       // Should it go forward again (P5), its delay begins anew.
-      else if (begun === 0) this.change(key, { delayed: false, retryAt: undefined });
+      else if (started === 0) this.change(key, { delayed: false, retryAt: undefined });
     }
   }
 
@@ -141,7 +144,7 @@ export class Consequences {
     return true;
   }
 
-  /** P4: once the pivots have come to something, it turns back, or goes on with what has failed meanwhile. */
+  /** P4: once the pivots have ended, the saga rolls back, or handles the failures since then. */
   decidePending(): Book[] {
     const { book, rules } = this;
     const { pending } = book;
@@ -204,7 +207,8 @@ export class Consequences {
     book.completions = book.completions.filter((name) => !again.has(name));
     book.mode = 'running';
     book.target = undefined;
-    // Losers beside what is gone through again stay lost; what cannot do without them may be lost from the beginning.
+    // Losers beside what is gone through again stay lost; what cannot do without them may be lost from the
+    // beginning.
     const lost = new Consequences(relations, copyOf(book));
     for (const going of [this, lost]) {
       if (going === lost) lost.cutDoomed(again);

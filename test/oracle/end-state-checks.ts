@@ -17,9 +17,12 @@ export const LASTING = [
   'is undone as it was planned to be',
 ] as const;
 
-/** More than any operator needs who retries, and then does by hand what failed again. */
+/** More calls than an operator needs who retries and then skips the steps that failed again. */
 const CALLS = 60;
-/** Moments of a play at which what does not fit is tried, beside the first at which it needs a person. */
+/**
+ * The number of moments at which stray events are tried, besides the first at which the saga needs an
+ * operator.
+ */
 const MOMENTS = 4;
 
 export function aftermath(saga: RandomGraph, play: Play): Violation | undefined {
@@ -69,7 +72,7 @@ function planned(graph: SagaGraph, state: SagaState): string | undefined {
   // One that was stuck on its way to a savepoint goes forward from there.
   const resumed = entries.findIndex((entry) => entry.type === 'event' && entry.event.type === 'resumed');
   const undone = entries.slice(0, resumed < 0 ? undefined : resumed).flatMap((entry) => {
-    if (entry.type === 'begun') return entry.attempt.kind === 'compensate' ? [entry.attempt.key] : [];
+    if (entry.type === 'started') return entry.attempt.kind === 'compensate' ? [entry.attempt.key] : [];
     const isAsked = entry.type === 'child' && /^was (cancelled|to be undone)$/.test(entry.what);
     return isAsked ? [entry.child.id] : [];
   });
@@ -80,24 +83,24 @@ function planned(graph: SagaGraph, state: SagaState): string | undefined {
     : `[${plan.join()}], and it was [${undone.join()}]`;
 }
 
-/** As it is found by whoever reads it: nothing is under way. */
+/** The state as a reader finds it: without attempts in progress. */
 function stored(state: SagaState): SagaState {
   const steps = [...state.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
   return { ...state, steps: new Map(steps) };
 }
 
-/** Retries all, and what fails again by hand; why it does not help, if it does not. */
+/** Retries all steps, then skips those that fail again. @returns why the saga still does not end */
 function brought(saga: RandomGraph, from: SagaState): string | undefined {
   let state = from;
   for (let call = 0; call < CALLS; call += 1) {
-    const gaveUp = [...state.steps].filter(
+    const failed = [...state.steps].filter(
       ([name, { status }]) =>
         status === 'compensation_failed' ||
         (status === 'failed' && !isPruned(state, name) && state.heldPhase === 'running'),
     );
     // Items before their step, which goes on with them.
-    const key = gaveUp.map(([name]) => name).sort((a, b) => b.length - a.length)[
-      Math.floor(call / 2) % (gaveUp.length || 1)
+    const key = failed.map(([name]) => name).sort((a, b) => b.length - a.length)[
+      Math.floor(call / 2) % (failed.length || 1)
     ];
     const event: SagaEvent =
       call % 2 === 0 || key === undefined
@@ -121,7 +124,10 @@ function changing(graph: SagaGraph, state: SagaState, events: readonly SagaEvent
   return events.filter((event) => evolve(graph, state, event) !== state);
 }
 
-/** Everything about attempts that nobody waits for, beginnings of what is over, and every rest but the one decided. */
+/**
+ * Events of attempts without a waiter, starts of ended steps, and every settlement other than the decided
+ * one.
+ */
 function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
   const failure = { error: { name: 'Error', message: 'late' }, retryable: true, now: 0, random: 0 };
   const events = [...new Set([...graph.steps.keys(), ...state.steps.keys()])].flatMap((step): SagaEvent[] => {
@@ -177,7 +183,7 @@ function strayOfWaits(graph: SagaGraph, state: SagaState, step: string): SagaEve
   return stray;
 }
 
-/** What was heard of another saga than the one that the step waits for now, or is not waited for. */
+/** Events of a saga that the step does not wait for. */
 function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[] {
   const { child, active } = steps.get(step) ?? { active: false };
   const ends = (['completed', 'compensated', 'aborted'] as const).map((end) => {
@@ -195,7 +201,7 @@ function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[
   const goesOn = phase === 'running' || phase === 'cancelling' || phase === 'undoing';
   if (isHeld || !goesOn) stray.push(...ends.map((end) => ({ ...end, child: id })));
   if (goesOn) stray.push({ type: 'step-started', step }, { type: 'condition-false', step });
-  if (isHeld && goesOn) stray.push({ type: 'operator-skipped', step, result: '"by hand"' });
+  if (isHeld && goesOn) stray.push({ type: 'operator-skipped', step, result: '"manual"' });
   if (phase !== 'running') stray.push({ type: 'child-cancelling', step, child: id });
   if (!active) stray.push({ type: 'child-undoing', step, child: id });
   return stray;

@@ -37,7 +37,7 @@ class Expecting implements Expectation {
   settleIsOpen = false;
   expired = false;
   private watchesDeadline = false;
-  /** Something is waited for that somebody has to send. */
+  /** A step waits for a signal. */
   private rests = false;
   private readonly rules: Rules;
 
@@ -87,10 +87,10 @@ class Expecting implements Expectation {
         ? rules.isClear(node)
         : ['completed', 'skipped'].includes(rules.phase(node.name));
     if (of.nodes.every(isOver)) this.settle.push('completed');
-    else if (this.hasNothing() && this.someGaveUp()) this.settle.push('stuck');
+    else if (this.hasNothing() && this.someFailedForGood()) this.settle.push('stuck');
   }
 
-  /** P4: only the pivots go on, that are to say whether it turns back; what was lost is undone meanwhile. */
+  /** P4: only the pivots that decide about the rollback continue. Losers of joins are compensated meanwhile. */
   private pending(): void {
     const { rules, of } = this;
     for (const node of of.nodes) {
@@ -106,13 +106,13 @@ class Expecting implements Expectation {
 
   private begin(node: StepNode): void {
     const { rules } = this;
-    const { phase, active, items, retryAt, delayed, begun, wait } = rules.life(node.name);
+    const { phase, active, items, retryAt, delayed, started, wait } = rules.life(node.name);
     if (!rules.isReady(node) || (phase !== 'idle' && phase !== 'running')) return;
     if (items !== undefined) return this.beginItems(node);
     if (active) return;
     if (phase === 'running') return this.probe(node);
     if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
-    else if (node.delay !== undefined && !delayed && begun === 0) this.delays.push(node.name);
+    else if (node.delay !== undefined && !delayed && started === 0) this.delays.push(node.name);
     else if (node.wait !== undefined && wait?.number === undefined) this.await(node);
     else this.must.push(`${node.forEach ? 'expand' : 'run'} ${node.name}`);
   }
@@ -182,7 +182,7 @@ class Expecting implements Expectation {
   }
 
   private undo(node: StepNode, isOpen: boolean): void {
-    const kind = this.turnsBack(node.name);
+    const kind = this.rollbackActionOf(node.name);
     if (kind === undefined) return;
     const keys = this.rules
       .keys(node)
@@ -196,8 +196,11 @@ class Expecting implements Expectation {
     } else this.addGroup(kind, node, keys);
   }
 
-  /** By what a step is turned back: its own saga before itself; what was asked already is waited for. */
-  private turnsBack(name: string): 'compensate' | 'cancel-child' | 'undo-child' | undefined {
+  /**
+   * How a step is compensated: its own saga comes before the step. A request that was already sent is
+   * awaited.
+   */
+  private rollbackActionOf(name: string): 'compensate' | 'cancel-child' | 'undo-child' | undefined {
     const { child } = this.rules.life(name);
     if (this.rules.isAwaited(name)) return child!.is === 'going on' ? 'cancel-child' : undefined;
     return child?.is === 'completed' ? 'undo-child' : 'compensate';
@@ -207,9 +210,10 @@ class Expecting implements Expectation {
     const lives = keys.map((key) => ({ key, ...this.rules.life(key) })).filter(({ active }) => !active);
     const probes = this.interrupted(node).map((key) => `probe ${key}`);
     const due = lives.filter(({ retryAt }) => retryAt === undefined || retryAt <= this.now);
-    const underWay = this.rules.keys(node).filter((key) => this.rules.life(key).active).length;
-    const room = this.rules.life(node.name).items === undefined ? 1 : node.concurrency - underWay;
-    if (room > 0) {
+    const inProgress = this.rules.keys(node).filter((key) => this.rules.life(key).active).length;
+    const room = this.rules.life(node.name).items === undefined ? 1 : node.concurrency - inProgress;
+    // What fills it ends first, and is looked at then.
+    if (room > due.length + probes.length) {
       for (const { retryAt } of lives)
         if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
     }
@@ -225,7 +229,7 @@ class Expecting implements Expectation {
     return isIdle && isFull && !this.expired && !this.rests;
   }
 
-  private someGaveUp(): boolean {
+  private someFailedForGood(): boolean {
     return this.rules.allKeys().some((key) => this.rules.phase(key) === 'not undone');
   }
 }

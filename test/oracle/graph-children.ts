@@ -4,17 +4,17 @@ import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
-/** What the rules make of what is heard of, and asked of, the sagas that steps have started. */
+/** Applies the rules to requests to, and outcomes of, the sagas that steps have started. */
 export class ChildHappenings extends Consequences {
-  protected isUnderWay(key: string, phase: Life['phase']): boolean {
+  protected isInProgress(key: string, phase: Life['phase']): boolean {
     const life = this.rules.life(key);
     return life.active && life.phase === phase;
   }
 
-  /** None begins that would have to turn back at once. */
+  /** No saga starts that would have to roll back immediately. */
   protected childStarted({ step, child }: EventOf<'child-started'>): Book[] {
     const { rules, book } = this;
-    if (!this.isUnderWay(step, 'running')) return [book];
+    if (!this.isInProgress(step, 'running')) return [book];
     if (!rules.goesForward(this.relations.node(step))) this.change(step, { phase: 'failed', active: false });
     else this.change(step, { phase: 'away', active: false, child: { id: child, is: 'going on' } });
     return [book];
@@ -27,7 +27,7 @@ export class ChildHappenings extends Consequences {
   }
 
   protected childIsUndone({ step, child }: EventOf<'child-undoing'>): Book[] {
-    if (this.isUnderWay(step, 'undoing') && this.rules.life(step).child?.id === child)
+    if (this.isInProgress(step, 'undoing') && this.rules.life(step).child?.id === child)
       this.change(step, { active: false, child: { id: child, is: 'being undone' } });
     return [this.book];
   }
@@ -35,7 +35,7 @@ export class ChildHappenings extends Consequences {
   protected childEnded(event: EventOf<'child-ended'>): Book[] {
     const { step, child, status, result } = event;
     const { book, rules } = this;
-    // What happens to a saga that needs a person is heard when it goes on.
+    // A saga that needs an operator receives outcomes when it goes on.
     const goesOn = ['running', 'returning', 'compensating'].includes(book.mode);
     if (!goesOn || !this.isAwaiting(step, child)) return [book];
     if (rules.phase(step) === 'undoing') return this.childUndone(event);

@@ -3,7 +3,8 @@ import { type Expectation, expectation } from './expectation.js';
 import { booksAfter } from './apply-event.js';
 import type { Entry, Play } from './model-entries.js';
 import type { RandomGraph } from './random-graph.js';
-import { resultOf, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { resultOf } from '../../libs/saga/src/machine/step-results.js';
 
 /** What the machine did against its rules, and where in the play. */
 export interface Violation {
@@ -18,12 +19,12 @@ export const RULED = [
   'holds up nothing that is ready',
   'undoes nothing that is not to be undone, and nothing too early',
   'holds up nothing that may be undone',
-  'has no more items of a fan-out under way than it may, and no fewer',
+  'runs exactly as many items of a fan-out as its concurrency allows',
   'delays what is to be delayed, once',
   'wakes for what is due, when it is due',
   'comes to rest when nothing is left, and as it should',
   'is past its deadline when it is, unless a pivot has passed',
-  'goes on, turns back or returns to a savepoint as it should',
+  'goes forward, rolls back or returns to a savepoint as it should',
   'cuts what lost a join any, and nothing else',
   'counts the rounds',
   'keeps results as they were given, those of items in their order',
@@ -184,9 +185,9 @@ function unexpected(
 
 /** Who waits, until when, and what was taken by whom. */
 function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaState): string | undefined {
-  for (const name of new Set([...rules.book.heard.keys(), ...Object.keys(lastTakenSignals)])) {
-    if (rules.book.heard.get(name) !== lastTakenSignals[name])
-      return `${name} was taken up to ${lastTakenSignals[name]}, not ${rules.book.heard.get(name)}`;
+  for (const name of new Set([...rules.book.lastTaken.keys(), ...Object.keys(lastTakenSignals)])) {
+    if (rules.book.lastTaken.get(name) !== lastTakenSignals[name])
+      return `${name} was taken up to ${lastTakenSignals[name]}, not ${rules.book.lastTaken.get(name)}`;
   }
   for (const node of rules.of.nodes) {
     if (node.wait === undefined) continue;
@@ -204,7 +205,7 @@ function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaStat
   return undefined;
 }
 
-/** What is stored says nothing of attempts under way but that they began. */
+/** The stored state records only the start of attempts in progress. */
 function withoutAttempts(book: Book): Book {
   const copy = copyOf(book);
   for (const life of copy.lives.values()) life.active = false;

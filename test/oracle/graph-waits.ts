@@ -13,12 +13,12 @@ export class WaitHappenings extends ChildHappenings {
     return [this.book];
   }
 
-  /** W1, W2: the step that took it; nobody: it is kept for later. */
+  /** W1, W2: the step that took the signal. Undefined: the signal is kept for later. */
   protected taken({ name, number }: EventOf<'signalled' | 'refused'>): string | undefined {
     const taker = this.rules.takerOf(name, number)?.name;
     if (taker === undefined) return undefined;
     this.change(taker, { wait: { ...this.rules.life(taker).wait, number } });
-    this.book.heard.set(name, number);
+    this.book.lastTaken.set(name, number);
     return taker;
   }
 
@@ -29,7 +29,7 @@ export class WaitHappenings extends ChildHappenings {
     return isWaiting && until !== undefined && until <= now ? this.waitFailed(step) : [this.book];
   }
 
-  /** As a step that gave up, but that nothing of it has begun: there is nothing to undo. */
+  /** Like a step that failed permanently, but its method never started: nothing needs compensation. */
   protected waitFailed(step: string): Book[] {
     this.change(step, { phase: 'failed', failures: this.rules.life(step).failures + 1, wait: undefined });
     return this.failedForGood(step);

@@ -18,16 +18,21 @@ export interface ChildEntry {
   readonly what: 'began' | 'was cancelled' | 'was to be undone' | 'ended';
   /** As it is afterwards. */
   readonly child: ChildSaga;
-  /** Of the saga that waits for it. */
+  /** The step and round of the saga that waits for it. */
   readonly state: SagaState;
 }
 
 type End = 'completed' | 'compensated' | 'aborted';
 export type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
 
-/** The sagas that the steps of one saga started. What they do, and what they are asked, is there at once: they are others'. */
+/**
+ * The sagas that the steps of one saga started. What they do, and what they are asked, is there at once: they
+ * are others'.
+ */
 export class PlayedChildren {
   private readonly sagas = new Map<string, ChildSaga>();
+  /** The answers to requests, once they are carried out. */
+  private readonly answers = new WeakMap<object, boolean>();
   private made = 0;
 
   constructor(
@@ -54,18 +59,29 @@ export class PlayedChildren {
   store(state: SagaState): void {
     for (const [step, { child, round }] of state.steps) {
       if (child === undefined || this.sagas.has(child.id)) continue;
-      const begun = { id: child.id, step, round, status: 'running', isFinal: false } as const;
-      this.become(begun, 'began', state);
+      const started = { id: child.id, step, round, status: 'running', isFinal: false } as const;
+      this.become(started, 'began', state);
     }
   }
 
-  cancel(id: string, state: SagaState): void {
+  /** Carries out the request of an attempt: immediately, or when the attempt ends. @returns false if it is refused */
+  request(attempt: { readonly kind: string; readonly child?: string }, state: SagaState): boolean {
+    const { kind, child } = attempt;
+    const known = this.answers.get(attempt);
+    if (known !== undefined) return known;
+    if (kind === 'cancel-child') this.cancel(child!, state);
+    const answer = kind === 'cancel-child' || this.undo(child!, state);
+    this.answers.set(attempt, answer);
+    return answer;
+  }
+
+  private cancel(id: string, state: SagaState): void {
     const child = this.sagas.get(id)!;
     if (child.status === 'running') this.become({ ...child, status: 'cancelling' }, 'was cancelled', state);
   }
 
   /** False: it refuses. One that is undone already, or about to be, is content. */
-  undo(id: string, state: SagaState): boolean {
+  private undo(id: string, state: SagaState): boolean {
     const child = this.sagas.get(id)!;
     if (child.status === 'undoing' || child.status === 'compensated') return true;
     const mayBe = child.status === 'completed' && !child.isFinal;
@@ -80,8 +96,8 @@ export class PlayedChildren {
     this.become({ ...child, status, result, isFinal: isFinal && status === 'completed' }, 'ended', state);
   }
 
-  /** What there is to hear of those that the state waits for. */
-  heard(state: SagaState, now: number): ChildEnded[] {
+  /** The pending outcomes of the sagas that the state waits for. */
+  outcomes(state: SagaState, now: number): ChildEnded[] {
     return awaitedBy(state).flatMap((id): ChildEnded[] => {
       const child = this.sagas.get(id);
       if (!child || isGoingOn(child.status)) return [];

@@ -26,14 +26,14 @@ export type Entry =
       readonly event: SagaEvent;
       readonly before: SagaState;
       readonly after: SagaState;
-      /** It belongs to an attempt that nobody waits for any more. */
+      /** It belongs to an attempt that the saga no longer waits for. */
       readonly late: boolean;
     }
   | { readonly type: 'recorded' }
   /** All since the last record is lost. */
   | { readonly type: 'crashed' }
   | {
-      readonly type: 'begun';
+      readonly type: 'started';
       readonly attempt: Attempt;
       readonly before: SagaState;
       readonly after: SagaState;
@@ -41,12 +41,12 @@ export type Entry =
   | {
       readonly type: 'took effect';
       readonly attempt: Attempt;
-      /** `maybe`: nobody knows. `none`: it is certain that it did not. */
+      /** `maybe`: unknown. `none`: it certainly took no effect. */
       readonly effect: 'done' | 'maybe' | 'none';
       readonly result?: string;
     }
   | {
-      readonly type: 'was done by hand';
+      readonly type: 'completed manually';
       readonly key: string;
       readonly round: number;
       readonly undone: boolean;

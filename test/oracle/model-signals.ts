@@ -3,20 +3,23 @@ import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
 import { stepAwaiting } from '../../libs/saga/src/machine/waits.js';
 
-/** What somebody sent to the played saga, as it is stored. */
+/** A signal to the played saga, as it is stored. */
 export interface SentSignal {
   readonly name: string;
   readonly number: number;
   /** JSON text. */
   readonly payload: string;
-  /** A person says no. */
+  /** An approver rejected the request. */
   readonly isRefusal: boolean;
 }
 
-/** Of a name that no step waits for. */
-const NOBODYS = 'z';
+/** A name that no step waits for. */
+const UNWANTED = 'z';
 
-/** The signals of one saga: all that were sent are stored, and whoever holds the saga knows of the first so many. */
+/**
+ * The signals of one saga. All sent signals are stored. The holder of the saga has received the first `known`
+ * of them.
+ */
 export class PlayedSignals {
   private readonly sent: SentSignal[] = [];
   private known = 0;
@@ -34,11 +37,11 @@ export class PlayedSignals {
   }
 
   /** Those that the holder knows of. */
-  get told(): readonly SentSignal[] {
+  get received(): readonly SentSignal[] {
     return this.sent.slice(0, this.known);
   }
 
-  /** Somebody sends something to one of those that wait, or will, or did. False: none ever does. */
+  /** Sends a signal that a step waits for, sooner or later. @returns false if no step waits for any */
   send(pick: number, isRefusal: boolean): boolean {
     const names = isRefusal ? this.names.filter((name) => isApproval(name)) : this.names;
     const name = names[pick % names.length];
@@ -46,8 +49,8 @@ export class PlayedSignals {
     return name !== undefined;
   }
 
-  sendToNobody(): void {
-    this.sendTo(NOBODYS, false);
+  sendUnwanted(): void {
+    this.sendTo(UNWANTED, false);
   }
 
   sendTo(name: string, isRefusal: boolean): void {
@@ -57,7 +60,7 @@ export class PlayedSignals {
     this.note(signal);
   }
 
-  /** Whoever holds the saga, or claims it, looks at what is stored. True: something is new. */
+  /** The holder of the saga, or a claim, reads the stored signals. @returns true if there are new ones */
   look(): boolean {
     const isNew = this.known < this.sent.length;
     this.known = this.sent.length;
@@ -67,7 +70,7 @@ export class PlayedSignals {
   /** The next of those known that a step of this state waits for. */
   next(state: SagaState, now: number, { withRefusals = true } = {}): SagaEvent | undefined {
     const { lastTakenSignals = {} } = state;
-    const next = this.told.find(
+    const next = this.received.find(
       ({ name, number, isRefusal }) =>
         (withRefusals || !isRefusal) &&
         number > (lastTakenSignals[name] ?? 0) &&

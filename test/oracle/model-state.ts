@@ -10,18 +10,18 @@ export interface Book {
   resting?: 'running' | 'returning' | 'compensating';
   /** While returning, or stuck in it: the savepoint. */
   target?: string;
-  /** P4: it is to turn back (to this savepoint), and waits for what its pivots come to. */
+  /** P4: it has to roll back (to this savepoint), and waits for the outcome of its pivots. */
   pending?: { readonly target?: string };
   round: number;
   readonly deadline?: number;
   readonly lives: Map<string, Life>;
   readonly pruned: Set<string>;
-  /** Of joins any: who was first. */
+  /** The winners of joins any. */
   readonly winners: Map<string, string>;
   /** Steps that completed, in order. */
   completions: string[];
   /** By name: the number of the last signal that was taken. */
-  readonly heard: Map<string, number>;
+  readonly lastTaken: Map<string, number>;
   /** Over, and well: it may be undone after all. */
   completed?: boolean;
 }
@@ -40,24 +40,24 @@ export interface Life {
     | 'undone'
     | 'not undone';
   active: boolean;
-  begun: number;
+  started: number;
   failures: number;
   unknown: boolean;
   undoFailures: number;
   retryAt?: number;
   delayed: boolean;
-  /** Of a fan-out, once asked. */
+  /** The number of items of a fan-out, once known. */
   items?: number;
   result?: string;
   round: number;
   returns: number;
-  /** Of a sub-saga step, once it has started one. */
+  /** The saga that a sub-saga step has started. */
   child?: { readonly id: string; readonly is: ChildIs };
-  /** Of one that waits for a signal: until when, and the number of the one that it took. */
+  /** The wait for a signal: its deadline, and the number of the signal that it took. */
   wait?: { readonly until?: number; readonly number?: number };
 }
 
-/** `over`: it turned back by itself, or was aborted. */
+/** `over`: it rolled back by itself, or was aborted. */
 export type ChildIs = 'going on' | 'cancelled' | 'completed' | 'over' | 'being undone' | 'undone';
 
 export function emptyBook(deadline: number | undefined): Book {
@@ -69,7 +69,7 @@ export function emptyBook(deadline: number | undefined): Book {
     pruned: new Set(),
     winners: new Map(),
     completions: [],
-    heard: new Map(),
+    lastTaken: new Map(),
   };
 }
 
@@ -80,7 +80,7 @@ export function copyOf(book: Book): Book {
     pruned: new Set(book.pruned),
     winners: new Map(book.winners),
     completions: [...book.completions],
-    heard: new Map(book.heard),
+    lastTaken: new Map(book.lastTaken),
   };
 }
 
@@ -140,7 +140,7 @@ export class Rules {
       life = {
         phase: 'idle',
         active: false,
-        begun: 0,
+        started: 0,
         failures: 0,
         unknown: false,
         undoFailures: 0,
@@ -171,7 +171,7 @@ export class Rules {
     return this.keys(node).some((key) => this.life(key).active || this.isAwaited(key));
   }
 
-  /** Another saga has to come to its end first. */
+  /** Another saga has to end first. */
   isAwaited(key: string): boolean {
     const { phase, child } = this.life(key);
     return phase === 'away' || (phase === 'undoing' && child?.is === 'being undone');
@@ -183,9 +183,11 @@ export class Rules {
     return phase === 'idle' && wait !== undefined && wait.number === undefined && !this.isPruned(name);
   }
 
-  /** W1: who takes this signal: each once, those of one name in their order, the first step that waits for it. */
+  /**
+   * W1: who takes this signal: each once, those of one name in their order, the first step that waits for it.
+   */
   takerOf(name: string, number: number): StepNode | undefined {
-    if (this.book.mode !== 'running' || number <= (this.book.heard.get(name) ?? 0)) return undefined;
+    if (this.book.mode !== 'running' || number <= (this.book.lastTaken.get(name) ?? 0)) return undefined;
     return this.of.nodes.find((node) => node.wait?.signal === name && this.isWaiting(node));
   }
 
@@ -250,14 +252,14 @@ export class Rules {
     return !this.isPruned(node.name) || !isCompensable(node);
   }
 
-  /** P4: what it comes to is not known, and somebody is about to find out. */
+  /** P4: its outcome is unknown, and an attempt or a probe is about to find out. */
   isUndecided(node: StepNode): boolean {
     if (!node.pivot || (this.isPruned(node.name) && isCompensable(node))) return false;
     const { phase, unknown } = this.life(node.name);
     return phase === 'running' || phase === 'away' || (phase === 'idle' && unknown && !isCompensable(node));
   }
 
-  /** P5: nobody will find out, or is to say so: while it is so, nothing is undone. */
+  /** P5: its outcome stays unknown until an operator decides. Until then nothing is compensated. */
   isBarred(node: StepNode): boolean {
     if (!node.pivot || isCompensable(node)) return false;
     return this.phase(node.name) === 'not undone' || this.pivotInDoubt(node);
@@ -286,7 +288,7 @@ export class Rules {
       .at(-1)?.name;
   }
 
-  /** Failed, nobody's loser: the saga goes on with nothing (F6.5, F6.6). */
+  /** A step failed that lost no join any: the saga starts no further step (F6.5, F6.6). */
   isHalted(): boolean {
     return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isPruned(name));
   }
@@ -301,14 +303,14 @@ export class Rules {
   /** B2: undone it is not, and has to be. */
   isLeft(key: string): boolean {
     const { compensate, compensateOnFailure } = this.of.node(key);
-    const { phase, unknown, begun, child } = this.life(key);
+    const { phase, unknown, started, child } = this.life(key);
     if (phase === 'undoing' || phase === 'not undone') return true;
     if (phase === 'completed' && child?.is === 'completed') return true;
     if (compensate === undefined) return false;
-    return phase === 'completed' || (phase === 'failed' && (unknown || (compensateOnFailure && begun > 0)));
+    return phase === 'completed' || (phase === 'failed' && (unknown || (compensateOnFailure && started > 0)));
   }
 
-  /** Nothing to undo, nothing under way, nothing that a probe still has to tell. */
+  /** Nothing to compensate, nothing in progress, no probe pending. */
   isClear(node: StepNode): boolean {
     return this.keys(node).every((key) => {
       const { active, phase } = this.life(key);

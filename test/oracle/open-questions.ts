@@ -1,6 +1,6 @@
 import { type Book, type Relations, Rules } from './model-state.js';
 
-/** Pivots of which nobody knows whether they passed, among what is turned back. */
+/** Pivots with an unknown outcome among the steps that are rolled back. */
 export function doubts(relations: Relations, book: Book): string[] {
   const rules = new Rules(relations, book);
   if (book.mode !== 'returning' && book.mode !== 'compensating') return [];

@@ -25,13 +25,13 @@ export const MOVES = [
   'retry one',
   'skip one',
   'child completes',
-  'child turns back',
+  'child rolls back',
   'child is aborted',
   'look',
   'look twice',
   'signal',
   'refuse',
-  'signal for nobody',
+  'unwanted signal',
   'signal again',
   'undo',
 ] as const;
@@ -42,6 +42,28 @@ export interface Move {
   readonly pick: number;
   /** 0 to 1, for the jitter. */
   readonly random: number;
+}
+
+/** The item that the move chooses. Undefined: there are none. */
+export function picked<T>(from: readonly T[], { pick }: Move): T | undefined {
+  return from[pick % from.length];
+}
+
+const CHILD_ENDS: Partial<Record<Move['kind'], 'completed' | 'compensated' | 'aborted'>> = {
+  'child completes': 'completed',
+  'child rolls back': 'compensated',
+  'child is aborted': 'aborted',
+};
+
+/** How the move ends a sub-saga. Undefined: it ends none. */
+export function childEndOf({ kind }: Move): 'completed' | 'compensated' | 'aborted' | undefined {
+  return CHILD_ENDS[kind];
+}
+
+/** The move is one of sub-sagas, of senders of signals, or of an operator, or reads what they did. */
+export function isOfOtherSagas({ kind }: Move): boolean {
+  const isSending = kind === 'refuse' || kind.startsWith('signal');
+  return kind in CHILD_ENDS || isSending || kind === 'look' || kind === 'look twice' || kind === 'undo';
 }
 
 /** A graph, and a script of what happens to a saga of it. When the script is over, everything succeeds. */
@@ -87,10 +109,10 @@ const step = fc.record({
   savepoint: rarely<number | undefined>(5, undefined, fc.integer({ min: 2, max: 3 })),
   pivot: rarely(14, false, fc.constant(true)),
   isSubSaga: rarely(7, false, fc.constant(true)),
-  waitsFor: rarely<'x' | 'y' | 'a person' | undefined>(
+  waitsFor: rarely<'x' | 'y' | 'an approval' | undefined>(
     4,
     undefined,
-    fc.constantFrom('x' as const, 'x' as const, 'y' as const, 'a person' as const),
+    fc.constantFrom('x' as const, 'x' as const, 'y' as const, 'an approval' as const),
   ),
   waitTimeout: rarely<number | undefined>(1, undefined, fc.constantFrom(80, 700)),
 });
@@ -124,7 +146,7 @@ const graphs = fc
   })
   .map(({ steps, ...saga }): SagaGraph => ({ ...graphOf(...steps.map(toNode)), ...saga }));
 
-/** Of a step that starts another saga, or waits: the definition knows nothing else. */
+/** The options of a step that starts another saga, or waits. It has no others. */
 const PLAIN = { mode: 'plain', probe: false, compensateOnFailure: false, items: undefined } as const;
 
 function toNode(given: RandomStep, index: number): UnlinkedStep {
@@ -160,7 +182,7 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
 function kindOf({ isSubSaga, waitsFor }: RandomStep): StepNode['kind'] {
   if (isSubSaga) return 'sub-saga';
   if (waitsFor === undefined) return 'step';
-  return waitsFor === 'a person' ? 'approval' : 'signal';
+  return waitsFor === 'an approval' ? 'approval' : 'signal';
 }
 
 function waitOf(
@@ -205,13 +227,13 @@ const ROUGH: Record<Move['kind'], number> = {
   'retry one': 3,
   'skip one': 3,
   'child completes': 10,
-  'child turns back': 4,
+  'child rolls back': 4,
   'child is aborted': 3,
   look: 8,
   'look twice': 2,
   signal: 14,
   refuse: 3,
-  'signal for nobody': 1,
+  'unwanted signal': 1,
   'signal again': 3,
   undo: 1,
 };

@@ -2,9 +2,18 @@ import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/s
 import { type Action, decide, type Decision } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { awaitedBy, type ChildEnded, PlayedChildren } from './model-children.js';
+import {
+  askWhen,
+  failureOf,
+  isAsking,
+  isUnasked,
+  leavesNothing,
+  problemWithDecision,
+} from './model-attempts.js';
 import type { Attempt, Entry, Play } from './model-entries.js';
+import { operatorEvent } from './model-operator.js';
 import { PlayedSignals } from './model-signals.js';
-import type { Move, RandomGraph } from './random-graph.js';
+import { childEndOf, isOfOtherSagas, type Move, picked, type RandomGraph } from './random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import {
   INITIAL,
@@ -19,12 +28,6 @@ const BOUND = 3;
 const START = 1_000;
 /** Far more than any saga of the random ones takes; one that goes in circles is found by it. */
 const PATIENCE = 6_000;
-
-const CHILD_ENDS: Partial<Record<Move['kind'], ChildEnded['status']>> = {
-  'child completes': 'completed',
-  'child turns back': 'compensated',
-  'child is aborted': 'aborted',
-};
 
 /** Plays a saga to its end as an engine would, on a store that keeps what was recorded and loses the rest. */
 export function playGraph(saga: RandomGraph, from?: SagaState): Play {
@@ -42,17 +45,15 @@ class GraphPlayer implements Play {
   private stored: SagaState;
   private takeovers = 0;
   private now = START;
-  private underWay: Attempt[] = [];
-  /** Attempts that nobody waits for any more. */
+  private inProgress: Attempt[] = [];
+  /** Attempts that the saga no longer waits for. */
   private dropped: Attempt[] = [];
   private readonly children: PlayedChildren;
   private readonly signals: PlayedSignals;
-  /** Of what others are asked: their answer, once it is carried out. */
-  private readonly answers = new Map<Attempt, boolean>();
-  /** To ask another saga to turn back changes nothing here until it is done. */
+  /** A request to another saga to roll back changes nothing here until it is done. */
   private cancelling: Attempt[] = [];
-  /** What this worker has heard of the sagas that are waited for. */
-  private heard: ChildEnded[] = [];
+  /** The outcomes that this worker has received from awaited sagas. */
+  private outcomes: ChildEnded[] = [];
 
   constructor(saga: RandomGraph, from?: SagaState) {
     this.graph = saga.graph;
@@ -80,7 +81,7 @@ class GraphPlayer implements Play {
       }
       if (this.hear()) continue;
       const decision = decide(this.graph, this.state, this.now);
-      const known = this.signals.told;
+      const known = this.signals.received;
       this.entries.push({ type: 'decision', decision, state: this.state, now: this.now, known });
       const wrong = this.wrongWith(decision);
       if (wrong !== undefined) return this.giveUp(wrong);
@@ -93,14 +94,12 @@ class GraphPlayer implements Play {
     this.entries.push({ type: 'gave no end', why });
   }
 
-  private wrongWith({ settle, events, actions, wakeAt }: Decision): string | undefined {
-    const known = this.underWay.map(({ key }) => key).sort();
-    const active = [...this.state.steps].filter(([, s]) => s.active).map(([key]) => key);
-    if (active.sort().join() !== known.join()) return `under way ${known.join()}, but ${active.join()}`;
-    const idle = !settle && !events?.length && !actions.length && wakeAt === undefined;
-    const hasToWait = known.length > 0 || this.cancelling.length > 0 || awaitedBy(this.state).length > 0;
-    const isTold = this.signals.awaitedBy(this.state).length > 0;
-    return idle && !hasToWait && !isTold ? 'nothing to do, and not at rest' : undefined;
+  private wrongWith(decision: Decision): string | undefined {
+    const isWaiting =
+      this.cancelling.length > 0 ||
+      awaitedBy(this.state).length > 0 ||
+      this.signals.awaitedBy(this.state).length > 0;
+    return problemWithDecision(decision, this.state, this.inProgress, isWaiting);
   }
 
   private advance(decision: Decision): void {
@@ -112,7 +111,7 @@ class GraphPlayer implements Play {
 
   /** One move, or progress where it is not possible. */
   private move(decision: Decision, move: Move): void {
-    const attempt = picked([...this.underWay, ...this.cancelling], move);
+    const attempt = picked([...this.inProgress, ...this.cancelling], move);
     const action = picked(
       decision.actions.filter(({ key }) => !this.cancelling.some((asked) => asked.key === key)),
       move,
@@ -124,7 +123,7 @@ class GraphPlayer implements Play {
     if (this.moveOthers(move)) return;
     if (move.kind === 'crash') this.crashes(move);
     else if (move.kind === 'interrupt') this.interrupt();
-    else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'by hand' });
+    else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'manual' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
     else if (move.kind === 'end late' && late) this.endLate(late);
     else if (!(attempt ?? action)) this.pass(decision, move);
@@ -133,25 +132,26 @@ class GraphPlayer implements Play {
     else if (attempt) this.settle(attempt, move);
   }
 
-  /** The sagas that steps have started do something, or somebody looks at what they have done. */
+  /** The sagas that steps have started advance, or the worker reads their outcomes. */
   private moveOthers(move: Move): boolean {
-    const end = CHILD_ENDS[move.kind];
+    const end = childEndOf(move);
     const child = picked(this.children.goingOn, move);
     if (end && child) this.children.end(child, end, move.pick % 7 > 4, this.state);
     else if (move.kind === 'look') return this.look();
-    else if (move.kind === 'look twice' && this.heard.length > 0) this.apply(picked(this.heard, move)!, true);
+    else if (move.kind === 'look twice' && this.outcomes.length > 0)
+      this.apply(picked(this.outcomes, move)!, true);
     else return this.moveSenders(move);
     return true;
   }
 
-  /** Somebody sends something; who holds the saga may be told later only. */
+  /** A sender sends a signal. The holder of the saga may receive it later. */
   private moveSenders({ kind, pick }: Move): boolean {
     const isSent =
       kind === 'signal' || kind === 'refuse' ? this.signals.send(pick, kind === 'refuse') : false;
-    if (kind === 'signal for nobody') this.signals.sendToNobody();
+    if (kind === 'unwanted signal') this.signals.sendUnwanted();
     if (kind === 'signal again') return this.sendAgain(pick);
     if (isSent && pick % 4 > 0) this.signals.look();
-    return isSent || kind === 'signal for nobody';
+    return isSent || kind === 'unwanted signal';
   }
 
   private sendAgain(pick: number): boolean {
@@ -160,7 +160,10 @@ class GraphPlayer implements Play {
     return again !== undefined;
   }
 
-  /** Steps take what was sent for them. True: a person's refusal, which is stored before anything follows from it. */
+  /**
+   * Steps take what was sent for them. @returns true for a rejection, which is stored before any step that
+   * follows starts
+   */
   private hear(): boolean {
     for (let event = this.nextSignal(); event; event = this.nextSignal()) {
       if (event.type === 'refused') {
@@ -172,7 +175,7 @@ class GraphPlayer implements Play {
     return false;
   }
 
-  /** Whoever takes the saga over derives what the one before may have begun with: not after a refusal. */
+  /** The next worker derives the signals that its predecessor may have used: none after a rejection. */
   private hearUnrecorded(): void {
     const next = () => this.signals.next(this.state, this.now, { withRefusals: false });
     for (let event = next(); event; event = next()) this.apply(event);
@@ -183,17 +186,17 @@ class GraphPlayer implements Play {
   }
 
   /**
-   * Whoever claims the saga looks at all that it waits for, who holds it is told to; what is heard is stored before
-   * anything follows from it. False: nothing is new.
+   * A worker reads everything that the saga waits for when it claims the saga or is notified. The results are
+   * stored before any step that follows starts. @returns false if nothing is new
    */
   private look(): boolean {
-    const events = this.children.heard(this.state, this.now);
-    this.heard.push(...events);
+    const events = this.children.outcomes(this.state, this.now);
+    this.outcomes.push(...events);
     if (events.length > 0) this.checkpoint(...events);
     return this.signals.look() || events.length > 0;
   }
 
-  /** Nothing is under way, and nothing can begin: the saga is given back, until it is due or another has ended. */
+  /** Nothing is running, and nothing can start: the saga is released until it is due or another has ended. */
   private pass({ wakeAt }: Decision, move: Move): void {
     const child = picked(this.children.goingOn, move);
     const awaited = this.signals.awaitedBy(this.state);
@@ -229,8 +232,8 @@ class GraphPlayer implements Play {
   private begin(action: Action, move: Move): void {
     const { kind, node, key, index } = action;
     const round = stepState(this.state, node.name).round;
-    if (index === undefined && this.isUnasked(action)) {
-      const answer = this.askWhen(node, round);
+    if (index === undefined && isUnasked(this.state, action)) {
+      const answer = askWhen(node, round);
       if (answer === false) return this.checkpoint({ type: 'condition-false', step: key });
       if (answer === 'throws') return this.failDefinition(node, round);
     }
@@ -247,45 +250,28 @@ class GraphPlayer implements Play {
       probe: 'probe-started',
     } as const;
     const attempt: Attempt = { ...action, round, child: stepState(before, key).child?.id };
-    // What is asked of others may be done long before anybody hears of it.
-    if (isAsking(attempt) && move.pick % 2 === 0) this.ask(attempt);
+    // A request to another saga may be carried out long before its answer arrives.
+    if (isAsking(attempt) && move.pick % 2 === 0) this.children.request(attempt, this.state);
     if (kind === 'cancel-child') return void this.cancelling.push(attempt);
     this.apply({ type: started[kind], step: key });
-    this.entries.push({ type: 'begun', attempt, before, after: this.state });
-    this.underWay.push(attempt);
+    this.entries.push({ type: 'started', attempt, before, after: this.state });
+    this.inProgress.push(attempt);
     if (kind === 'run' && !node.idempotent) this.record();
-  }
-
-  /** Attempts that were lost are asked again, retries are not. */
-  private isUnasked({ kind, node, key }: Action): boolean {
-    // What waits was asked before it did.
-    if (kind === 'await') return true;
-    if (node.wait !== undefined || (kind !== 'run' && kind !== 'expand')) return false;
-    const { status, failures } = stepState(this.state, key);
-    return status === 'pending' || (status === 'waiting' && failures === 0);
-  }
-
-  private askWhen(node: StepNode, round: number): boolean | 'throws' {
-    try {
-      return node.when?.({ round } as never) ?? true;
-    } catch {
-      return 'throws';
-    }
   }
 
   private failDefinition(node: StepNode, round: number): void {
     const attempt: Attempt = { kind: 'run', node, key: node.name, round };
     this.apply({ type: 'step-started', step: node.name });
     this.entries.push({ type: 'took effect', attempt, effect: 'none' });
-    this.apply(this.failure(attempt, { kind: 'reject', pick: 0, random: 0 }, false));
+    this.apply(failureOf(attempt, { kind: 'reject', pick: 0, random: 0 }, this.now, false));
     this.record();
   }
 
   private settle(attempt: Attempt, move: Move): void {
-    this.underWay = this.underWay.filter((other) => other !== attempt);
+    this.inProgress = this.inProgress.filter((other) => other !== attempt);
     const { kind } = attempt;
     if (isAsking(attempt)) return this.settleAsked(attempt);
-    const goesWell = move.kind === 'succeed' || move.kind === 'begin' || isOfOthers(move);
+    const goesWell = move.kind === 'succeed' || move.kind === 'begin' || isOfOtherSagas(move);
     const timedOut = move.kind === 'timeout' && kind !== 'compensate' && !leavesNothing(attempt);
     // Of an attempt with a probe: what became of it is asked at once, as part of the attempt.
     const found =
@@ -297,26 +283,17 @@ class GraphPlayer implements Play {
     } else {
       const unknown = timedOut && found !== 'not done';
       this.learn(attempt, unknown ? 'maybe' : 'none');
-      this.apply(this.failure(attempt, move, unknown));
+      this.apply(failureOf(attempt, move, this.now, unknown));
     }
     this.checkpoint();
   }
 
-  /** Another saga is asked something: at once, or when the attempt comes to its end. */
-  private ask(attempt: Attempt): boolean {
-    const { kind, child } = attempt;
-    if (kind === 'cancel-child') this.children.cancel(child!, this.state);
-    const answer = kind === 'cancel-child' || this.children.undo(child!, this.state);
-    this.answers.set(attempt, answer);
-    return answer;
-  }
-
   private settleAsked(attempt: Attempt): void {
     this.cancelling = this.cancelling.filter((other) => other !== attempt);
-    const isDone = this.answers.get(attempt) ?? this.ask(attempt);
+    const isDone = this.children.request(attempt, this.state);
     if (attempt.kind === 'undo-child') this.learn(attempt, 'none');
     const refused = { kind: 'reject', pick: 0, random: 0 } as const;
-    this.apply(isDone ? this.success(attempt) : this.failure(attempt, refused, false));
+    this.apply(isDone ? this.success(attempt) : failureOf(attempt, refused, this.now, false));
     this.checkpoint();
   }
 
@@ -333,21 +310,12 @@ class GraphPlayer implements Play {
     return { type: 'step-completed', step, result: `"${step} ${this.entries.length}"`, now: this.now };
   }
 
-  private failure({ kind, key }: Attempt, move: Move, unknown: boolean): SagaEvent {
-    const retryable = move.kind !== 'reject';
-    const error = { name: 'Error', message: move.kind };
-    const failed = { step: key, error, retryable, now: this.now, random: move.random };
-    if (kind === 'compensate' || kind === 'undo-child') return { type: 'compensation-failed', ...failed };
-    const what = unknown ? 'timeout' : retryable ? 'error' : 'rejected';
-    return { type: 'step-failed', kind: what, unknown, ...failed };
-  }
-
   private endLate(late: Attempt): void {
-    // It did end, and nobody hears of it: the world knows no more than before.
+    // It ended, but its result is lost: the known state does not change.
     this.apply(this.success(late), true);
   }
 
-  /** Now and then it takes down whoever takes over as well, until it is stuck. */
+  /** Sometimes it crashes the next workers as well, until it is stuck. */
   private crashes({ pick }: Move): void {
     const times = pick % 12 === 0 ? BOUND + 1 : 1;
     for (let i = 0; i < times && !isSettled(this.state.status); i += 1) this.crash();
@@ -376,13 +344,13 @@ class GraphPlayer implements Play {
   }
 
   private letGo(): void {
-    for (const attempt of this.underWay) {
+    for (const attempt of this.inProgress) {
       if (!isAsking(attempt) && !leavesNothing(attempt)) this.learn(attempt, 'maybe');
     }
-    this.dropped.push(...this.underWay);
-    this.underWay = [];
+    this.dropped.push(...this.inProgress);
+    this.inProgress = [];
     this.cancelling = [];
-    this.heard = [];
+    this.outcomes = [];
   }
 
   private edit(event: SagaEvent): void {
@@ -391,45 +359,26 @@ class GraphPlayer implements Play {
     if (isTerminal(this.state.status)) this.letGo();
   }
 
-  /** An operator's move on a saga at rest; false: nobody comes. */
+  /** An operator's move on an idle saga. @returns false if no operator acts */
   private operate(): boolean {
     for (let move = this.script.shift(); move; move = this.script.shift()) {
       const before = this.state;
-      const key = picked(this.keys(), move);
-      if (isTerminal(before.status)) {
-        if (move.kind === 'undo') this.edit({ type: 'undone' });
-      } else if (move.kind === 'retry') this.edit({ type: 'retried' });
-      else if (move.kind === 'retry one' && key !== undefined) this.edit({ type: 'retried', step: key });
-      else if (move.kind === 'skip one' && key !== undefined) this.skip(key);
-      else if (move.kind === 'cancel') this.edit({ type: 'cancelled' });
-      else if (move.kind === 'abort') this.edit({ type: 'aborted' });
+      const event = operatorEvent(this.graph, before, move);
+      if (event?.type === 'operator-skipped') this.skip(event);
+      else if (event) this.edit(event);
       if (this.state !== before) return true;
     }
     return false;
   }
 
-  private skip(key: string): void {
+  private skip(event: Extract<SagaEvent, { type: 'operator-skipped' }>): void {
     const before = this.state;
-    this.apply({ type: 'operator-skipped', step: key, result: '"by hand"' });
+    const key = event.step;
+    this.apply(event);
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
-    if (this.state !== before) this.entries.push({ type: 'was done by hand', key, round, undone });
+    if (this.state !== before) this.entries.push({ type: 'completed manually', key, round, undone });
     this.record();
-  }
-
-  /** What the saga stands at, which is what an operator may name: what gave up, or what took its workers down. */
-  private keys(): string[] {
-    const gaveUp = [...this.state.steps].filter(([key, { status, items }]) => {
-      // Of a fan-out the items are what he has to do with.
-      if (items !== undefined) return false;
-      const { pruned } = stepState(this.state, key.replace(/\[.*/, ''));
-      const isForward = this.state.heldPhase === 'running' && !pruned;
-      return status === 'compensation_failed' || (status === 'failed' && isForward);
-    });
-    if (gaveUp.length > 0) return gaveUp.map(([key]) => key);
-    const resumed = { ...this.state, status: this.state.heldPhase ?? 'running' } as const;
-    const next = decide(this.graph, resumed, Infinity).actions.filter(({ kind }) => kind !== 'expand');
-    return next.map(({ key }) => key);
   }
 
   private apply(event: SagaEvent, late = false): void {
@@ -438,7 +387,7 @@ class GraphPlayer implements Play {
     this.entries.push({ type: 'event', event, before, after: this.state, late });
   }
 
-  /** What is stored says nothing of attempts under way but their status. */
+  /** The stored state records only the status of attempts in progress. */
   private record(): void {
     this.takeovers = 0;
     const steps = [...this.state.steps].map(([name, step]) => [name, { ...step, active: false }] as const);
@@ -446,22 +395,4 @@ class GraphPlayer implements Play {
     this.children.store(this.stored);
     this.entries.push({ type: 'recorded' });
   }
-}
-
-function picked<T>(from: readonly T[], { pick }: Move): T | undefined {
-  return from[pick % from.length];
-}
-
-function isAsking({ kind }: Attempt): boolean {
-  return kind === 'cancel-child' || kind === 'undo-child';
-}
-
-/** A transaction is committed with its checkpoint, or it is gone; a saga is stored with it, or never was. */
-function leavesNothing({ kind, node }: Attempt): boolean {
-  return node.transactional || (node.kind === 'sub-saga' && kind === 'run');
-}
-
-function isOfOthers({ kind }: Move): boolean {
-  const isSending = kind === 'refuse' || kind.startsWith('signal');
-  return kind in CHILD_ENDS || isSending || kind === 'look' || kind === 'look twice' || kind === 'undo';
 }

@@ -2,7 +2,7 @@ import type { Entry } from './model-entries.js';
 import type { SentSignal } from './model-signals.js';
 import { stepState } from '../../libs/saga/src/machine/saga-state.js';
 
-/** Of what sagas are sent, by what the world saw of it. */
+/** Rules for signals to sagas, checked against their recorded effects. */
 export const HEARD = [
   'calls what waits for a signal only with one that was sent, and what came with it',
   'gives a signal to one step in one round, also when its worker is lost',
@@ -20,10 +20,10 @@ export class SignalWitness {
 
   read(entry: Entry): Wrong {
     if (entry.type === 'sent') this.sent.set(entry.signal.number, entry.signal);
-    return entry.type === 'begun' ? this.begun(entry) : undefined;
+    return entry.type === 'started' ? this.started(entry) : undefined;
   }
 
-  private begun({ attempt, after }: Extract<Entry, { type: 'begun' }>): Wrong {
+  private started({ attempt, after }: Extract<Entry, { type: 'started' }>): Wrong {
     const { kind, node, key, round } = attempt;
     if (kind !== 'run' || node.wait === undefined) return undefined;
     const { wait } = stepState(after, key);

@@ -1,5 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { ChildWitness, FAMILIAL } from './children-oracle.js';
+import { ChildOracle, FAMILIAL } from './children-oracle.js';
 import { Relations } from './model-state.js';
 import type { Violation } from './graph-oracle.js';
 import type { ChildEntry } from './model-children.js';
@@ -13,16 +13,16 @@ interface Truth {
   readonly node: StepNode;
   readonly key: string;
   readonly round: number;
-  /** `maybe`: it may have taken effect, and nobody was told. */
+  /** `maybe`: it may have taken effect, but its result was lost. */
   effect: 'none' | 'maybe' | 'done' | 'undone';
   result?: string;
-  begun: number;
-  /** Nobody knew what it had done when it was last begun. */
+  started: number;
+  /** Its outcome was unknown when it last started. */
   inDoubt: boolean;
   /** An operator asked for it again, whatever it did. */
   answeredFor: boolean;
   /** An operator says that it is done. */
-  byHand: boolean;
+  isManual: boolean;
 }
 
 /** By what the world saw of it, whatever the machine believed. */
@@ -30,8 +30,8 @@ export const WORLDLY = [
   'changes nothing that ends late',
   'runs nothing again whose result is recorded, nor what was undone, under one idempotency key',
   'runs nothing in a new round before all it did in the last is gone',
-  'runs nothing at most once again when nobody knows what it did',
-  'has never more items of a fan-out under way than it may',
+  'does not run an at-most-once step again when its outcome is unknown',
+  'never runs more items of a fan-out than its concurrency',
   'undoes nothing twice, and nothing that cannot have happened',
   'undoes nothing before all that depends on it is clear',
   'compensates nothing behind a pivot that completed, and nothing while one is in progress',
@@ -39,31 +39,31 @@ export const WORLDLY = [
   'never has two attempts of one number',
   'completed: all that is needed stands, once, and nothing else does',
   'compensated: nothing stands that can be undone',
-  'says why it turned back',
+  'states why it rolled back',
   ...FAMILIAL,
   ...HEARD,
 ] as const;
 
-export function witness({ graph }: RandomGraph, play: Play): Violation | undefined {
-  return new Witness(new Relations(graph), play).violation();
+export function worldViolationOf({ graph }: RandomGraph, play: Play): Violation | undefined {
+  return new WorldOracle(new Relations(graph), play).violation();
 }
 
-class Witness {
+class WorldOracle {
   private readonly truths = new Map<string, Truth>();
   /** Where a worker was lost that may have been at any of what was due. */
   private readonly suspected = new Set<string>();
   private readonly numbers = new Set<string>();
-  private underWay: Attempt[] = [];
+  private inProgress: Attempt[] = [];
   /** Effects as they were when the saga was last recorded. */
   private recorded = new Map<string, Pick<Truth, 'effect' | 'result'>>();
-  private readonly children: ChildWitness;
+  private readonly children: ChildOracle;
   private readonly signals = new SignalWitness();
 
   constructor(
     private readonly relations: Relations,
     private readonly play: Play,
   ) {
-    this.children = new ChildWitness(relations);
+    this.children = new ChildOracle(relations);
   }
 
   violation(): Violation | undefined {
@@ -76,16 +76,16 @@ class Witness {
   }
 
   private read(entry: Entry): [string, string] | undefined {
-    if (entry.type === 'begun') return this.begun(entry);
+    if (entry.type === 'started') return this.started(entry);
     if (entry.type === 'took effect') this.ended(entry);
-    if (entry.type === 'was done by hand') this.byHand(entry);
+    if (entry.type === 'completed manually') this.completedManually(entry);
     if (entry.type === 'recorded') this.record();
     if (entry.type === 'crashed') this.forget();
     if (entry.type === 'child') this.childEnded(entry);
     if (entry.type !== 'event') return undefined;
     const { event, before, after, late } = entry;
     if (late && before !== after) return [WORLDLY[0], JSON.stringify(event)];
-    if (event.type === 'interrupted' || event.type === 'taken-over') this.underWay = [];
+    if (event.type === 'interrupted' || event.type === 'taken-over') this.inProgress = [];
     if (event.type === 'taken-over') {
       // As the machine sees it; that it suspects enough is seen by what it leaves behind in the end.
       for (const [key, { attempts, unknown }] of after.steps) {
@@ -111,11 +111,11 @@ class Witness {
     this.recorded = new Map([...this.truths].map(([id, { effect, result }]) => [id, { effect, result }]));
   }
 
-  /** What took effect and was not recorded: nobody knows of it, and what a transaction did is gone. */
+  /** Forgets effects that were not recorded. Those of a transaction are rolled back. */
   private forget(): void {
     for (const [id, truth] of this.truths) {
       const known = this.recorded.get(id) ?? { effect: 'none', result: undefined };
-      // What another saga came to stays so; of the step's own compensation nobody knows.
+      // The outcome of another saga stays. The outcome of the step's own compensation is unknown.
       if (truth.node.kind === 'sub-saga') {
         if (truth.effect === 'undone' && known.effect !== 'undone' && truth.node.compensate)
           truth.effect = 'done';
@@ -135,24 +135,24 @@ class Witness {
     if (!truth) {
       const node = this.relations.node(key);
       truth = {
-        ...{ node, key, round, effect: 'none', begun: 0 },
+        ...{ node, key, round, effect: 'none', started: 0 },
         inDoubt: false,
         answeredFor: false,
-        byHand: false,
+        isManual: false,
       };
       this.truths.set(id, truth);
     }
     return truth;
   }
 
-  private begun({ attempt, after }: Extract<Entry, { type: 'begun' }>): [string, string] | undefined {
+  private started({ attempt, after }: Extract<Entry, { type: 'started' }>): [string, string] | undefined {
     const { kind, node, key, round } = attempt;
     const truth = this.truth(key, round);
     const text = `${kind} ${key} in round ${round}, which is ${truth.effect}`;
-    const beside = this.underWay.filter((other) => other.node === node);
+    const beside = this.inProgress.filter((other) => other.node === node);
     if (beside.length >= (node.forEach ? node.concurrency : 1)) return [WORLDLY[4], text];
-    if (beside.some((other) => other.key === key)) return [WORLDLY[4], `${text}, and under way`];
-    this.underWay.push(attempt);
+    if (beside.some((other) => other.key === key)) return [WORLDLY[4], `${text}, and in progress`];
+    this.inProgress.push(attempt);
     const { attempts, compensationAttempts } = stepState(after, key);
     const number = kind === 'compensate' ? compensationAttempts : attempts;
     const numbered = `${kind} ${key} in round ${round}: ${number}`;
@@ -160,7 +160,7 @@ class Witness {
     if (isCalled && this.numbers.has(numbered)) return [WORLDLY[9], numbered];
     this.numbers.add(numbered);
     if (kind === 'compensate' || kind === 'undo-child') return this.undoing(attempt, truth, after);
-    truth.begun += 1;
+    truth.started += 1;
     if (kind === 'run') truth.inDoubt = truth.effect === 'maybe';
     if (truth.effect === 'done' || truth.effect === 'undone') return [WORLDLY[1], text];
     if (kind === 'run' && !node.idempotent && truth.effect === 'maybe' && !truth.answeredFor)
@@ -174,13 +174,13 @@ class Witness {
     truth: Truth,
     after: SagaState,
   ): [string, string] | undefined {
-    const { effect, begun, result } = truth;
+    const { effect, started, result } = truth;
     const text = `${key} in round ${round}, which is ${effect}`;
     const suspect = this.suspected.has(`${key}~${round}`) && !node.transactional && node.kind !== 'sub-saga';
     // To ask another saga again changes nothing.
     const isAskedAgain = kind === 'undo-child' && effect === 'undone';
     const possible = effect === 'done' || effect === 'maybe' || suspect || isAskedAgain;
-    const asked = node.compensateOnFailure && (begun > 0 || this.suspected.has(`${key}~${round}`));
+    const asked = node.compensateOnFailure && (started > 0 || this.suspected.has(`${key}~${round}`));
     if (!canBeUndone(truth) || !(possible || asked) || (effect === 'undone' && !suspect && !isAskedAgain))
       return [WORLDLY[5], text];
     const pivot = this.pivotThatForbids(node, after);
@@ -192,13 +192,16 @@ class Witness {
     return ahead === undefined ? undefined : [WORLDLY[6], `${text}, before ${ahead}`];
   }
 
-  /** As far as the saga rolls back: one that was done, or is in progress, and stays. What lost a join any is another thing. */
+  /**
+   * As far as the saga rolls back: one that was done, or is in progress, and stays. What lost a join any is
+   * another thing.
+   */
   private pivotThatForbids({ name }: StepNode, state: SagaState): string | undefined {
     if (state.status !== 'compensating' || stepState(state, name).pruned) return undefined;
     const region = state.rollbackTo && this.relations.descendants(state.rollbackTo);
     const stays = this.relations.nodes.find((node) => {
       if (!node.pivot || (region && !region.has(node.name))) return false;
-      if (this.underWay.some((attempt) => attempt.node === node && attempt.kind !== 'compensate'))
+      if (this.inProgress.some((attempt) => attempt.node === node && attempt.kind !== 'compensate'))
         return true;
       if (node.compensate !== undefined || node.kind === 'sub-saga') return false;
       return this.all(node).some(({ effect }) => effect === 'done');
@@ -206,7 +209,7 @@ class Witness {
     return stays?.name;
   }
 
-  /** Does it still stand, or is it under way, while what it depends on is undone? */
+  /** Whether it is still completed, or in progress, while a step that it depends on is compensated. */
   private isAhead(name: string, undone: StepNode, state: SagaState): boolean {
     const node = this.relations.node(name);
     // A join any does not depend on those that lost it.
@@ -215,8 +218,8 @@ class Witness {
     if (isLoser && !this.reachesThroughCut(undone.name, name, state)) return false;
     const round = stepState(state, name).round;
     const standing = this.all(node).some((one) => one.round === round && this.stands(one));
-    const isUnderWay = this.underWay.some((attempt) => attempt.node === node);
-    return standing || isUnderWay || this.children.isGoingOn(name);
+    const isInProgress = this.inProgress.some((attempt) => attempt.node === node);
+    return standing || isInProgress || this.children.isGoingOn(name);
   }
 
   private reachesThroughCut(from: string, to: string, state: SagaState): boolean {
@@ -225,16 +228,17 @@ class Witness {
   }
 
   private ended({ attempt, effect, result }: Extract<Entry, { type: 'took effect' }>): void {
-    this.underWay = this.underWay.filter((other) => other.key !== attempt.key);
+    this.inProgress = this.inProgress.filter((other) => other.key !== attempt.key);
     const truth = this.truth(attempt.key, attempt.round);
     if (attempt.kind === 'compensate' || attempt.kind === 'undo-child') {
       if (effect === 'done') truth.effect = 'undone';
       return;
     }
-    truth.begun += attempt.kind === 'run' && effect === 'none' && truth.begun === 0 ? 1 : 0;
+    truth.started += attempt.kind === 'run' && effect === 'none' && truth.started === 0 ? 1 : 0;
     if (effect === 'done') Object.assign(truth, { effect, result });
     else if (effect === 'maybe') truth.effect = 'maybe';
-    // That it did not happen after all is known of the one attempt that an at-most-once step has; if an operator
+    // That it did not happen after all is known of the one attempt that an at-most-once step has; if an
+    // operator
     // had it tried again, nothing new is known of the attempt before.
     else if (attempt.kind === 'probe' && !truth.inDoubt) truth.effect = 'none';
   }
@@ -243,15 +247,15 @@ class Witness {
   private childEnded({ what, child: { step, round, status, result } }: ChildEntry): void {
     if (what !== 'ended') return;
     const truth = this.truth(step, round);
-    if (status === 'completed') Object.assign(truth, { effect: 'done', result, byHand: false });
+    if (status === 'completed') Object.assign(truth, { effect: 'done', result, isManual: false });
     if (status === 'compensated' && truth.effect === 'done' && truth.node.compensate === undefined)
       truth.effect = 'undone';
   }
 
-  private byHand({ key, round, undone }: Extract<Entry, { type: 'was done by hand' }>): void {
+  private completedManually({ key, round, undone }: Extract<Entry, { type: 'completed manually' }>): void {
     const truth = this.truth(key, round);
     if (undone) truth.effect = 'undone';
-    else Object.assign(truth, { effect: 'done', result: '"by hand"', byHand: true });
+    else Object.assign(truth, { effect: 'done', result: '"manual"', isManual: true });
   }
 
   private all(node: StepNode): Truth[] {
@@ -289,6 +293,6 @@ class Witness {
 }
 
 /** By its compensation; a saga that a step started by its own. */
-function canBeUndone({ node, byHand }: Truth): boolean {
-  return node.compensate !== undefined || (node.kind === 'sub-saga' && !byHand);
+function canBeUndone({ node, isManual }: Truth): boolean {
+  return node.compensate !== undefined || (node.kind === 'sub-saga' && !isManual);
 }

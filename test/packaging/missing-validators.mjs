@@ -30,13 +30,13 @@ const validate = (value) => ({ value });
 const schema = { '~standard': { version: 1, vendor: 'by-hand', validate } };
 
 const tell = async (what, saga) => {
-  const told = await SagaTest.of(saga)
+  const outcome = await SagaTest.of(saga)
     .run({ sku: 'cup' })
     .then(
       ({ outcome: { status } }) => ({ status }),
       ({ name, message }) => ({ name, message }),
     );
-  console.log(JSON.stringify({ what, ...told }));
+  console.log(JSON.stringify({ what, ...outcome }));
 };
 await tell('none', sagaOf('unchecked'));
 await tell('schema', sagaOf('by-schema', schema));

@@ -14,11 +14,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules/.bin');
 
 /**
- * Bytes. On 2026-11-23 it was 943 kB packed and 2,882 kB unpacked. 290 kB packed and 750 kB unpacked of that are the
- * pages of docs/ and their pictures, for which the budget was raised from 650 kB and 2,200 kB. More than this has a
- * reason, which the commit that raises the figure gives.
+ * Bytes. On 2026-11-23 it was 982 kB packed. 290 kB packed and 750 kB unpacked of that are the pages of docs/ and their
+ * pictures, and 20 kB packed and 125 kB unpacked the frozen SQL of the migrations, for which the budget was raised from
+ * 650 kB and 2,200 kB, and from 960 kB and 2,950 kB. Declared sagas raised it by 65 kB and 350 kB, the entries of
+ * database layers by 20 kB packed. More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 960_000, unpacked: 2_950_000 };
+const BUDGET = { packed: 1_110_000, unpacked: 3_550_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
@@ -48,8 +49,10 @@ describe('the package', () => {
   });
 
   it('has types that fit its code, however they are resolved', async () => {
-    // Left out is `cjs-resolves-to-esm`, which says that require() of an ES module fails: it does where Node is older than
-    // what `engines` asks for (20.19). The profile leaves out `moduleResolution: node10`, which knows no entry points.
+    // Left out is `cjs-resolves-to-esm`, which says that require() of an ES module fails: it does where Node
+    // is older than
+    // what `engines` asks for (20.19). The profile leaves out `moduleResolution: node10`, which knows no
+    // entry points.
     const options = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm'];
     const { stdout } = await run(join(TOOLS, 'attw'), [
       packed.tarball,
@@ -61,7 +64,7 @@ describe('the package', () => {
       expect(stdout).toContain(join('nestjs-durable-saga', entry));
   });
 
-  it('holds the built library, what tells of it, and nothing else', () => {
+  it('contains the built library and its documentation, and nothing else', () => {
     const others = paths().filter((path) => !/^(dist|docs)\//.test(path));
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
     const docs = paths().filter((path) => path.startsWith('docs/'));
@@ -71,7 +74,8 @@ describe('the package', () => {
     expect(docs.filter((path) => !/\.(md|png|svg)$|grafana-dashboard\.json$/.test(path))).toEqual([]);
     const strange = paths()
       .filter((path) => path.startsWith('dist/'))
-      .filter((path) => !/\.(c?js|d\.ts)$/.test(path) && !path.startsWith('dist/admin/dashboard/'));
+      .filter((path) => !/\.(c?js|d\.ts)$/.test(path) && !path.startsWith('dist/admin/dashboard/'))
+      .filter((path) => path !== 'dist/declared/declared-saga.schema.json');
     expect(strange).toEqual([]);
   });
 

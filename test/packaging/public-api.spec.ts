@@ -8,6 +8,11 @@ const ENTRIES = [
   ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
   ['nestjs-durable-saga/messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
   ['nestjs-durable-saga/telemetry', 'telemetry/index.d.ts', 'public-api-telemetry.txt'],
+  ['nestjs-durable-saga/declared', 'declared/index.d.ts', 'public-api-declared.txt'],
+  ['nestjs-durable-saga/pg', 'databases/pg/index.d.ts', 'public-api-pg.txt'],
+  ['nestjs-durable-saga/drizzle', 'databases/drizzle/index.d.ts', 'public-api-drizzle.txt'],
+  ['nestjs-durable-saga/kysely', 'databases/kysely/index.d.ts', 'public-api-kysely.txt'],
+  ['nestjs-durable-saga/knex', 'databases/knex/index.d.ts', 'public-api-knex.txt'],
   ['nestjs-durable-saga/admin', 'admin/index.d.ts', 'public-api-admin.txt'],
 ] as const;
 

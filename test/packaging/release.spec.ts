@@ -22,7 +22,7 @@ let registry: Server;
 /** What the registry answers when it is asked for vulnerabilities. */
 let advisories: { status: number; body: unknown };
 
-/** A repository with this one's scripts, whose package:check ends as it is told. */
+/** A repository with this one's scripts, whose package:check ends with the given result. */
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'saga-release-'));
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
@@ -118,7 +118,7 @@ describe('a release is refused', () => {
     expect(there.said).toContain('git+https://github.com/some/where.git');
   });
 
-  test('when nobody can be asked for known vulnerabilities', async () => {
+  test('when the registry cannot be asked for known vulnerabilities', async () => {
     advisories = { status: 405, body: {} };
     const { code, said } = await runScript('release.mjs');
     expect(code).toBe(1);
@@ -134,12 +134,12 @@ describe('npm run audit:runtime', () => {
     });
   });
 
-  test('ends with 2 where the registry cannot be asked, whoever is at fault', async () => {
+  test('ends with 2 if the registry cannot be asked, whatever the cause', async () => {
     advisories = { status: 503, body: { error: 'down' } };
     expect((await runScript('audit.mjs')).code).toBe(2);
     const unreachable = await runScript('audit.mjs', [], { npm_config_registry: 'http://127.0.0.1:1' });
     expect(unreachable.code).toBe(2);
-    expect(unreachable.said).toContain('so nobody knows');
+    expect(unreachable.said).toContain('so the result is unknown');
   });
 
   test('ends with 1 where a dependency is vulnerable, and names it', async () => {

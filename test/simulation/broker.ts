@@ -12,12 +12,15 @@ import type { InvariantChecker } from './invariant-checker.js';
 
 /** Milliseconds on a network that is well. */
 const TRAVEL = [0.2, 20] as const;
-/** What nobody hears of arrives so much later, at most. */
+/** An unconfirmed message arrives at most this much later (ms). */
 const LATEST = 20_000;
-/** What is not said to be handled is delivered again after so long (ms). */
+/** An unacknowledged message is delivered again after this time (ms). */
 const AGAIN = 3_000;
 
-/** A broker that loses, hangs, refuses and delivers twice; what it took it keeps until somebody has handled it. */
+/**
+ * A broker that loses, hangs, refuses and delivers twice; it keeps accepted messages until a handler
+ * acknowledges them.
+ */
 export class Broker {
   /** Messages that it refuses until an operator has sent them again. */
   private readonly cured = new Set<string>();
@@ -42,7 +45,7 @@ export class Broker {
     this.isWell = true;
   }
 
-  /** Whatever was wrong with it is mended. */
+  /** The broker no longer refuses this message. */
   cure(id: string): void {
     this.cured.add(id);
   }

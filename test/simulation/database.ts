@@ -33,7 +33,8 @@ export class SimulatedTransaction {
 }
 
 /**
- * The one database that all processes share: the store that passes the same contract as PostgreSQL, seen by a checker
+ * The one database that all processes share: the store that passes the same contract as PostgreSQL, seen by a
+ * checker
  * after each statement. It outlives everything.
  */
 export class Database {
@@ -105,6 +106,15 @@ export class Database {
     return result;
   }
 
+  async giveBack(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    lease: Lease,
+    delay: number,
+  ) {
+    await this.memory.giveBack(leases, lease, delay);
+    for (const { id, epoch } of leases) this.checker.gaveBack(id, epoch, lease);
+  }
+
   async edit(
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
@@ -138,7 +148,7 @@ export class Database {
     return results;
   }
 
-  /** Looks at what is stored now, at once; what it finds is told later, so that nothing waits for the look. */
+  /** Reads the stored locks immediately. It reports findings later, so that nothing waits for it. */
   private async checkLocks(): Promise<void> {
     const now = EPOCH + this.timeline.now;
     this.checker.locks.stored(await this.withLocks(), now);

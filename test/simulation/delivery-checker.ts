@@ -7,7 +7,7 @@ export interface Sent {
   /** Topic and key. */
   readonly line: string;
   readonly transaction: ModelTransaction;
-  /** When the transaction was told to publish it, and when it had committed, one after the other. */
+  /** The positions of its publication and of its commit, in one sequence. */
   readonly published: number;
   committed?: number;
   /** Rolled back to a savepoint before it. */
@@ -17,21 +17,21 @@ export interface Sent {
   hasArrived: boolean;
   /** Transactions in which it took effect. */
   handled: number;
-  /** The broker was told that it is handled. */
+  /** The broker received its acknowledgement. */
   isDone: boolean;
 }
 
 /** Sees what is published, what arrives at the broker, and what handlers make of it. */
 export class DeliveryChecker {
   readonly messages = new Map<string, Sent>();
-  /** By id: the transactions in which sagas were started, of which somebody was told. */
+  /** By id: the transactions of reported starts of sagas. */
   readonly starts = new Map<string, ModelTransaction>();
   private readonly lines = new Map<string, Sent[]>();
   private place = 0;
 
   constructor(private readonly violate: (promise: Promised, what: string) => void) {}
 
-  /** Is about to be published; what came of the transaction is found out by itself. */
+  /** A message is about to be published. The outcome of its transaction is recorded automatically. */
   publishes(transaction: ModelTransaction, id: string, topic: string, key: string): void {
     const line = `${topic} ${key}`;
     const sent: Sent = {
@@ -71,7 +71,7 @@ export class DeliveryChecker {
     if (sent.handled === 0) this.violate('I28', `${id} is said to be handled, and has taken no effect`);
   }
 
-  /** What was committed, and has not come to its end. */
+  /** Messages that were committed, but not handled. */
   *missing(): Iterable<Sent> {
     for (const sent of this.messages.values()) {
       if (!isStored(sent) || (sent.isDiscarded && !sent.hasArrived)) continue;
@@ -84,7 +84,7 @@ function isStored({ transaction, isUndone }: Sent): boolean {
   return transaction.status === 'committed' && !isUndone;
 }
 
-/** Of transactions that followed each other, and within one. */
+/** The order of messages within a transaction, and of consecutive transactions. */
 function isToBeBefore(one: Sent, other: Sent): boolean {
   if (one === other || one.isDiscarded || !isStored(one)) return false;
   if (one.transaction === other.transaction) return one.published < other.published;

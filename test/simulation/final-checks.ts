@@ -40,7 +40,10 @@ export function finalChecks({ checker, participants, started, messages, isQuiet 
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
 }
 
-/** What was still in progress when the time was over. Sagas that never end, and messages, are found one by one. */
+/**
+ * What was still in progress when the time was over. Sagas that never end, and messages, are found one by
+ * one.
+ */
 function unrest({ books }: InvariantChecker, { effects }: Participants): Finding[] {
   const calls = [...effects.values()].filter(({ underWay }) => underWay > 0).map(({ key }) => key);
   const sagas = [...books.values()].filter((book) => !rests(book)).map(({ id }) => id);
@@ -48,7 +51,7 @@ function unrest({ books }: InvariantChecker, { effects }: Participants): Finding
     calls.length > 0 && `calls ${calls.join(', ')}`,
     sagas.length > 0 && `sagas ${sagas.join(', ')}`,
   ];
-  return [['I19', `the scenario was not at rest in time: ${what.filter(Boolean).join('; ') || 'messages'}`]];
+  return [['I19', `the scenario was not idle in time: ${what.filter(Boolean).join('; ') || 'messages'}`]];
 }
 
 function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
@@ -96,9 +99,9 @@ function wrongWithStart(
     findings.push(['I1', `${correlationId} is ${same.map((one) => one.id).join(' and ')}`]);
   const { status } = book.state;
   if (outcome !== undefined && outcome !== status && book.operated === 0)
-    findings.push(['I20', `${stored} is ${status}; who waited was told ${outcome}`]);
+    findings.push(['I20', `${stored} is ${status}; the waiter received ${outcome}`]);
   if (waits?.isAlive && outcome === undefined && rests(book))
-    findings.push(['I20', `nobody was told of ${stored}`]);
+    findings.push(['I20', `the waiter did not receive ${stored}`]);
   return findings;
 }
 
@@ -113,11 +116,16 @@ function wrongWithRest(book: SagaRecord, { books }: InvariantChecker): Finding[]
   const passed = [...book.pivots].find((name) => !stepState(state, name).pruned);
   if (status === 'compensated' && passed !== undefined)
     findings.push(['I22', `${id} is compensated, and ${passed} was passed`]);
-  const gaveUp = [...state.steps.values()].some(
+  const hasFailed = [...state.steps.values()].some(
     (step) => step.status === 'failed' || step.status === 'compensation_failed',
   );
-  if ((status === 'stuck' || status === 'suspended') && !gaveUp && !book.wasTakenOver && !book.isDeadlocked)
-    findings.push(['I19', `${id} is ${status}, and nothing of it gave up`]);
+  if (
+    (status === 'stuck' || status === 'suspended') &&
+    !hasFailed &&
+    !book.wasTakenOver &&
+    !book.isDeadlocked
+  )
+    findings.push(['I19', `${id} is ${status}, and no step of it failed permanently`]);
   return findings;
 }
 
@@ -151,7 +159,7 @@ function wrongInTheEnd(book: SagaRecord, effects: readonly Effect[]): Finding[] 
   return findings;
 }
 
-/** Of each step that was done, or undone, by its method all that the method published, and of no other anything. */
+/** The outbox has all messages of each step that its method completed or compensated, and no others. */
 function wrongWithMessages(
   { id, results, byHand, relations, undone }: SagaRecord,
   { messages }: InvariantChecker,
@@ -167,7 +175,7 @@ function wrongWithMessages(
   for (const step of results.keys()) {
     const node = relations.node(step.replace(/~\d+$/, ''));
     const isWhole = node.forEach && !/\]~\d+$/.test(step);
-    // What was found out by a probe, or is the word of a person, has published nothing.
+    // A result from a probe or an operator has published nothing.
     if (!isWhole && node.kind !== 'sub-saga')
       check(keyOf(step), byHand.has(step) || node.probe !== undefined);
   }

@@ -32,7 +32,8 @@ export interface Called {
 }
 
 /**
- * Sees every statement that the database executes, and every call of a method, and holds them against the promises.
+ * Sees every statement that the database executes, and every call of a method, and holds them against the
+ * promises.
  * It knows nothing of the machine: what follows from what is read off the graph.
  */
 export class InvariantChecker {
@@ -45,7 +46,7 @@ export class InvariantChecker {
   private readonly begun = new Map<string, number[]>();
   readonly messages: MessageChecker;
   readonly locks: LockChecker;
-  /** Is told of each attempt of a pivot, as it begins. */
+  /** Called for each attempt of a pivot, as it starts. */
   onPivot: (id: string) => void = () => undefined;
 
   constructor(
@@ -124,6 +125,13 @@ export class InvariantChecker {
     else this.violate('I5', `${worker} renews ${id}, which is ${book.holder}'s`);
   }
 
+  gaveBack(id: string, epoch: number, { worker }: Lease): void {
+    const book = this.books.get(id)!;
+    if (book.holder !== worker || book.epoch !== epoch) return;
+    this.note(() => `${worker} gives ${id} back`);
+    book.holder = undefined;
+  }
+
   saved({ id, epoch, number, state, release, starts, messages }: Checkpoint, worker: string): void {
     const book = this.books.get(id)!;
     // Sent before, and answered again.
@@ -148,10 +156,10 @@ export class InvariantChecker {
     book.operated += 1;
     if ('requestCancel' in edit) {
       book.cancelAccepted = true;
-      this.note(() => `${saga.id} is asked to turn back`);
+      this.note(() => `${saga.id} is asked to roll back`);
       return;
     }
-    this.note(() => `${saga.id} is changed by hand: ${describe(edit.state)}`);
+    this.note(() => `${saga.id} is changed by an operator: ${describe(edit.state)}`);
     if (edit.state.failure?.kind === 'cancelled' && edit.state.status === 'compensating')
       book.cancelAccepted = true;
     this.changed(book, saga.state, true);
@@ -195,7 +203,7 @@ export class InvariantChecker {
     effect.value = value;
   }
 
-  /** Somebody's request arrives after it was undone. */
+  /** A request arrives after its effect was compensated. */
   refused(effect: Effect): void {
     this.note(() => `${effect.key} arrives late, and is refused`);
   }
@@ -214,10 +222,11 @@ export class InvariantChecker {
     // Who asks for it again, asks for all the attempts that its policy has.
     const isAgain = !node.idempotent && book.called.get(`run ${id}`) === book.operated;
     const effect = this.effectOf(book, key, round);
-    // What definitely failed may be tried again.
+    // A step that failed permanently may be tried again.
     if (isAgain && effect && (effect.value !== undefined || effect.underWay > 0))
       this.violate('I11', `${text} begins again, and had taken effect or may yet`);
-    // In one attempt, a transaction may be tried again; and what is recorded first may be long in being recorded.
+    // In one attempt, a transaction may be tried again; and what is recorded first may be long in being
+    // recorded.
     if (!node.rateLimit || node.transactional || !node.idempotent || !this.isQuick) return;
     const limit = `${book.graph.name} ${step}`;
     const times = this.begun.get(limit) ?? [];
@@ -231,7 +240,10 @@ export class InvariantChecker {
       );
   }
 
-  /** As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join any. */
+  /**
+   * As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join
+   * any.
+   */
   private mayBegin({ done, state }: SagaRecord, { after, join }: StepNode): boolean {
     if (after.length === 0) return true;
     const isOver = (name: string) => done.has(name) || stepState(state, name).pruned;
@@ -340,7 +352,7 @@ export class InvariantChecker {
   }
 }
 
-/** Something of it has come to an end, or a start of a kind that comes once only. */
+/** A part of it has ended, or has started in a way that happens only once. */
 function hasAdvanced(before: SagaState, after: SagaState): boolean {
   if (before.status !== after.status) return true;
   return [...after.steps].some(([key, { status, failures, compensationFailures, wait }]) => {
@@ -355,7 +367,7 @@ function hasAdvanced(before: SagaState, after: SagaState): boolean {
   });
 }
 
-/** A call that nobody waits for any more may still arrive; what it does then is refused, or seen in the end. */
+/** A call without a waiter may still arrive. Its effect is then refused, or found by the final checks. */
 function isStillGoingOn({ underWay }: Effect): boolean {
   return underWay > 0;
 }

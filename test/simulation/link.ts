@@ -2,23 +2,23 @@
 export class Link {
   /** Broken, and new ones are refused. */
   cutUntil = 0;
-  /** What is sent arrives nowhere, and nothing is heard. */
+  /** Requests are lost, and no answer arrives. */
   hungUntil = 0;
   /** What is sent arrives, and no answer does. */
   deafUntil = 0;
-  /** Hints do not arrive, and nobody knows. */
+  /** Hints are lost without notice. */
   unheardUntil = 0;
 
   hears(now: number): boolean {
     return now >= Math.max(this.cutUntil, this.hungUntil, this.deafUntil, this.unheardUntil);
   }
 
-  mend(): void {
+  restore(): void {
     this.cutUntil = this.hungUntil = this.deafUntil = this.unheardUntil = 0;
   }
 }
 
-/** Nobody can say whether what was asked was done. */
+/** The outcome of the request is unknown. */
 export class ConnectionLost extends Error {
   readonly code = '08006';
 

@@ -52,7 +52,7 @@ const watch = (given: Record<string, Given>) => {
 describe('a saga that a claim gives its lock', () => {
   test.each<[string, Record<string, Given>]>([
     [
-      'that nobody has',
+      'that no saga has',
       { own: { key: 'k', has: true }, other: { key: 'k' }, third: { key: 'x', has: true } },
     ],
     [

@@ -15,7 +15,7 @@ export class LockChecker {
   /** A claim gave a saga to a worker. `hadLock`: so did an earlier one. */
   claimed(book: SagaRecord, hadLock: boolean): void {
     if (!book.lockHeld || hadLock || book.lockKey === undefined) return;
-    // What an ancestor has is entered; whoever else has it, has entered it there.
+    // A saga enters the lock of an ancestor. Any other holder has entered it there.
     if (this.ownerAbove(book, (id) => this.books.get(id)!.lockHeld)) return;
     for (const other of this.books.values())
       if (other !== book && other.lockHeld && isSameLock(other, book) && !isTerminal(other.state.status))
@@ -23,7 +23,8 @@ export class LockChecker {
   }
 
   /**
-   * All sagas with a lock that have not ended, as they are stored, after a statement by which one left its line.
+   * All sagas with a lock that have not ended, as they are stored, after a statement by which one left its
+   * line.
    * @param now by the database's clock
    */
   stored(sagas: readonly StoredSaga[], now: number): void {
@@ -48,7 +49,7 @@ export class LockChecker {
         ({ lock: is, dueAt }) => is && !is.held && dueAt !== undefined && dueAt <= now,
       );
       if (holders.length === 0 && !isComing && waiting.some(({ state }) => state.status !== 'paused'))
-        this.violate('I30', `${waiting.map(({ id }) => id).join(', ')} wait for ${lock}, which nobody has`);
+        this.violate('I30', `${waiting.map(({ id }) => id).join(', ')} wait for ${lock}, which no saga has`);
       for (const { id, state } of waiting) {
         const owner = this.ownerAbove(this.books.get(id)!, (other) => held.has(other));
         if (owner !== undefined && state.status !== 'paused')
@@ -85,7 +86,10 @@ export class LockChecker {
     );
   }
 
-  /** Sub-sagas, which the saga has to wait for if it is compensated now, and whoever has the lock that it has not. */
+  /**
+   * Sub-sagas that the saga has to wait for if it is compensated now, and the holders of the lock that it
+   * lacks.
+   */
   private waitedFor(book: SagaRecord, isHeld: (id: string) => boolean): SagaRecord[] {
     const waits = book.lockKey !== undefined && !isHeld(book.id) && !isTerminal(book.state.status);
     return [...this.books.values()].filter((other) => {

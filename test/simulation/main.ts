@@ -10,7 +10,7 @@ import { simulate } from './simulate.js';
 
 const USAGE = `npm run simulate -- [--seeds=10000] [--from=1] [--jobs=<processors>]
 npm run simulate -- --seed=<seed> [--without=<parts>]   one scenario, with all that happens in it
-A seed that fails is made as small as it can be, and told.`;
+A seed that fails is made as small as it can be, and reportOf.`;
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string' },
     without: { type: 'string', default: '' },
-    /** Of a process that was started by another. */
+    /** The arguments of a process that another one started. */
     part: { type: 'boolean', default: false },
   },
 });
@@ -30,8 +30,8 @@ const numberOf = (name: 'seeds' | 'from' | 'jobs' | 'seed'): number => {
   throw new Error(`--${name}=${values[name]}: give a whole number.\n${USAGE}`);
 };
 
-/** Failing seeds that are told in full; of the others only their numbers. */
-const TOLD = 3;
+/** The number of failing seeds that are reported in full. The others are reported by number only. */
+const REPORTED = 3;
 
 async function main(): Promise<number> {
   if (values.part) return playPart();
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   const began = performance.now();
   const played = await playAll(began);
   console.log(textOf(played, began));
-  for (const seed of played.failed.slice(0, TOLD)) console.log(`\n${await told(seed)}`);
+  for (const seed of played.failed.slice(0, REPORTED)) console.log(`\n${await reportOf(seed)}`);
   if (played.failed.length > 0) console.log(`\nFailing seeds: ${played.failed.join(', ')}`);
   return played.failed.length;
 }
@@ -50,7 +50,7 @@ async function playOne(seed: number): Promise<number> {
   return (await simulate(scenarioOf(seed, new Set(without)))).violations.length;
 }
 
-async function told(seed: number): Promise<string> {
+async function reportOf(seed: number): Promise<string> {
   const without = await shrink(seed, await simulate(scenarioOf(seed)));
   return describeFailure(seed, without);
 }

@@ -96,7 +96,7 @@ export class MessageChecker {
       );
   }
 
-  /** Of the database's clock, when the timeline began. */
+  /** The database's clock when the timeline started. */
   epoch = 0;
 
   /** What was stored in the outbox, with this state of the saga that published it. */
@@ -108,11 +108,12 @@ export class MessageChecker {
       const parts = partsOfKey(published.key.replace(/:compensate$/, ''));
       const isUndone = published.key.endsWith(':compensate');
       const { status } = stepState(state, parts.key);
-      // Back at its savepoint, a saga begins the next round with the same checkpoint: the one in which its last step was
+      // Back at its savepoint, a saga begins the next round with the same checkpoint: the one in which its
+      // last step was
       // undone, or ended, where there is nothing to undo.
       const endsRound = isUndone || relations.node(parts.step).compensate === undefined;
       const isOver = endsRound && stepState(state, parts.step).round > parts.round;
-      // One that passed the point of no return on the way back completed, and cannot be undone.
+      // A pivot that completed during the rollback cannot be compensated.
       const isStranded = status === 'compensation_failed' && !isUndone && relations.node(parts.step).pivot;
       const isEnded = isOver || isStranded || status === (isUndone ? 'compensated' : 'completed');
       if (parts.saga !== id || !isEnded) this.violate('I25', `${published.key} is published, and ${status}`);

@@ -48,7 +48,7 @@ export interface MessagePlan {
     /** Parts of the messages: refused until an operator sends them again; and for a while. */
     readonly poisonous: number;
     readonly refused: number;
-    /** Parts of sendings: not taken; taken, and nobody is told; nothing is heard, and it arrives much later. */
+    /** Fractions of sends: rejected; accepted without confirmation; unanswered, and arriving much later. */
     readonly lost: number;
     readonly unconfirmed: number;
     readonly hanging: number;

@@ -9,7 +9,9 @@ import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.
 import { OutboxModel } from '../models/outbox-model.js';
 import {
   databaseError,
+  joinedOf,
   managerOver,
+  MODEL_DATABASE,
   ModelSession,
   ModelTransaction,
   TransactionModel,
@@ -125,7 +127,7 @@ export class MessageWorld {
       const ids = Array.from({ length: count }, (_, n) => `${name}.${part}.${n}`);
       for (const id of ids) this.deliveries.publishes(transaction, id, 't', key);
       const messages = ids.map((id) => ({ id, topic: 't', key, type: 'note', payload: '1', headers: {} }));
-      return this.outbox.publish(on, messages);
+      return this.outbox.publish(joinedOf(on), messages);
     };
     await session.statement(async (of) => void this.transactions.xidOf(of));
     for (const [n, count] of statements.entries()) {
@@ -152,9 +154,9 @@ export class MessageWorld {
   /** Some process handles it, by the inbox as it is; rejects if it is not handled. */
   private async handle({ id, topic }: RelayedMessage): Promise<void> {
     const host = this.hostOf(this.dice.int(0, 20));
-    if (!host?.life.isAlive) throw new Error('Nobody is there');
+    if (!host?.life.isAlive) throw new Error('The process is down');
     const dice = this.isWell ? undefined : host.dice;
-    const runtime = { ready: async () => ({ inbox: this.inbox }) };
+    const runtime = { ready: async () => ({ inbox: this.inbox, sql: { database: MODEL_DATABASE } }) };
     const inbox = new Inbox(runtime as unknown as MessagingRuntime);
     const work = async (manager: EntityManager) => {
       const { transaction } = (manager as unknown as { session: ModelSession }).session;
@@ -167,7 +169,7 @@ export class MessageWorld {
           type: 'reply',
         };
         this.deliveries.publishes(transaction, reply.id, reply.topic, reply.key);
-        await this.outbox.publish(manager, [{ ...reply, payload: '1', headers: {} }]);
+        await this.outbox.publish(joinedOf(manager), [{ ...reply, payload: '1', headers: {} }]);
       }
       if (dice?.happens(0.1)) throw new Error('not now');
       if (dice?.happens(0.1)) await this.fail(manager);
@@ -184,7 +186,10 @@ export class MessageWorld {
     await session.statement(() => Promise.reject(databaseError('no', '23505'))).catch(() => undefined);
   }
 
-  /** A connection with a transaction in it: what its process, or its network, leaves open is rolled back a while later. */
+  /**
+   * A connection with a transaction in it: what its process, or its network, leaves open is rolled back a
+   * while later.
+   */
   private session(host: MessageHost): ModelSession {
     let isBroken = false;
     const session = new ModelSession(this.transactions, async (statement) => {
@@ -208,7 +213,7 @@ export class MessageWorld {
     return session;
   }
 
-  /** Sends dead messages again, which are mended, or discards them. */
+  /** Resends dead messages, which then succeed, or discards them. */
   private operate(): void {
     this.timeline.after(ROUNDS, () => {
       for (const { id, isDead } of this.outbox.stored) {

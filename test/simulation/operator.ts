@@ -20,19 +20,22 @@ import type { OperatorCall } from './scenario.js';
 
 type Change = (saga: StoredSaga, graph: SagaGraph | undefined, now: number) => Edit | undefined;
 
-/** A person with the operator's calls, who does by hand what he says that he did. */
+/** An operator whose manual actions really happen. */
 export class Operator {
   constructor(private readonly participants: Participants) {}
 
-  /** @throws what the call throws: that it does not fit the saga's state, or that the database cannot be reached */
+  /**
+   * @throws what the call throws: that it does not fit the saga's state, or that the database cannot be
+   * reached
+   */
   async carryOut({ kind, pick }: OperatorCall, id: string, engine: SagaEngine): Promise<void> {
     if (kind === 'abort') return this.abort(id, engine);
     await engine.edit({ id }, this.changeOf(kind, pick));
   }
 
   /**
-   * Cancels a saga while its pivot is in progress. `isEarly`: as a call that came just before the attempt began, which
-   * nobody could refuse.
+   * Cancels a saga while its pivot is in progress. `isEarly`: as a call just before the attempt started,
+   * which cannot be refused.
    */
   async cancelInPivot(id: string, isEarly: boolean, engine: SagaEngine): Promise<void> {
     const edit = isEarly ? requestCancelEdit : cancelEdit;
@@ -45,7 +48,7 @@ export class Operator {
   }
 
   private changeOf(kind: OperatorCall['kind'], pick: number): Change {
-    if (kind === 'cancel') return (saga, graph, now) => cancelEdit(saga, graph, now, { reason: 'by hand' });
+    if (kind === 'cancel') return (saga, graph, now) => cancelEdit(saga, graph, now, { reason: 'manual' });
     if (kind === 'pause') return pauseEdit;
     if (kind === 'undo') return (saga, graph, now) => undoEdit(saga, graph, now, {});
     if (kind === 'retry') return (saga, graph, now) => retryEdit(saga, graph, now, {});
@@ -53,18 +56,18 @@ export class Operator {
       const steps = permanentlyFailed(saga, graph);
       const step = steps[pick % steps.length] ?? 'none';
       if (kind === 'retry one') return retryEdit(saga, graph, now, { step });
-      const edit = skipEdit(saga, graph, now, { step, result: '"by hand"' });
-      this.doByHand(saga, step, saga.state.heldPhase === 'compensating');
+      const edit = skipEdit(saga, graph, now, { step, result: '"manual"' });
+      this.doManually(saga, step, saga.state.heldPhase === 'compensating');
       return edit;
     };
   }
 
-  /** What he skips in going forward he does, in turning back he undoes. */
-  private doByHand({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
+  /** Performs a skipped step manually, or compensates it manually during a rollback. */
+  private doManually({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
     const { round } = state.steps.get(key) ?? { round: 1 };
     const effect = this.participants.effect(effectKey(id, key, round));
     if (isUndone || state.steps.get(key)?.pruned) effect.isUndone = true;
-    else effect.value ??= 'by hand';
+    else effect.value ??= 'manual';
   }
 
   /** With the sagas that its steps wait for, as SagaService.abort does. */

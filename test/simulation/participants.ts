@@ -146,7 +146,7 @@ export class Participants {
     );
   }
 
-  /** What came of it, as truly as it can be said. */
+  /** Reports the outcome, as far as it is known. */
   private asked(effect: Effect, dice: Dice, caller: Caller): Promise<unknown> {
     return this.after(dice.long(0.5, 500), caller, () => {
       if (dice.happens(this.weather.failing / 2)) throw new Error('the probe fails');
@@ -192,7 +192,7 @@ function answerTo<T>(outcome: Outcome, answer: () => T): T {
   return answer();
 }
 
-/** One that gives up when its signal aborts; its request is on its way all the same. */
+/** A call that stops when its signal aborts. Its request still arrives. */
 function heeding(signal: AbortSignal, answered: Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);

@@ -16,7 +16,7 @@ export interface Played {
   readonly waiting: number;
 }
 
-/** Plays one scenario after the other. `onProgress` is told now and then what has been played since. */
+/** Plays one scenario after the other. `onProgress` receives the progress at intervals. */
 export async function playSeeds(
   { from, count }: Seeds,
   onProgress: (played: Played) => void = () => undefined,

@@ -49,7 +49,7 @@ export function randomSagas(
   });
 }
 
-/** Now and then the step waits for a signal, or a person, with all that such a step may have. */
+/** Sometimes the step waits for a signal or an approval, with all options of such a step. */
 function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
   const isWait = dice.happens(0.15);
   const signal = dice.among(['x', 'x', 'y', approvalSignal(step.name)]);

@@ -9,7 +9,7 @@ export class SagaRecord {
   epoch = 0;
   /** The number of the last one. */
   checkpoints = 0;
-  /** Undefined: nobody's. */
+  /** Undefined: no worker holds it. */
   holder: string | undefined;
   /** By the timeline. */
   leaseEnds = 0;
@@ -17,10 +17,10 @@ export class SagaRecord {
   readonly overtaken = new Set<string>();
   /** Workers may have been lost: more may have begun than anybody knows. */
   wasTakenOver = false;
-  /** Somebody has acted on it: what comes after is on his word. */
+  /** The number of operators' actions on it. What follows is their decision. */
   operated = 0;
   cancelAccepted = false;
-  /** What was done by hand: keys and rounds. */
+  /** Steps that were completed manually: keys and rounds. */
   readonly byHand = new Set<string>();
   /** Results by key and round, as they were recorded; undefined: it returned nothing. */
   readonly results = new Map<string, string | undefined>();
@@ -28,9 +28,12 @@ export class SagaRecord {
   readonly undone = new Set<string>();
   /** Keys that were recorded as done, or passed by. */
   readonly done = new Set<string>();
-  /** Methods that were called, by key, round and kind, with the operator's calls that there had been at the first. */
+  /**
+   * Methods that were called, by key, round and kind, with the operator's calls that there had been at the
+   * first.
+   */
   readonly called = new Map<string, number>();
-  /** Workers that were taken down by it since anything of it came to an end. */
+  /** Workers that it crashed since a part of it last ended. */
   readonly tookDown = new Set<string>();
   /** As of its last claim: it holds its lock, or has entered that of an ancestor. */
   lockHeld = false;

@@ -3,7 +3,7 @@ import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
 
-/** A saga that somebody starts. */
+/** A saga that a client starts. */
 export interface Start {
   readonly name: string;
   readonly n: number;
@@ -20,9 +20,9 @@ export interface Start {
   readonly isConflict: boolean;
   /** Each call of its steps takes its worker down. */
   readonly isFatal: boolean;
-  /** Somebody waits for it, in the process that started it. */
+  /** The process that started it waits for it. */
   readonly isAwaited: boolean;
-  /** Of the first saga of a family. */
+  /** The members, for the first saga of a family. */
   readonly family?: FamilyMember;
 }
 
@@ -37,7 +37,7 @@ export const FAULTS = {
   stop: 2,
   /** Its connections break, and new ones are refused. */
   cut: 2,
-  /** Its connections hang: what it sends arrives nowhere, and it hears nothing. */
+  /** Its connections hang: its requests are lost, and it receives nothing. */
   'half-open': 2,
   /** What it sends arrives, and the answers do not. */
   deaf: 2,
@@ -71,7 +71,7 @@ export interface OperatorCall {
   readonly pick: number;
 }
 
-/** Somebody sends a signal, or decides. */
+/** A client sends a signal, or decides. */
 export interface Sending {
   /** The message's id, too. */
   readonly name: string;
@@ -91,13 +91,16 @@ export interface Sending {
 export interface Weather {
   /** Milliseconds, one way: mostly near the first. */
   readonly delay: readonly [number, number];
-  /** Parts of requests: not sent; executed, and the answer lost; the connection broken, and executed later all the same. */
+  /**
+   * Parts of requests: not sent; executed, and the answer lost; the connection broken, and executed later all
+   * the same.
+   */
   readonly lost: number;
   readonly unanswered: number;
   readonly late: number;
-  /** Of hints. */
+  /** The fraction of hints that are lost. */
   readonly hintsLost: number;
-  /** Of calls of participants. */
+  /** The fraction of calls of participants that fail. */
   readonly failing: number;
 }
 
@@ -110,6 +113,8 @@ export interface Scenario {
   readonly workers: number;
   /** Sagas that a worker advances at once. */
   readonly concurrency: number;
+  /** Sagas that may wait in a worker for it to advance them. */
+  readonly ahead: number;
   /** Milliseconds. */
   readonly lease: number;
   readonly starts: readonly Start[];
@@ -129,7 +134,7 @@ export interface Scenario {
 const CLIENTS = 2;
 /** What those calls of operators are called that come while a saga has hardly begun. */
 export const HASTY = 'hasty call';
-/** What is left out of scenarios in which nobody cancels while a pivot is in progress. */
+/** The part to leave out for scenarios without cancellations while a pivot is in progress. */
 export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
@@ -151,6 +156,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
   const sagas = randomSagas(chance, dice.int(1, 5), isLeftOut);
   const count = dice.int(5, 60);
   const size = { concurrency: dice.among([1, 2, 5, 20, 100]), lease: dice.among([1_000, 5_000, 30_000]) };
+  const ahead = chance.for('ahead').among([0, 1, 10, 100]);
   const starts = series(count, isLeftOut, 'start', (n) =>
     randomStart(chance, n, { count, workers, calm, sagas }),
   );
@@ -191,6 +197,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     familySagas: family?.sagas.length ?? 0,
     workers,
     ...size,
+    ahead,
     starts: [...starts, ...families],
     faults,
     calls: [...calls, ...hasty, ...familyCalls],

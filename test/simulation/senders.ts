@@ -12,13 +12,13 @@ export interface Sender {
   readonly life: Life;
 }
 
-/** A sender whose process has died, or who hears nothing, sends the same again after so long (ms). */
+/** A sender whose process died, or that gets no answer, sends the same again after this time (ms). */
 const PATIENCE = 3_000;
-/** Of a name that no step waits for. */
-const NOBODYS = 'nobody';
-const BY = 'a person';
+/** A name that no step waits for. */
+const UNWANTED = 'nobody';
+const BY = 'an approver';
 
-/** Services that send signals until somebody has taken note, each under one message id; and people who decide. */
+/** Services that send signals until they are accepted, each under one message id, and approvers who decide. */
 export class Senders {
   constructor(
     private readonly timeline: Timeline,
@@ -30,10 +30,10 @@ export class Senders {
   carryOut({ name, pick, by, again, isRefusal }: Sending, id: string, graph: SagaGraph): void {
     const waits = [...graph.steps.values()].filter(({ wait }) => wait !== undefined);
     const node = waits[pick % waits.length];
-    const isForNobody = pick % 11 === 10;
-    if (node === undefined && !isForNobody) return;
-    if (node?.kind === 'approval' && !isForNobody) return this.decide(id, node.name, name, by, isRefusal);
-    const signal = signalOf(name, isForNobody ? NOBODYS : node!.wait!.signal);
+    const isUnwanted = pick % 11 === 10;
+    if (node === undefined && !isUnwanted) return;
+    if (node?.kind === 'approval' && !isUnwanted) return this.decide(id, node.name, name, by, isRefusal);
+    const signal = signalOf(name, isUnwanted ? UNWANTED : node!.wait!.signal);
     this.send(id, signal, by);
     for (let n = 1; n <= again; n += 1)
       this.timeline.after(n * 1_500 * (pick + 1), () => this.send(id, signal, by + n));
@@ -56,7 +56,7 @@ export class Senders {
     }, next);
   }
 
-  /** A person decides, and learns that it is too late, or that another was sooner. */
+  /** An approver decides, and receives an error if it is too late or another was faster. */
   decide(id: string, step: string, messageId: string, by: number, isRefusal: boolean): void {
     const { engine, life } = this.sender(by);
     if (!life.isAlive) return;

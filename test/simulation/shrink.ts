@@ -3,7 +3,7 @@ import { type Run, simulate } from './simulate.js';
 
 /**
  * The names of all that can be left out of a failing scenario so that the same promise is still broken.
- * @param failed what came of the whole of it
+ * @param failed the run of the whole scenario
  */
 export async function shrink(seed: number, failed: Run): Promise<string[]> {
   const { promise } = failed.violations[0]!;
@@ -14,7 +14,8 @@ export async function shrink(seed: number, failed: Run): Promise<string[]> {
 }
 
 /**
- * As many parts as can be left out: first halves of what there is, then ever smaller pieces, as long as it helps (delta
+ * As many parts as can be left out: first halves of what there is, then ever smaller pieces, as long as it
+ * helps (delta
  * debugging, by Zeller and Hildebrandt).
  */
 export async function leftOut(

@@ -25,11 +25,14 @@ import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
 
-/** Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its reason. */
+/**
+ * Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its
+ * reason.
+ */
 const QUIET = 900_000;
 /** A look at whether it has, so often (ms). */
 const LOOK = 1_000;
-/** Looks after which those who wait have to have been told. */
+/** The number of looks after which waiters must have their outcome. */
 const PATIENCE = 10;
 
 export interface Run {
@@ -59,7 +62,7 @@ class Simulation {
   private readonly started: Started[] = [];
   private readonly messages: MessageWorld | undefined;
   private isQuiet = false;
-  /** Looks in a row that found all at rest. */
+  /** Consecutive looks that found everything idle. */
   private restful = 0;
   /** Attempts of pivots so far. */
   private pivots = 0;
@@ -215,7 +218,7 @@ class Simulation {
     });
   }
 
-  /** Now and then an attempt of a pivot is what somebody has waited for. */
+  /** Sometimes cancels the saga during an attempt of a pivot. */
   private cancelInPivot(id: string): void {
     this.pivots += 1;
     const dice = this.scenario.chance.for(PIVOT_CALLS, this.pivots);
@@ -249,7 +252,7 @@ class Simulation {
     }
   }
 
-  /** In the end everything is sent that is waited for, and that nobody has sent. */
+  /** In the end every awaited signal is sent that was not sent before. */
   private sendWhatIsMissing(): void {
     const { now } = this.timeline;
     for (const { id, state } of this.checker.books.values()) {

@@ -72,7 +72,10 @@ export class SimulatedProcess {
       {
         workerId: name,
         worker: this.isWorker
-          ? { concurrency: scenario.concurrency, shutdownTimeout: 2_000, maxTakeovers: MAX_TAKEOVERS }
+          ? {
+              ...{ concurrency: scenario.concurrency, ahead: scenario.ahead },
+              ...{ shutdownTimeout: 2_000, maxTakeovers: MAX_TAKEOVERS },
+            }
           : undefined,
         lease: scenario.lease,
         maxPayloadBytes: 2 ** 20,
@@ -131,7 +134,7 @@ export class SimulatedProcess {
 
   /** One that died by itself is seen to, and nothing slows it down any more. */
   heal(): void {
-    this.link.mend();
+    this.link.restore();
     this.life.pausedUntil = 0;
     this.life.callsLeft = this.relayCallsLeft = Infinity;
     this.reconnected();
@@ -174,7 +177,7 @@ export class SimulatedProcess {
     this.world.timeline.after(POLL, tick, life);
   }
 
-  /** Whatever takes it down, somebody finds out. */
+  /** Detects the end of the process, whatever the cause. */
   private watch(life: Life): void {
     this.world.timeline.after(POLL, () => {
       if (life.isAlive) this.watch(life);

@@ -6,6 +6,7 @@ import type {
   RateLimit,
   SagaStore,
   StartResult,
+  StepTransaction,
   StoreFilter,
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
@@ -18,8 +19,8 @@ import { ConnectionLost, type Link } from './link.js';
 import type { Weather } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 
-/** What the operating system makes of a connection on which nothing is heard any more, after so long (ms). */
-const GIVEN_UP = 20_000;
+/** The operating system closes a silent connection after this time (ms). */
+const SILENCE_TIMEOUT = 20_000;
 /** A statement whose connection broke may still be executed, so much later (ms). */
 const LATEST = 20_000;
 
@@ -63,11 +64,15 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.checkpoint(checkpoints, this.worker), { mayBeLate: true });
   }
 
-  /** Until it is committed nothing of it is there; a process that dies, or loses its connection, rolls it back. */
-  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
+  /**
+   * Until it is committed nothing of it is there; a process that dies, or loses its connection, rolls it
+   * back.
+   */
+  async transact(work: (given: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
     const transaction = new SimulatedTransaction();
     await this.send(async () => undefined);
-    const checkpoint = await work(Database.managerOf(transaction));
+    const manager = Database.managerOf(transaction);
+    const checkpoint = await work({ transaction: manager, manager });
     return this.send(() => this.world.database.commit(checkpoint, transaction, this.worker));
   }
 
@@ -76,7 +81,7 @@ export class SimulatedStore implements SagaStore {
   }
 
   giveBack(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease, delay: number) {
-    return this.send(() => this.world.database.memory.giveBack(leases, lease, delay), { mayBeLate: true });
+    return this.send(() => this.world.database.giveBack(leases, lease, delay), { mayBeLate: true });
   }
 
   renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
@@ -109,6 +114,16 @@ export class SimulatedStore implements SagaStore {
 
   history(id: string, limit: number) {
     return this.send(() => this.world.database.memory.history(id, limit));
+  }
+
+  signalWithin(
+    manager: EntityManager,
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ) {
+    return sessionOf(manager).statement(
+      async () => (await this.world.database.signal([signal], awaited))[0]!,
+    );
   }
 
   signal(signals: readonly (SentSignal & { readonly target: StoreTarget })[], awaited?: AwaitedSignals) {
@@ -176,7 +191,7 @@ export class SimulatedStore implements SagaStore {
   }
 
   private untilGivenUp(mended: number): number {
-    return Math.min(GIVEN_UP, mended - this.world.timeline.now);
+    return Math.min(SILENCE_TIMEOUT, mended - this.world.timeline.now);
   }
 }
 

@@ -22,9 +22,9 @@ const FOUND_BEFORE: readonly (readonly [seed: number, what: string])[] = [
   [10803, 'at shutdown a result that was recorded was overwritten by a failure'],
   [12152, 'a step with a rate limit took workers down for ever'],
 ];
-/** before anybody cancelled while a pivot was in progress, */
+/** before the simulation cancelled sagas while a pivot was in progress, */
 const FOUND: readonly (readonly [seed: number, what: string])[] = [
-  [147, 'a wait was over whose signal had come, since nobody had been told of it'],
+  [147, 'a wait expired whose signal had come, because its notification was lost'],
 ];
 
 /** and since. */
@@ -94,7 +94,7 @@ describe('a scenario', () => {
     expect(left.weather).toEqual(whole.weather);
   });
 
-  test('is told with all that happens in it, and how to see it again', async () => {
+  test('is reported with all its events, and with the command to repeat it', async () => {
     const text = await describeFailure(7, ['fault 0']);
     expect(text).toContain(`--seed=7 --without='fault 0'`);
     expect(text).toMatch(/worker-\d\.1 calls run s0/);

@@ -2,13 +2,13 @@ import type { StartResult } from '../../libs/saga/src/engine/ports/saga-store.js
 import type { Start } from './scenario.js';
 import type { Life } from './timeline.js';
 
-/** What came of a start, as whoever started it knows. */
+/** The outcome of a start, as its caller received it. */
 export interface Started {
   readonly start: Start;
   readonly id: string;
   result?: StartResult;
   failed?: string;
-  /** What whoever waited for it was told. */
+  /** The outcome that the waiter received. */
   outcome?: string;
   /** The process that waits for it. */
   waits?: Life;

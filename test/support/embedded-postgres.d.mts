@@ -15,7 +15,7 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedServer {
   readonly port: number;
   readonly dataDir: string;
-  /** Of its `postgres` database, with user and password. */
+  /** The URL of its `postgres` database, with user and password. */
   readonly url: string;
   /** The postmaster. */
   readonly process: ChildProcess | undefined;

@@ -17,7 +17,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * A real PostgreSQL of its own, from npm: a fresh data directory, a free port of 127.0.0.1, full durability
- * (fsync and synchronous_commit stay on). Removed again by `stop()`, and when this process is told to end.
+ * (fsync and synchronous_commit stay on). `stop()` removes it, and so does a signal that ends this process.
  *
  * @param {object} [options]
  * @param {number} [options.maxConnections] default 300
@@ -60,7 +60,7 @@ export async function startEmbeddedPostgres({
 export class EmbeddedServer {
   /** @type {number} */ port = 0;
   /** @type {string} */ dataDir = '';
-  /** Of its `postgres` database, with user and password. */
+  /** The URL of its `postgres` database, with user and password. */
   url = '';
   /** The postmaster: `process.kill('SIGQUIT')` is what `pg_ctl stop -m immediate` does. */
   process;
@@ -135,7 +135,10 @@ function hasEnded(child) {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Stops whoever runs on this directory by now: a `pg_ctl restart` leaves a postmaster that is nobody's child. */
+/**
+ * Stops the server that runs on this directory: a `pg_ctl restart` leaves a postmaster that is no child of
+ * ours.
+ */
 async function stopPostmasterOf(dataDir, ownPid) {
   const file = join(dataDir, 'postmaster.pid');
   if (!existsSync(file)) return;

@@ -21,13 +21,13 @@ export interface ExplainedPlan {
   readonly nodes: readonly PlanNode[];
 }
 
-/** Of auto_explain. */
+/** A plan, as auto_explain prints it. */
 export const EXPLAIN_SETTINGS = {
   ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on' },
   ...{ log_format: 'json', log_level: 'notice' },
 };
 
-/** From now on a connection is told of the plans of all that it runs, the statements inside of functions included. */
+/** From now on a connection receives the plans of all its statements, including those inside functions. */
 export async function explainEverything(connection: Sql): Promise<void> {
   await connection.query(`LOAD 'auto_explain'`);
   for (const [name, value] of Object.entries(EXPLAIN_SETTINGS))

@@ -1,11 +1,14 @@
 import type pg from 'pg';
 
-/** Rows that are there for each that the planner is told of. */
+/** Rows that the planner assumes for each real row. */
 const SCALE = 500;
 const FINISHED = 20_000;
 const WAITING = 2_000;
 
-/** Those that grow with what is done; the others have a row for each saga, limit or lane that was ever deployed. */
+/**
+ * Those that grow with what is done; the others have a row for each saga, limit or lane that was ever
+ * deployed.
+ */
 export const GROWING = ['instance', 'step', 'signal', 'operation', 'outbox', 'inbox', 'correlation'];
 
 /** What the planner takes them for. */
@@ -20,7 +23,7 @@ export const SIZES = {
 const ID = `(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - n * 1800000::bigint), 12, '0')
   || '7' || substr(md5(n::text || random()), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid`;
 
-/** Ten million that have ended within a year, a million that wait for somebody, and a few of all that is unusual. */
+/** Ten million sagas that ended within a year, a million that wait, and a few of every rare kind. */
 const FILL = `
 INSERT INTO saga.instance (id, name, version, correlation_id, status, step, epoch, tags, created_at, finished_at)
 SELECT ${ID}, CASE WHEN n % 10 = 0 THEN 'refund' ELSE 'order' END, 1, 'old-' || n,
@@ -30,7 +33,7 @@ SELECT ${ID}, CASE WHEN n % 10 = 0 THEN 'refund' ELSE 'order' END, 1, 'old-' || 
 FROM generate_series(1, ${FINISHED}) n;
 INSERT INTO saga.instance (id, name, version, correlation_id, status, step, epoch)
 SELECT ${ID}, 'order', 1, 'waiting-' || n, 'running', 'reply', 1 FROM generate_series(1, ${WAITING}) n;
-UPDATE saga.instance SET status = 'stuck' WHERE correlation_id IN ('waiting-7', 'waiting-8');
+UPDATE saga.instance SET status = 'stuck', idle_status = 'stuck' WHERE correlation_id IN ('waiting-7', 'waiting-8');
 UPDATE saga.instance SET sla_at = now() + interval '1 hour' WHERE correlation_id LIKE 'waiting-1%';
 UPDATE saga.instance SET sla_at = now(), overdue = correlation_id LIKE 'waiting-21%' WHERE correlation_id LIKE 'waiting-2%';
 UPDATE saga.instance SET lock_key = 'k' || id, lock_state = 'waiting', lock_position = 1 WHERE correlation_id LIKE 'waiting-3%';
@@ -51,10 +54,13 @@ SELECT 'orders', 'k' || n % 500, 't', '1' FROM generate_series(1, ${FINISHED}) n
 INSERT INTO saga.inbox SELECT 'default', gen_random_uuid()::text, now() - n * interval '1 second' FROM generate_series(1, ${FINISHED}) n;
 INSERT INTO saga.graph (name, version, revision, graph) SELECT n, 1, 1, '{}' FROM unnest(ARRAY['order', 'refund', 'child']) n;`;
 
-/** Whoever had them. */
-export const LET_GO_OF_LANES = `UPDATE saga.outbox_lane SET leased_by = NULL, leased_until = '-infinity', read_to = 0`;
+/** Releases all lanes of their holders. */
+export const LET_GO_OF_LANES = `UPDATE saga.outbox_lane SET leased_by = NULL, leased_until = '-infinity', read_to = 0, may_hold = true`;
 
-/** Keys that are dead, too many for one look, that are due again, and that are let go, each with a line behind it; others than the time before. */
+/**
+ * Keys that are dead, too many for one look, that are due again, and that are let go, each with a line behind
+ * it; others than the time before.
+ */
 export async function makeTrouble(client: pg.Client, time: number): Promise<void> {
   const first = 100 + time * 16;
   const [failed, due, behind, ...dead] = Array.from({ length: 16 }, (_, n) => `k${first + n}`);
@@ -71,15 +77,17 @@ export async function makeTrouble(client: pg.Client, time: number): Promise<void
 }
 
 /**
- * Fills the tables with a little, and makes the planner take it for a lot: it reckons with the size of the file, and with
- * the rows on a page as pg_class says. What it knows of columns is as analysed; distinct values are fractions there.
+ * Fills the tables with a little, and makes the planner take it for a lot: it reckons with the size of the
+ * file, and with
+ * the rows on a page as pg_class says. What it knows of columns is as analysed; distinct values are fractions
+ * there.
  */
 export async function makeHuge(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT c.oid::regclass::text AS name FROM pg_class c WHERE c.relnamespace = 'saga'::regnamespace AND c.relkind = 'r'
        AND c.relname ~ '^(${GROWING.join('|')})(_|$)' AND c.relname <> 'outbox_lane'`,
   );
-  // Nobody corrects it meanwhile.
+  // Autovacuum must not correct it meanwhile.
   for (const { name } of rows) await client.query(`ALTER TABLE ${name} SET (autovacuum_enabled = off)`);
   await client.query(FILL);
   if (rows.some(({ name }) => name === 'saga.correlation'))

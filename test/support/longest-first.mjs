@@ -18,7 +18,7 @@ export const LONGEST = [
   'test/chaos/credit.spec.ts',
   'test/chaos/rig.spec.ts',
   'test/chaos/kill.spec.ts',
-  'test/first-run/what-newcomers-are-told.spec.ts',
+  'test/first-run/start-up-errors.spec.ts',
   'test/admin/accessibility.system.spec.ts',
   'test/simulation/simulation.spec.ts',
   'apps/credit-demo/src/demo/scenarios.spec.ts',

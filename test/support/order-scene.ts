@@ -3,7 +3,7 @@ import { Gate } from './gate.js';
 
 const ONCE = { attempts: 1 };
 
-/** An order whose second step waits to be told how to end, and whose parts fail as long as they are told to. */
+/** An order whose second step waits until the test sets its result, and whose parts fail on request. */
 export class OrderScene {
   readonly ran: string[] = [];
   readonly charging = new Gate<AbortSignal>();

@@ -17,8 +17,8 @@ export function findPgbouncer() {
 }
 
 /**
- * pgbouncer, by default in transaction mode, with fewer connections than those who use it: nobody has one of their own.
- * In session mode everybody has one.
+ * pgbouncer, by default in transaction mode, with fewer connections than clients: no client has one of its
+ * own. In session mode each client has one.
  * @param {string} binary
  * @param {string} url of the database behind it
  * @param {'session' | 'transaction' | 'statement'} mode

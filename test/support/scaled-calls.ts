@@ -5,6 +5,7 @@ import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
 import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
 import type { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
+import { TypeOrmTransaction } from '../../libs/saga/src/store/postgres/typeorm/typeorm-transaction.js';
 import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
 import type { CalledMessaging } from './messaging-calls.js';
@@ -12,7 +13,7 @@ import { type CalledStore, checkpointOf, LEASE, newSagas, signal } from './store
 
 const HOUR = 3_600_000;
 const AGE = 300 * 24 * HOUR;
-/** Of `inSmallPages`: a saga with a few LARGE values is read in parts. */
+/** The page size of `inSmallPages`: a saga with a few LARGE values is read in parts. */
 export const SMALL_PAGE = 64 * 1024;
 /** With this a saga is not small any more: see SMALL_SAGA. */
 const LARGE = JSON.stringify('x'.repeat(40_000));
@@ -51,12 +52,20 @@ const found = async ({ store }: Called, filter: Omit<StoreFilter, 'limit'>) => {
 
 const running = (saga: NewSaga) => checkpointOf(saga, ['reserve']).state;
 
-/** What is called less often, beside STORE_CALLS and MESSAGING_CALLS: by operators, by timers, by other sagas. */
+/**
+ * What is called less often, beside STORE_CALLS and MESSAGING_CALLS: by operators, by timers, by other sagas.
+ */
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
+  'signal within a transaction': async (on) => {
+    const { id } = await started(on);
+    await on.application.transaction((manager) =>
+      on.store.signalWithin(manager, { ...signal(), target: { id } }),
+    );
+  },
   'start of one that is there': (on) => on.store.start(newSagas({ correlationId: 'old-1' }, 1), LEASE),
-  // What nobody can have stored is inserted without looking for it.
+  // A row that cannot exist yet is inserted without a lookup.
   'start and checkpoint of what is new': async ({ store }) => {
     for (const count of [1, 250]) {
       const sagas = newSagas({ correlationId: undefined }, count);
@@ -84,8 +93,8 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const name = `locked-${randomUUID()}`;
     const saga = await started(on, { name, lockKey: 'k' });
     const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
-    await on.store.transact(async (manager) => {
-      await manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+    await on.store.transact(async ({ manager }) => {
+      await manager!.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
       const lock = { name, key: 'k' };
       return { ...checkpoint, epoch: 0, lock, state: { ...state, status: 'completed' }, release: {} };
     });
@@ -114,6 +123,12 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const read = await on.inSmallPages.load(saga);
     expect([...read!.state.steps.values()].map(({ result }) => result)).toEqual([LARGE, LARGE, LARGE]);
     expect(read!.signals).toHaveLength(1);
+  },
+  'the steps of a saga, as people read them': async (on) => {
+    const saga = await started(on);
+    await on.store.checkpoint([checkpointOf(saga, ['reserve', 'charge'])]);
+    const steps: object[] = await on.application.query('SELECT name FROM saga.steps_of($1)', [saga.id]);
+    expect(steps).toHaveLength(2);
   },
   'a look for those that are not there any more': async (on) => {
     const gone = randomUUID();
@@ -225,7 +240,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'find the newest': (on) => found(on, {}),
   'find by name': (on) => found(on, { name: 'order' }),
   'find by name and status': (on) => found(on, { name: 'order', status: ['compensated'] }),
-  'find those of a name that need a person': (on) =>
+  'find those of a name that need an operator': (on) =>
     found(on, { name: 'order', status: ['stuck', 'paused'] }),
   'find by tags': (on) => found(on, { tags: { customer: 'c5' } }),
   'find by name and tags': (on) => found(on, { name: 'refund', tags: { customer: 'c5' } }),
@@ -268,12 +283,14 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   },
   'publishing by the application': (on) =>
     on.application.transaction((manager) =>
-      on.outbox.publish(manager, [
+      on.outbox.publish(new TypeOrmTransaction(manager), [
         { id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} },
       ]),
     ),
   'handling of a message': (on) =>
-    on.application.transaction((manager) => on.inbox.isNew(manager, 'default', randomUUID())),
+    on.application.transaction((manager) =>
+      on.inbox.isNew(new TypeOrmTransaction(manager), 'default', randomUUID()),
+    ),
 };
 
 /** Where sagas are in partitions: how those are made, and dropped. */

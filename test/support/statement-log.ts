@@ -9,7 +9,7 @@ interface Client {
   query(given: string | Statement, values?: unknown[]): unknown;
 }
 
-/** The statements of all connections of a DataSource with what they are given, which no log is told. */
+/** The statements of all connections of a DataSource with their parameters, which no log contains. */
 export function statementsSentBy(dataSource: DataSource): { text: string; values: unknown[] }[] {
   const sent: { text: string; values: unknown[] }[] = [];
   const known = new WeakSet<Client>();

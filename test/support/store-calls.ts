@@ -57,7 +57,10 @@ export const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'char
 
 export const signal = () => ({ name: 'reply', messageId: randomUUID(), payload: '1' });
 
-/** The store's calls, in their usual and their unusual ways. There are finished sagas `order`, `old-1` to `old-250` at least. */
+/**
+ * The store's calls, in their usual and their unusual ways. There are finished sagas `order`, `old-1` to
+ * `old-250` at least.
+ */
 export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> = {
   start: (on) => on.store.start(newSagas(), LEASE),
   'start of what is there': (on) =>
@@ -263,7 +266,7 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
   },
   'reserve of a rate limit': (on) =>
     on.store.reserve({ saga: 'order', step: 'charge', count: 10, per: 1_000 }, 20),
-  'find of those that need a person': (on) => on.store.find({ status: ['stuck'], limit: 50 }),
+  'find of those that need an operator': (on) => on.store.find({ status: ['stuck'], limit: 50 }),
   'find by correlation id': async (on) => {
     await on.store.find({ name: 'order', correlationId: 'old-7', limit: 50 });
     await on.store.find({ correlationId: randomUUID(), limit: 50 });

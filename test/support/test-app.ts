@@ -11,9 +11,9 @@ export interface TestAppOptions {
   readonly sagas?: Provider[];
   readonly providers?: Provider[];
   readonly imports?: ModuleMetadata['imports'];
-  /** Of SagaModule. */
+  /** Options of SagaModule. */
   readonly options?: SagaModuleOptions;
-  /** Of the application's TypeORM DataSource; `url` is the database of the tests. */
+  /** Options of the application's TypeORM DataSource. `url` is the database of the tests. */
   readonly dataSource?: object;
   /** Leaves out what SagaModule needs, or the module itself. */
   readonly without?: 'database' | 'sagas';
@@ -36,7 +36,10 @@ const SAGA_TABLES = [
   ...['instance', 'step', 'signal', 'operation', 'graph'],
   ...['rate_limit', 'concurrency', 'outbox', 'inbox'],
 ];
-/** The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new files. */
+/**
+ * The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new
+ * files.
+ */
 const TABLES = `
   SELECT format('%I.%I', n.nspname, c.relname) AS name, pg_relation_size(c.oid) > 1000000 AS large
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

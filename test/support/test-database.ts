@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Removes it, whoever is still connected. */
+  /** Removes it, even with open connections. */
   drop(): Promise<void>;
 }
 

@@ -8,7 +8,15 @@
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
-  database: ['libs/saga/src/store', 'test/admin', 'test/cli', 'test/messaging', 'test/sagas'],
+  database: [
+    'libs/saga/src/store',
+    'test/admin',
+    'test/cli',
+    'test/databases',
+    'test/declared',
+    'test/messaging',
+    'test/sagas',
+  ],
   system: [
     'apps',
     'docs',

@@ -1,7 +1,7 @@
 import { until } from './gate.js';
 import type { TestApps } from './test-app.js';
 
-/** Resolves once the saga waits, held by nobody. */
+/** Resolves once the saga waits, held by no worker. */
 export async function waits(apps: TestApps, id: string): Promise<void> {
   await until(async () => {
     const [row] = await apps.sql<{ waits: boolean }>(

@@ -33,7 +33,7 @@ class OrderSaga {
   @WaitFor({ signal: 'payment', timeout: '30s' }) paid(): void {}
 }
 
-/** Of the other service, which begins it for each request. */
+/** The saga of the other service, which starts it for each request. */
 @Saga({ name: 'payment' })
 class PaymentSaga {
   @Step() charge(): void {}

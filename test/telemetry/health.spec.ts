@@ -59,7 +59,7 @@ describe('the health check', () => {
     });
   });
 
-  test('is down when more sagas need a person than may', async () => {
+  test('is down when more sagas need an operator than the limit', async () => {
     const { check, sagas, indicator } = await start();
     await (await sagas.start(OrderSaga, undefined)).outcome();
     const error = { sagas: { status: 'down', message: '1 saga(s) need attention', stuck: 1 } };

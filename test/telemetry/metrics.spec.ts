@@ -27,7 +27,7 @@ class OrderSaga {
 }
 
 describe('counted and timed is', () => {
-  test('each saga that begins, and each that ends, by how', async () => {
+  test('each saga that starts, and each that ends, by its status', async () => {
     const { sagas } = await apps.start({ sagas: [OrderSaga], imports: counting });
     for (const input of [{}, {}, { declined: true }]) await (await sagas.start(OrderSaga, input)).outcome();
     expect(await metrics.points('saga.started')).toMatchObject([
@@ -93,7 +93,8 @@ describe('counted and timed is', () => {
   });
 
   test('each claim that fails, by its error', async () => {
-    const { dataSource, sagas } = await apps.start({ sagas: [OrderSaga], imports: counting });
+    const options = { worker: { pollInterval: '50ms' } } as const;
+    const { dataSource, sagas } = await apps.start({ sagas: [OrderSaga], imports: counting, options });
     await dataSource.query('ALTER FUNCTION saga.due_1 RENAME TO away');
     const order = await sagas.start(OrderSaga, {}, { delay: 1 });
     const failures = () => metrics.points('saga.claim.failures');
@@ -113,7 +114,7 @@ describe('counted and timed is', () => {
         if (hangs) await goOn.opened;
       }
     }
-    const options = { worker: { lease: '300ms', pollInterval: '50ms' } } as const;
+    const options = { worker: { lease: '3s', pollInterval: '50ms' } } as const;
     const first = await apps.start({ sagas: [Slow], imports: counting, options });
     const slow = await first.sagas.start(Slow, undefined);
     await inside.opened;
@@ -132,7 +133,7 @@ describe('counted and timed is', () => {
 });
 
 describe('reported from the database is', () => {
-  test('how many sagas are unfinished, by status, those that need a person, and 0 once there are none', async () => {
+  test('how many sagas are unfinished, by status, those that need an operator, and 0 once there are none', async () => {
     @Saga({ name: 'large' })
     class Large {
       @Approval() accept() {}
@@ -207,7 +208,7 @@ describe('reported from the database is', () => {
     expect(looks()).toBe(2);
   });
 
-  test('nothing in a process that is told to leave it to others', async () => {
+  test('nothing in a process that is configured to leave it to others', async () => {
     await apps.start({ sagas: [OrderSaga], imports: counting });
     expect(await metrics.points('saga.due')).toEqual([]);
   });

@@ -39,7 +39,7 @@ describe('the log', () => {
   beforeEach(() => void lines.splice(0));
   afterEach(() => void Logger.overrideLogger(new ConsoleLogger()));
 
-  test('says what was tried, that the saga turns back, and that it needs a person, with the ids as fields', async () => {
+  test('reports attempts, the rollback, and the need for an operator, with the ids as fields', async () => {
     const { nest, sagas } = await apps.start({
       sagas: [OrderSaga],
       imports: [SagaTelemetryModule.forRoot()],
@@ -82,7 +82,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('says nothing of that where it is told not to, but that an operator is needed', async () => {
+  test('reports only the need for an operator if the other entries are disabled', async () => {
     const imports = [SagaTelemetryModule.forRootAsync({ useFactory: () => ({ logs: false }) })];
     const { nest, sagas } = await apps.start({ sagas: [OrderSaga], imports });
     nest.useLogger({ log: take('log'), warn: take('warn'), error: take('error'), debug: take('debug') });

@@ -208,7 +208,7 @@ describe('everyFailure() cancels the saga while each step runs', () => {
     expect(wrong).toEqual(['cancelled while charge runs']);
   });
 
-  test('which finds a compensation that makes a difference for whoever cancels', async () => {
+  test('which finds a compensation that behaves differently after a cancellation', async () => {
     @Saga({ name: 'trip' })
     class Trip {
       @Step({ compensate: 'refund' }) charge() {

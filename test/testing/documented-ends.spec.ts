@@ -61,7 +61,7 @@ class AllowSaga {
   }
 }
 
-test("a person's rejection and a StepRejectedError are both of kind 'rejected', and differ in the error's code", async () => {
+test("an approver's rejection and a StepRejectedError are both of kind 'rejected', and differ in the error's code", async () => {
   const byPerson = await SagaTest.of(AllowSaga).rejecting('allow', 'ann').run({});
   expect(byPerson.outcome.failure).toMatchObject({
     ...{ kind: 'rejected', step: 'allow' },

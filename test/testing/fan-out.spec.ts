@@ -17,12 +17,12 @@ describe('a step over items', () => {
   });
 
   test('fails over more, and says which step, how many, the bound and what to do instead', async () => {
-    const run = await SagaTest.of(FanOutSaga).run(10_001);
+    const run = await SagaTest.of(FanOutSaga).run(100_001);
     expect(run.snapshot.status).toBe('compensated');
     const { error } = run.snapshot.failure!;
     expect(error).toMatchObject({ name: 'SagaPayloadError', code: 'SAGA_PAYLOAD' });
     expect(error!.message).toMatch(
-      /step 'ship' returned 10001 items; the limit is 10000.*batches.*sub-sagas/,
+      /step 'ship' returned 100001 items; the limit is 100000.*batches.*sub-sagas/,
     );
   });
 });

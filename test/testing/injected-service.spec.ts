@@ -186,6 +186,26 @@ describe('a test without a manager', () => {
     );
   });
 
+  test('gives a fake of another database layer as ctx.transaction', async () => {
+    interface Client {
+      query(text: string): Promise<string>;
+    }
+    @Saga({ name: 'pg-ledger' })
+    class PgLedger {
+      @Step({ transactional: true }) close({
+        transaction,
+      }: TransactionalStepContext<object, PgLedger, Client>) {
+        return transaction.query('SELECT');
+      }
+    }
+    const fake: Client = { query: async (text) => `${text} 1` };
+    const { outcome } = await SagaTest.of(PgLedger).transaction(fake).run({});
+    expect(outcome.results).toEqual({ close: 'SELECT 1' });
+    await expect(SagaTest.of(PgLedger).run({})).rejects.toThrow(
+      'With another database layer than TypeORM, call .transaction(fake).',
+    );
+  });
+
   test('refuses a start within ctx.manager', async () => {
     @Saga({ name: 'chain' })
     class Chain {

@@ -21,7 +21,7 @@ class ByClass {
   }
 }
 
-/** As one that asks somebody else: it takes real time. */
+/** A schema that calls another service: it takes real time. */
 const slow: StandardSchema = {
   '~standard': {
     version: 1,

@@ -61,7 +61,7 @@ export default defineConfig({ oxc: false, plugins: [swc.vite({ module: { type: '
     expect([code, said]).toEqual([0, expect.stringMatching(/Tests {2}5 passed/)]);
   });
 
-  test('a failure that everyFailure finds is told with the way to it', async () => {
+  test('a failure that everyFailure finds is reported with the steps that lead to it', async () => {
     const app = await apps.create(project('vitest'));
     const { code, said } = await vitest(app, 'lost-refunds');
     expect(code).toBe(1);
@@ -89,7 +89,7 @@ describe('in node:test', () => {
     expect([code, said]).toEqual([0, expect.stringMatching(/# pass 5|ℹ pass 5/)]);
   });
 
-  test('a failure that everyFailure finds is told with the way to it', async () => {
+  test('a failure that everyFailure finds is reported with the steps that lead to it', async () => {
     const app = await apps.create(project('node'));
     await tsc(app);
     const { code, said } = await run(app, '--test', 'dist/lost-refunds.node.test.js');

@@ -88,7 +88,7 @@ describe('a run', () => {
     expect([...stock.reserved.values()]).toEqual(['tea']);
   });
 
-  it('turns back when a step fails for good, after all of its attempts, in virtual time', async () => {
+  it('rolls back when a step fails permanently, after all of its attempts, in virtual time', async () => {
     const { test, stock, payments } = orderTest();
     const before = performance.now();
     const run = await test.failing('chargeCard', new Error('declined')).run(input);
@@ -113,7 +113,7 @@ describe('a run', () => {
   });
 
   it.each(['chargeCard', 'reserveStock'] as const)(
-    'undoes what timed out after its side effect: %s',
+    'compensates what timed out after its side effect: %s',
     async (step) => {
       const { test, stock, payments } = orderTest();
       const run = await test.timingOut(step).run(input);
@@ -214,7 +214,7 @@ it('sub-sagas come along, and are undone with their parent', async () => {
     }
     @Step() deliver() {}
   }
-  const run = await SagaTest.of(Whole).failing('deliver', new StepRejectedError('nobody home')).run({});
+  const run = await SagaTest.of(Whole).failing('deliver', new StepRejectedError('no recipient')).run({});
   expect(run.outcome.status).toBe('compensated');
   expect(run.trace).toEqual(['parts', 'make', 'deliver', 'destroy']);
   expect(world.size).toBe(0);
@@ -276,7 +276,7 @@ describe('every failure', () => {
     );
   });
 
-  it('leaves out what nobody may undo: behind a pivot', async () => {
+  it('leaves out steps behind a pivot, which cannot be compensated', async () => {
     const undone: string[] = [];
     @Saga({ name: 'launch', retry: { attempts: 1 } })
     class Launch {

@@ -28,7 +28,7 @@ export class Alerts {
   @OnSagaEvent('finished')
   unknown(): void {}
 
-  // @ts-expect-error -- a saga that completed has no steps that gave up
+  // @ts-expect-error -- a saga that completed has no failed steps
   @OnSagaEvent(['completed', 'stuck'])
   tooLittle(event: ObservedEvent<'stuck'>): number {
     return event.steps.length;

@@ -1,4 +1,7 @@
-/** What @StepHandler and @RemoteStep know of each other. Compiled with the tests' type check; there is nothing to run. */
+/**
+ * What @StepHandler and @RemoteStep know of each other. Compiled with the tests' type check; there is nothing
+ * to run.
+ */
 import {
   type CompensationContext,
   type HandlerCompensationContext,
@@ -68,7 +71,7 @@ export class AcceptedHandlers {
 
   @StepHandler('types.tick') tick(): void {}
 
-  /** Of a name that nobody has declared: not checked. */
+  /** A handler with an undeclared name is not checked. */
   @StepHandler('types.free') free(ctx: HandlerContext<{ a: number }>): { b: number } {
     return this.pass(ctx);
   }

@@ -187,7 +187,7 @@ export type NothingIsKnownWithoutAClass = [
   Expect<Equal<SagaSnapshot['steps'], readonly StepSnapshot[]>>,
 ];
 
-/** Whoever takes any saga takes one of a class. */
+/** A function that accepts any saga accepts one of a class. */
 declare function show(saga: SagaSnapshot): void;
 declare function tell(outcome: SagaOutcome): void;
 export const shown = async () => show(await sagas.get(target));

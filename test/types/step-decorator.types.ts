@@ -116,7 +116,7 @@ export class RefusedSaga {
   @Step()
   compensationAsStep(_ctx: CompensationContext<Order>): void {}
 
-  // @ts-expect-error -- nobody would give it a second argument
+  // @ts-expect-error -- the engine passes no second argument
   @Step()
   twoArguments(_ctx: StepContext<Order>, _more: string): void {}
 

@@ -123,7 +123,7 @@ const WRONG: Record<string, [members: string, ...words: (string | RegExp)[]]> = 
   'a transactional context in a step that is not transactional': [
     `@Step() book(_ctx: TransactionalStepContext<PlaceOrder>): void {}`,
     'TransactionalStepContext',
-    'manager',
+    /Types of property 'transaction' are incompatible/,
   ],
   'a compensation as a step': [`@Step() ${undo}`, 'CompensationContext', 'StepContext'],
   'a step with a second argument': [

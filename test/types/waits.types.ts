@@ -1,4 +1,7 @@
-/** What @WaitFor and @Approval check, and what publish() takes. Compiled with the tests' type check; there is nothing to run. */
+/**
+ * What @WaitFor and @Approval check, and what publish() takes. Compiled with the tests' type check; there is
+ * nothing to run.
+ */
 import {
   Approval,
   type ApprovalDecision,
@@ -72,7 +75,7 @@ export class RejectedSaga {
   @WaitFor({ signal: 'a', forEach: () => [1] })
   forEachItem(): void {}
 
-  // @ts-expect-error -- a person's decision is not this
+  // @ts-expect-error -- an approver's decision has another type
   @Approval()
   wrongDecision(_ctx: StepContext<Order>, decision: { amount: number }): number {
     return decision.amount;

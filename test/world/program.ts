@@ -20,7 +20,7 @@ export interface World {
 
 type Play = (world: World) => Promise<void>;
 
-/** What came of it, whichever process ran it. */
+/** The outcome, whichever process ran it. */
 const outcomes = (handles: readonly SagaHandle[]) =>
   Promise.all(handles.map((handle) => handle.outcome({ timeout: '60s' })));
 const statuses = async (handles: readonly SagaHandle[]) =>

@@ -1,10 +1,10 @@
-/** What somebody else has decided about the database, its connections, or the process. */
+/** Settings of the database, its connections, or the process that the library does not control. */
 export interface WorldRow {
   /** As in docs/compatibility.md. */
   readonly name: string;
   /** For docs/compatibility.md: what the engine does under it. */
   readonly does: string;
-  /** Of the database: as a DBA would ALTER DATABASE … SET. */
+  /** Settings of the database, as by ALTER DATABASE … SET. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Connections of each process. Default: 10. */
   readonly poolSize?: number;

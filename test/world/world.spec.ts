@@ -26,14 +26,14 @@ async function play(url: string, { poolSize = 10, callerPoolSize }: WorldRow): P
     ],
     providers: SAGAS,
   });
-  const begun = await Promise.allSettled(
+  const started = await Promise.allSettled(
     [moduleOf(callerPoolSize, callerPoolSize !== undefined), moduleOf()].map((module) =>
       NestFactory.createApplicationContext(module, options),
     ),
   );
-  const applications = begun.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
+  const applications = started.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
   try {
-    for (const start of begun) if (start.status === 'rejected') throw start.reason;
+    for (const start of started) if (start.status === 'rejected') throw start.reason;
     await playProgram({ processes: applications.map(processOf), sent: broker.taken });
   } finally {
     await Promise.all(applications.map((application) => application.close()));

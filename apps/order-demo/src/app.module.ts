@@ -16,8 +16,8 @@ import { ShippingModule } from './shipping/shipping.module.js';
   imports: [
     DatabaseModule,
     SagaModule.forRootAsync({ useFactory: sagaOptions }),
-    // No guards: in a demo that listens on this machine alone (main.ts). Anywhere else, whoever reaches it could cancel
-    // every order.
+    // No guards: in a demo that listens on this machine alone (main.ts). Anywhere else, any client could
+    // cancel every order.
     SagaAdminModule.register({ path: DASHBOARD_PATH, guards: [], title: 'order demo' }),
     OrdersModule,
     InventoryModule,

@@ -1,4 +1,4 @@
-/** What the processes of this application are told from outside, read once and checked. */
+/** The environment of this application's processes, read once and validated. */
 export interface Environment {
   /** The server to use; undefined: one is brought along (see database/database-server.ts). */
   readonly databaseUrl?: string;
@@ -8,7 +8,7 @@ export interface Environment {
   readonly worker: boolean;
   /** How long a worker's silence is taken for its death. */
   readonly lease: string;
-  /** Attempts of a compensation before the saga is stuck and waits for a person. */
+  /** Attempts of a compensation before the saga is stuck and waits for an operator. */
   readonly compensationAttempts: number;
 }
 

@@ -9,7 +9,7 @@ import { whatToTry } from './http/what-to-try.js';
 async function serve(): Promise<void> {
   const { port } = readEnvironment();
   const app = await NestFactory.create(AppModule, { abortOnError: false, logger: LOG_LEVELS });
-  // Ctrl-C and SIGTERM: requests and sagas under way come to rest, then connections and the database close.
+  // Ctrl-C and SIGTERM: running requests and steps finish, then connections and the database close.
   app.enableShutdownHooks([], { useProcessExit: true });
   endWithParent(app);
   try {

@@ -85,7 +85,7 @@ describe.each(Object.keys(PARTICIPANTS) as (keyof typeof PARTICIPANTS)[])('%s', 
     expect(await effects(orderId)).toBe(1);
   });
 
-  it('gives the answer that was lost to whoever asks again', async () => {
+  it('repeats a lost answer when the call is repeated', async () => {
     await app.get(FaultsService).set(name, { mode: 'ambiguous', times: 1, delay: 0 });
     await expect(act(orderId, doing)).rejects.toThrow(AnswerLostError);
     expect(await effects(orderId)).toBe(1);
@@ -102,7 +102,7 @@ describe.each(Object.keys(PARTICIPANTS) as (keyof typeof PARTICIPANTS)[])('%s', 
     expect(await effects(orderId)).toBe(1);
   });
 
-  it('undoes once', async () => {
+  it('compensates once', async () => {
     await act(orderId, doing);
     const first = await undo(orderId, undoing);
     expect(await undo(orderId, undoing)).toEqual(first);

@@ -15,7 +15,7 @@ describe('what was a flow', () => {
     expect(trace.at(-1)).toBe('ship');
   });
 
-  test('undoes one branch when the other is refused, where a flow would only fail', async () => {
+  test('compensates one branch when the other is refused, where a flow would only fail', async () => {
     const run = await place.failing('charge', new StepRejectedError('declined')).run(order);
     expect(run.outcome.status).toBe('compensated');
     expect(run.trace).toContain('release');
@@ -23,10 +23,10 @@ describe('what was a flow', () => {
   });
 });
 
-describe('a job that nobody has begun', () => {
+describe('a job that no worker has started', () => {
   const apps = RecipeApps.onOwnDatabase();
 
-  test('becomes a saga that begins when the job would have, once, though it was cut off', async () => {
+  test('becomes a saga that starts when the job would have, once, though it was cut off', async () => {
     const { nest, sagas } = await apps.start({ module: { imports: [OrderModule] } });
     const begins = new Date(Date.now() + 3_600_000);
     let removals = 0;

@@ -45,7 +45,7 @@ describe('taking over orders from a status column and a cron', () => {
     expect(await app.nest.get(TakeOver).run()).toBe(0);
   });
 
-  test('undoes what the old code had done, if the order fails now', async () => {
+  test('compensates what the old code did, if the order fails now', async () => {
     const app = await open();
     const cron = new OrderCron(app.dataSource, app.shop);
     await app.manager.insert(LegacyOrder, { id: 'lost', sku: 'tea', cents: 1 });

@@ -11,7 +11,7 @@ describe('what was a chain of events', () => {
   };
   const order = { id: 'order-1', sku: 'tea', cents: 100 };
 
-  test('begins with the order’s own transaction, and is looked at while it runs', async () => {
+  test('starts in the order’s own transaction, and can be read while it runs', async () => {
     const { nest, sagas } = await open();
     await nest.get(Orders).place(order);
     const target = { saga: PlaceOrderSaga, correlationId: order.id };

@@ -129,7 +129,7 @@ describe('the payments recipe', () => {
     expect(provider.books).toEqual({ held: 0, taken: 4_200 });
   });
 
-  test('turns back at once when the card is declined', async () => {
+  test('rolls back immediately when the card is declined', async () => {
     const { outcome, trace } = await checkout.run({ ...input, cardToken: 'declined' });
     expect(outcome.failure?.kind).toBe('rejected');
     expect(trace).toEqual(['authorize']);

@@ -58,14 +58,14 @@ describe('the versioning-and-deploys recipe', () => {
 
   test('finishes the step that is under way when the application is stopped', async () => {
     const { sagas, nest } = await deploy(FirstDeployModule);
-    const [begun, end] = [new Gate(), new Gate()];
+    const [started, end] = [new Gate(), new Gate()];
     nest.get(Shop).charge = async (_order, key) => {
-      begun.open();
+      started.open();
       await end.opened;
       return { payment: key };
     };
     const { id } = await sagas.start(OrderV1Saga, order);
-    await begun.opened;
+    await started.opened;
     const stopped = stop();
     end.open();
     await stopped;

@@ -20,7 +20,7 @@ export class DemoProcess {
       child.once('error', reject);
       child.once('close', () => reject(new Error(`${name} ended before it was ready. ${this.lastWords}`)));
     });
-    // Whoever wants to know asks `ready`.
+    // Callers see the failure in `ready`.
     this.readiness.catch(() => undefined);
   }
 

@@ -4,7 +4,7 @@ export { HttpClient, HttpError, type Json } from './http-client.js';
 export { HttpModule } from './http.module.js';
 export { endWithParent, LOG_LEVELS, type Ready, sayReady } from './parent.js';
 export { printTimeline } from './print-timeline.js';
-export { type SagaTimeline, type TimelineEvent, toTimeline } from './saga-timeline.js';
+export { type SagaTimeline, toTimeline } from './saga-timeline.js';
 export { type Colour, euros, narrate, paint, short, title } from './terminal.js';
 export { ThrowawayDatabase } from './throwaway-database.js';
 export { until } from './until.js';

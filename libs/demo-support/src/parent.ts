@@ -11,12 +11,12 @@ export interface Ready {
   readonly url?: string;
 }
 
-/** @returns false when no parent listens, since this process was started by hand */
+/** @returns false when no parent listens, because this process was started manually */
 export function sayReady(ready: Ready): boolean {
   return process.send?.(ready) ?? false;
 }
 
-/** Ends a forked process when its parent has gone, in whichever way: nobody else would. */
+/** Ends a forked process when its parent exits or crashes. Nothing else would end it. */
 export function endWithParent(app: INestApplicationContext): void {
   process.once('disconnect', () => {
     void app.close().finally(() => process.exit(0));

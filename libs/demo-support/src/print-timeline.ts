@@ -1,15 +1,18 @@
 import { type Colour, paint } from 'demo-support';
+import type { TimelineEntry } from 'nestjs-durable-saga';
 import type { Json } from './http-client.js';
-import type { SagaTimeline, TimelineEvent } from './saga-timeline.js';
+import type { SagaTimeline } from './saga-timeline.js';
 
-type Event = Json<TimelineEvent>;
+type Event = Json<TimelineEntry>;
+type Look = readonly [mark: string, colour: Colour];
 
-const LOOK: Readonly<Record<string, readonly [mark: string, colour: Colour]>> = {
-  done: ['✔', 'green'],
-  'attempt failed': ['✘', 'red'],
-  undone: ['↶', 'yellow'],
-  'undoing failed': ['✘', 'red'],
-  'gave up': ['✘', 'red'],
+const FAILED: Look = ['✘', 'red'];
+const LOOK_OF_STEP: Readonly<Record<string, Look>> = {
+  completed: ['✔', 'green'],
+  compensated: ['↶', 'yellow'],
+  compensation_failed: FAILED,
+};
+const LOOK_OF_SAGA: Readonly<Record<string, Look>> = {
   completed: ['■', 'green'],
   compensated: ['■', 'yellow'],
   stuck: ['■', 'red'],
@@ -19,23 +22,22 @@ const LOOK: Readonly<Record<string, readonly [mark: string, colour: Colour]>> = 
 export function printTimeline(timeline: Json<SagaTimeline>, after = ''): void {
   const start = Date.parse(timeline.events[0]!.at);
   for (const event of timeline.events) {
-    if (event.at <= after) continue;
-    const [mark, colour] = LOOK[event.event] ?? ['·', 'dim'];
+    // When a step began is in the answer, and would make the story long.
+    if (event.at <= after || (event.kind === 'step' && event.status === 'running')) continue;
+    const [mark, colour] = lookOf(event);
     const time = `+${((Date.parse(event.at) - start) / 1_000).toFixed(3)}s`.padStart(9);
     console.log(`   ${paint('dim', time)}  ${paint(colour, mark)} ${describe(event, timeline)}`);
   }
 }
 
-function describe(event: Event, timeline: Json<SagaTimeline>): string {
-  if (!event.step) return event.event === 'started' ? 'started' : paint('bold', ending(event, timeline));
-  const step = event.step.padEnd(13);
-  const note = event.note ? paint('dim', ` (${event.note})`) : '';
-  if (event.error) return `${step} ${event.event} (${event.attempt}): ${event.error}`;
-  const attempts = event.attempt && event.attempt > 1 ? `, at attempt ${event.attempt}` : '';
-  return `${step} ${event.event}${attempts}${note}`;
+function lookOf({ kind, status }: Event): Look {
+  if (kind === 'attempt-failed' || kind === 'attempt-lost') return FAILED;
+  return (kind === 'saga' ? LOOK_OF_SAGA : LOOK_OF_STEP)[status ?? ''] ?? ['·', 'dim'];
 }
 
-function ending({ event }: Event, { failure, waitingFor }: Json<SagaTimeline>): string {
-  if (waitingFor) return `${event}, waiting for ${waitingFor}`;
-  return failure && event !== 'completed' ? `${event} (${failure})` : event;
+function describe({ kind, status, text, error }: Event, { failure, waitingFor }: Json<SagaTimeline>): string {
+  if (error) return `${text}: ${error.cause?.name ?? error.name}: ${error.message}`;
+  if (kind !== 'saga' || status === 'running') return text;
+  if (waitingFor) return paint('bold', `${text}, and waits for ${waitingFor}`);
+  return paint('bold', failure && status !== 'completed' ? `${text} (${failure})` : text);
 }

@@ -22,7 +22,7 @@ export class ThrowawayDatabase {
     return execute<Row>(this.url, sql);
   }
 
-  /** Whoever is still connected is cut off. */
+  /** Open connections are closed. */
   async drop(): Promise<void> {
     await execute(this.server, `DROP DATABASE IF EXISTS ${this.name} WITH (FORCE)`);
   }

@@ -70,6 +70,8 @@ export { SagaErrorFilter } from './nest/saga-error.filter.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
 export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
 export type { HistoryEntry } from './nest/views/saga-history.js';
+export { describeWait } from './nest/views/describe-wait.js';
+export { type TimelineEntry, timelineOf } from './nest/views/timeline.js';
 export type { SagaStats } from './nest/views/saga-stats.js';
 export type {
   OutcomeOptions,
@@ -100,6 +102,15 @@ export {
   sagaMigrations,
   type SagaMigrationsOptions,
 } from './store/postgres/schema/saga-migrations.js';
+export type {
+  DatabaseSession,
+  JoinedTransaction,
+  SagaDatabase,
+  StatementLogger,
+  TransactionOpener,
+} from './store/postgres/connection/saga-database.js';
+export type { PgClient, PgPool, PgStatement } from './store/postgres/connection/pg-types.js';
+export type { Sql } from './store/postgres/connection/sql.js';
 export type { Partitions } from './store/postgres/schema/partition-saga-tables.js';
 export { sagaEntities, SagaInstance, SagaStep } from './store/postgres/schema/saga-entities.js';
 export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';

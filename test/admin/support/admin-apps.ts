@@ -14,16 +14,19 @@ import { AdminClient } from './admin-client.js';
 
 export type HttpPlatform = 'express' | 'fastify';
 
-/** What the applications of all specs are served by, unless one says otherwise: HTTP_PLATFORM=fastify runs them on that. */
+/**
+ * What the applications of all specs are served by, unless one says otherwise: HTTP_PLATFORM=fastify runs
+ * them on that.
+ */
 const PLATFORM: HttpPlatform = process.env.HTTP_PLATFORM === 'fastify' ? 'fastify' : 'express';
 
 export interface AdminAppOptions {
   readonly sagas?: Provider[];
   readonly providers?: Provider[];
   readonly imports?: ModuleMetadata['imports'];
-  /** Of the application's TypeORM DataSource. */
+  /** Options of the application's TypeORM DataSource. */
   readonly dataSource?: object;
-  /** Of SagaModule. */
+  /** Options of SagaModule. */
   readonly options?: SagaModuleOptions;
   readonly admin?: Partial<SagaAdminModuleOptions & SagaAdminRoutes>;
   /** Before it listens. */

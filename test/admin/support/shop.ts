@@ -89,7 +89,10 @@ export function order(change: Partial<Order> = {}): Order {
   };
 }
 
-/** An order that nobody can ship, and whose stock nobody takes back: a person is needed. @returns its id */
+/**
+ * Starts an order that fails to ship and whose stock cannot be released, so it needs an operator. @returns
+ * its id
+ */
 export async function stuckOrder(sagas: SagaService, correlationId = 'order-1234'): Promise<string> {
   DOWN.add('releaseStock');
   const input = order({ fails: 'ship' });

@@ -38,7 +38,7 @@ interface HeldCall {
 const participants = new Participants();
 const held: HeldCall[] = [];
 
-/** Tells the test of a call, and holds it until it is told how to end. */
+/** Reports a call to the test, and holds it until the test sets its result. */
 function perform(kind: CallKind, ctx: StepContext, payload?: unknown): Promise<unknown> {
   const { sagaId, step, index, round, attempt, idempotencyKey, results } = ctx;
   const { result } = ctx as StepContext & { result?: unknown };
@@ -91,7 +91,7 @@ class GraphWorkerModule {
   }
 }
 
-/** One process among several that run the sagas of these plans, and do nothing that they are not told to. */
+/** One of several processes that run the sagas of these plans. Each acts only on commands of the test. */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1));
   const [plans] = (await once(process, 'message')) as [SagaPlan[]];

@@ -13,7 +13,10 @@ export class HeldSaga {
     return this.participants.apply({ ...pick(ctx), compensation: false });
   }
 
-  /** The first process to come here holds on to it until it is told to stop; the others do it at once. */
+  /**
+   * The first process that runs this step holds it until it receives a stop. The others finish it
+   * immediately.
+   */
   @Step()
   async second(ctx: StepContext<{ hold: boolean }>): Promise<{ by: number; attempt: number }> {
     ctx.signal.addEventListener('abort', () =>

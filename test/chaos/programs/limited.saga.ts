@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Saga, Step, type StepContext } from 'nestjs-durable-saga';
 
-/** Of the limited sagas, how many are advanced at once. */
+/** The number of limited sagas that run at the same time. */
 export const LIMIT = 4;
-/** Advisory locks in the participants' database: one at a time looks around, and each that is in a step holds one. */
+/**
+ * Advisory locks in the participants' database: one at a time looks around, and each that is in a step holds
+ * one.
+ */
 const LOOKING = 1;
 export const IN_A_STEP = 2;
 

@@ -33,7 +33,10 @@ export class Participants implements OnModuleDestroy {
     compensation: boolean;
     /** What the saga says the step returned; compensations only. */
     knownResult?: string;
-    /** The first call with its key applies the effect, says so, and never returns: whoever is killed then was in the middle of a step. */
+    /**
+     * The first call with its key applies the effect, reports it, and never returns. A process that is killed
+     * then is in the middle of a step.
+     */
     held?: boolean;
   }): Promise<{ receipt: string }> {
     // A moment before and after the effect, so that workers die on either side of it.

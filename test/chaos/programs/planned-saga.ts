@@ -19,9 +19,9 @@ export interface PlannedStep {
   readonly transactional: boolean;
   readonly idempotent: boolean;
   readonly probed: boolean;
-  /** Of `when`, round by round; the last stands for all later rounds. */
+  /** The results of `when`, round by round. The last one is used for all later rounds. */
   readonly answers?: readonly (boolean | 'throw')[];
-  /** Of `forEach`: how many items, round by round. */
+  /** The number of items of `forEach`, round by round. */
   readonly counts?: readonly number[];
   readonly concurrency: number;
   readonly delayed: boolean;
@@ -43,10 +43,10 @@ export interface Decorators {
   WaitFor(options: never): (target: never, key: string, descriptor: never) => void;
 }
 
-/** Waits are as short as they can be: whoever follows a saga waits for what happens, not for a time. */
+/** Waits are as short as possible: a test that follows a saga waits for events, not for a time. */
 const WAIT = 1;
 
-/** A class with these steps, decorated as one written by hand would be. */
+/** A class with these steps, decorated like a class that a user writes. */
 export function plannedSaga(plan: SagaPlan, perform: Perform, { Saga, Step, WaitFor }: Decorators): Type {
   class PlannedSaga {
     undo(ctx: StepContext): Promise<unknown> {

@@ -15,12 +15,14 @@ export interface WaitingInput {
 }
 
 export interface Reply {
-  /** Of the two replies to a saga: 1 or 2. */
+  /** The number of the reply to a saga: 1 or 2. */
   reply: number;
   refused?: boolean;
 }
 
-/** Asks, waits for two replies of one name, and says what came of it; each effect and each message happens once. */
+/**
+ * Asks, waits for two replies of one name, and reports the result. Each effect and each message happens once.
+ */
 @Saga({ name: 'waiting', compensationRetry: { attempts: 10, delay: 20 } })
 export class WaitingSaga {
   constructor(private readonly participants: Participants) {}

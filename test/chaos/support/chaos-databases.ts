@@ -36,7 +36,10 @@ export function quietPool(url: string): pg.Pool {
   return pool;
 }
 
-/** Looks until it is so, at most `timeout` ms: for what happens in other processes, and tells nobody. */
+/**
+ * Polls until the condition holds, at most `timeout` ms. For events in other processes that send no
+ * notification.
+ */
 export async function eventually<T>(
   look: () => Promise<T>,
   isSo: (found: T) => boolean,

@@ -18,7 +18,9 @@ const BY_HAND = 0;
 
 const KEY = /^(?<id>[^:]+):(?<key>\w+(?:\[\d+\])?)(?:~(?<round>\d+))?(?<undo>:compensate)?$/;
 
-/** All that the participants saw of a saga, held against what it says of itself: what does not fit, in words. */
+/**
+ * All that the participants saw of a saga, held against what it says of itself: what does not fit, in words.
+ */
 export async function wrongWithEffects(
   participants: pg.Pool,
   { graph }: RandomGraph,
@@ -39,7 +41,7 @@ export async function wrongWithEffects(
     return [];
   });
   for (const entry of entries) {
-    if (entry.type === 'was done by hand' && entry.undone)
+    if (entry.type === 'completed manually' && entry.undone)
       effects.push({ key: entry.key, round: entry.round, isUndoing: true, seq: BY_HAND });
   }
   return [

@@ -72,8 +72,8 @@ function check({ id, status, input }: SagaRow, steps: StepRow[], effects: Effect
       if (done(name) && !undone(name)) wrong.push(`${name} was not undone`);
       if (undone(name) && !done(name) && !record?.unknown)
         wrong.push(`${name} was undone without having been done`);
-      const told = undone(name)?.known_result ?? undefined;
-      if (told !== undefined && told !== done(name)?.seq)
+      const knownResult = undone(name)?.known_result ?? undefined;
+      if (knownResult !== undefined && knownResult !== done(name)?.seq)
         wrong.push(`${name} was undone with a wrong result`);
     }
   }

@@ -45,10 +45,10 @@ class RemoteCall implements Call {
   applied!: () => void;
 
   constructor(
-    private readonly told: CallReport,
+    private readonly report: CallReport,
     readonly worker: GraphWorkerProcess,
   ) {
-    const { kind, sagaId, step, index, round, attempt, idempotencyKey, results, result } = told;
+    const { kind, sagaId, step, index, round, attempt, idempotencyKey, results, result } = report;
     this.kind = kind;
     this.sagaId = sagaId;
     this.key = index === undefined ? step : itemKey(step, index);
@@ -57,12 +57,12 @@ class RemoteCall implements Call {
     this.idempotencyKey = idempotencyKey;
     this.results = results;
     this.result = result;
-    this.payload = told.payload;
+    this.payload = report.payload;
     this.wasApplied = new Promise((resolve) => (this.applied = resolve));
   }
 
   end(ending: Ending): void {
-    const { call } = this.told;
+    const { call } = this.report;
     if (ending.type === 'throw') return this.worker.tell({ ...ending, call });
     const { value } = ending;
     // What a probe finds done has happened.
@@ -72,12 +72,12 @@ class RemoteCall implements Call {
 
   /** Resolves once its effect is there, while the call is still held. */
   async apply(): Promise<void> {
-    this.worker.tell({ type: 'apply', call: this.told.call });
+    this.worker.tell({ type: 'apply', call: this.report.call });
     await happens(this.wasApplied, () => `the effect of ${this.key} was not applied`);
   }
 }
 
-/** A worker in a process of its own, which holds each call of a method until it is told how to end. */
+/** A worker in a process of its own, which holds each call of a method until the test sets its result. */
 export class GraphWorkerProcess {
   private readonly child: ChildProcess;
   private readonly calls: RemoteCall[] = [];

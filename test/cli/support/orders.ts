@@ -33,7 +33,7 @@ function did(what: string, { input }: { input: Order }): void {
   if (input.failing?.includes(what)) throw new Error(`${what}: 503`);
 }
 
-/** Turns back when something fails, and gets stuck when that fails too. */
+/** Rolls back when a step fails, and gets stuck when a compensation fails too. */
 @Saga({ name: 'place-order', ...ONCE })
 export class PlaceOrder {
   @Step({ compensate: 'release' }) reserve(ctx: StepContext<Order>) {
@@ -57,7 +57,7 @@ export class PlaceOrder {
   }
 }
 
-/** Waits for a person where others turn back; and then for a signal, for an hour at most. */
+/** Waits for an operator instead of rolling back. Then it waits for a signal, for an hour at most. */
 @Saga({ name: 'transfer', onFailure: 'suspend', ...ONCE })
 export class Transfer {
   @Step({ compensate: 'giveBack' }) take(ctx: StepContext<Order>) {

@@ -4,8 +4,8 @@ import type { TestApps } from '../../support/test-app.js';
 import type { Ended } from './saga-bin.js';
 
 /**
- * Calls the command line in this process, in front of a terminal that is made for the test: for what a person does
- * there, and for variants of calls that are made as processes elsewhere, each of which takes a second to start.
+ * Calls the command line in this process, in front of a terminal that is made for the test: for interactive
+ * use, and for variants of calls. Other tests start processes for them, which takes a second each.
  */
 export async function sagaHere(args: readonly string[], more: Partial<Terminal> = {}): Promise<Ended> {
   const said = { out: '', error: '' };

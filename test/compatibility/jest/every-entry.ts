@@ -5,7 +5,12 @@ import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import * as root from 'nestjs-durable-saga';
 import * as admin from 'nestjs-durable-saga/admin';
+import * as declared from 'nestjs-durable-saga/declared';
+import * as drizzle from 'nestjs-durable-saga/drizzle';
+import * as knex from 'nestjs-durable-saga/knex';
+import * as kysely from 'nestjs-durable-saga/kysely';
 import * as messaging from 'nestjs-durable-saga/messaging';
+import * as pg from 'nestjs-durable-saga/pg';
 import * as telemetry from 'nestjs-durable-saga/telemetry';
 import * as testing from 'nestjs-durable-saga/testing';
 
@@ -35,13 +40,18 @@ const manifest = JSON.parse(readFileSync('node_modules/nestjs-durable-saga/packa
 const ENTRIES: Record<string, object> = {
   '.': root,
   './admin': admin,
+  './declared': declared,
+  './drizzle': drizzle,
+  './knex': knex,
+  './kysely': kysely,
   './messaging': messaging,
+  './pg': pg,
   './telemetry': telemetry,
   './testing': testing,
 };
 
 describe('in Jest of a CommonJS project', () => {
-  test.each(Object.keys(manifest.exports).filter((entry) => entry !== './package.json'))(
+  test.each(Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json')))(
     'the entry point %s is loaded',
     (entry) => {
       const loaded = Object.values(ENTRIES[entry] ?? {});

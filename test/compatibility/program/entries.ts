@@ -8,6 +8,7 @@ import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { IsString } from 'class-validator';
 import { SagaService, Saga, Step, type StepContext } from 'nestjs-durable-saga';
 import { SagaAdminModule } from 'nestjs-durable-saga/admin';
+import { declareSaga } from 'nestjs-durable-saga/declared';
 import {
   DurableEvent,
   DurableMqttServer,
@@ -28,8 +29,16 @@ class Announcement {
   readonly text!: string;
 }
 
-const heard: IncomingMessage<Announcement>[] = [];
+const received: IncomingMessage<Announcement>[] = [];
 let failures = 1;
+
+/** The command writes its standard input to its standard output. */
+const GREETING = `
+saga: greet
+input: { type: object, required: [name], properties: { name: { type: string } } }
+steps:
+  greet: { exec: { command: [cat], stdin: "{{ { 'hello': input.name } }}" } }
+`;
 
 @Saga({ input: Announcement })
 class AnnounceSaga {
@@ -46,7 +55,7 @@ class Listener {
   @DurableEvent('announcements', { redeliverAfter: 20 })
   async announced(@Incoming() message: IncomingMessage<Announcement>): Promise<void> {
     if (failures-- > 0) throw new Error('not now');
-    heard.push(message);
+    received.push(message);
   }
 }
 
@@ -81,8 +90,8 @@ async function main(): Promise<void> {
   await handle.outcome({ timeout: '60s' });
   const wrong = app.get(SagaService).start(AnnounceSaga, { text: 7 as unknown as string });
   await assert.rejects(wrong, /input\.text: must be a string/);
-  while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.deepEqual(heard[0]!.payload, { text: 'a message' });
+  while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(received[0]!.payload, { text: 'a message' });
 
   const health = await (
     await app.resolve(HealthCheckService)
@@ -91,10 +100,20 @@ async function main(): Promise<void> {
   await itIsServed(await app.getUrl());
   const run = await SagaTest.of(AnnounceSaga).run({ text: 'in memory' });
   assert.equal(run.outcome.status, 'completed');
+  await itRunsDeclared();
   const versions = await loadedVersions(app.get(DataSource));
   await app.close();
   await broker.stop();
   console.log(JSON.stringify(versions));
+}
+
+async function itRunsDeclared(): Promise<void> {
+  const Greet = await declareSaga(GREETING);
+  const { outcome } = await SagaTest.of(Greet).run({ name: 'Ada' });
+  assert.equal(outcome.status, 'completed');
+  assert.deepEqual(outcome.results, { greet: { hello: 'Ada' } });
+  const wrong = SagaTest.of(Greet).run({ name: 7 });
+  await assert.rejects(wrong, /name/);
 }
 
 async function itIsServed(url: string): Promise<void> {

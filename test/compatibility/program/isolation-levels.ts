@@ -37,7 +37,7 @@ export async function startsTwiceAtOnce(url: string): Promise<void> {
   }
 }
 
-/** Whoever waits for a lock gets it. */
+/** A saga that waits for a lock gets it. */
 export async function handsLocksOver(url: string): Promise<void> {
   for (const byDefault of LEVELS) {
     await setDefault(url, byDefault);

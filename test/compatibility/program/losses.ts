@@ -11,7 +11,10 @@ import { StockService } from './stock.service.js';
 
 const ORDERS = 60;
 
-/** Sagas while connections are lost and the server restarts: each ends as it should, and nothing is booked twice. */
+/**
+ * Sagas while connections are lost and the server restarts: each ends as it should, and nothing is booked
+ * twice.
+ */
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: ['error'] });
   const [sagas, dataSource] = [app.get(SagaService), app.get(DataSource)];
@@ -21,7 +24,7 @@ async function main(): Promise<void> {
   }));
   const placing = orders.map((order) => tryUntilDone(() => placeOrder(sagas, order)));
   // The other half of the program, outside of it, breaks connections from now on.
-  console.log('under way');
+  console.log('sagas running');
   const handles = await Promise.all(placing);
   const outcomes = await Promise.all(handles.map(({ id }) => outcomeOf(sagas, id)));
   for (const [n, order] of orders.entries()) {
@@ -52,7 +55,10 @@ async function outcomeOf(sagas: SagaService, id: string): Promise<SagaOutcome> {
   }
 }
 
-/** A call on a lost connection fails, and is made again, as an application's own retries would: correlation ids make that safe. */
+/**
+ * A call on a lost connection fails, and is made again, as an application's own retries would: correlation
+ * ids make that safe.
+ */
 async function tryUntilDone<T>(call: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     try {

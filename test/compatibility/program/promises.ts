@@ -57,7 +57,7 @@ export async function itWaits(app: INestApplicationContext): Promise<void> {
   assert.equal(outcome.results.ship, 'waits paid by late');
 }
 
-/** Closing waits for the step under way; what follows is another process's. @returns the saga's id */
+/** Closing waits for the running step. Another process runs the next ones. @returns the saga's id */
 export async function itLetsTheStepEnd(app: INestApplicationContext): Promise<string> {
   const sagas = app.get(SagaService);
   const handle = await placeOrder(sagas, { orderId: 'drained', amount: 2, shippingTakes: 1_000 });
@@ -67,7 +67,7 @@ export async function itLetsTheStepEnd(app: INestApplicationContext): Promise<st
   return handle.id;
 }
 
-/** What the process before had in hand has ended, and was begun once. */
+/** The step that the previous process ran has ended, and started once. */
 export async function itGoesOnElsewhere(app: INestApplicationContext, id: string): Promise<void> {
   const outcome = await app.get(SagaService).wait(id, WAIT);
   assert.equal(outcome.status, 'completed');

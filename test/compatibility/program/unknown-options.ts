@@ -8,7 +8,7 @@ class WaitingSaga {
   @WaitFor({ signal: 'reply' }) reply() {}
 }
 
-/** What somebody types who is in a hurry, past the compiler. */
+/** Misspelt options that bypass the compiler. */
 const typed = (value: object) => value as never;
 
 export async function refusesUnknownOptions(url: string): Promise<void> {

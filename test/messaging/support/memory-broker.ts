@@ -5,9 +5,9 @@ import type { MessageTransport, RelayedMessage } from '../../../libs/saga/src/me
 export class MemoryBroker implements MessageTransport {
   /** What it took, in order. */
   readonly taken: RelayedMessage[] = [];
-  /** Every attempt, whatever came of it. */
+  /** Every attempt, whatever its result. */
   readonly asked: string[] = [];
-  /** Whoever is down answers nobody. */
+  /** If true, the broker does not answer. */
   down = false;
   /** Called before a message is taken: throws, or waits. */
   before: (message: RelayedMessage) => void | Promise<void> = () => undefined;

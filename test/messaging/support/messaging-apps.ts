@@ -15,7 +15,7 @@ import { MessagingRuntime } from '../../../libs/saga/src/messaging/messaging.run
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 export interface MessagingAppOptions {
-  /** Of SagaMessagingModule. */
+  /** Options of SagaMessagingModule. */
   readonly messaging: SagaMessagingModuleOptions;
   readonly controllers?: Type[];
   readonly providers?: Provider[];

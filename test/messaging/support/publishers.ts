@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Dice } from '../../simulation/rng.js';
-import type { OrderWitness } from './order-witness.js';
+import type { OrderOracle } from './order-oracle.js';
 
 const PUBLISH = `SELECT saga.publish_1(ARRAY[$1::uuid], ARRAY['orders'], ARRAY[$2], ARRAY['t'], ARRAY[to_json($3::text)],
   ARRAY['{}'::jsonb])`;
@@ -22,7 +22,7 @@ export class Publishers {
     private readonly sessions: readonly Session[],
     private readonly keys: readonly string[],
     private readonly dice: Dice,
-    private readonly witness: OrderWitness,
+    private readonly oracle: OrderOracle,
   ) {}
 
   static async connect(
@@ -30,7 +30,7 @@ export class Publishers {
     weights: readonly number[],
     keys: readonly string[],
     dice: Dice,
-    witness: OrderWitness,
+    oracle: OrderOracle,
   ): Promise<Publishers> {
     const sessions = await Promise.all(
       weights.map(async (weight) => {
@@ -39,7 +39,7 @@ export class Publishers {
         return { client, weight };
       }),
     );
-    return new Publishers(sessions, keys, dice, witness);
+    return new Publishers(sessions, keys, dice, oracle);
   }
 
   async step(): Promise<void> {
@@ -69,20 +69,20 @@ export class Publishers {
 
   private async publish({ client, transaction }: Session): Promise<void> {
     const key = this.dice.among(this.keys);
-    await client.query(PUBLISH, [randomUUID(), key, this.witness.publishes(transaction!, key)]);
+    await client.query(PUBLISH, [randomUUID(), key, this.oracle.publishes(transaction!, key)]);
   }
 
   /** Into a savepoint that is rolled back: of no transaction that will commit. */
   private async publishInVain({ client }: Session): Promise<void> {
     const key = this.dice.among(this.keys);
     await client.query('SAVEPOINT vain');
-    await client.query(PUBLISH, [randomUUID(), key, this.witness.publishes(-1, key)]);
+    await client.query(PUBLISH, [randomUUID(), key, this.oracle.publishes(-1, key)]);
     await client.query('ROLLBACK TO vain');
   }
 
   private async commit(session: Session): Promise<void> {
     await session.client.query('COMMIT');
-    this.witness.commits(session.transaction!);
+    this.oracle.commits(session.transaction!);
     session.transaction = undefined;
   }
 

@@ -220,7 +220,7 @@ describe('a saga that is started in a transaction that is aborted', () => {
     expect((await sagas.find({})).items).toEqual([]);
   });
 
-  test('is refused where nobody saw what aborted it', async () => {
+  test('is rejected even if the failed statement was not observed', async () => {
     const { sagas, dataSource } = await apps.start({ sagas: [Order] });
     const transaction = dataSource.transaction(async (manager) => {
       await swallow(manager);

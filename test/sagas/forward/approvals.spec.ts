@@ -46,7 +46,7 @@ async function waits(sagas: SagaService, id: string): Promise<void> {
   await until(async () => (await sagas.get(id)).waitingFor?.kind === 'approval');
 }
 
-describe('A saga that waits for a person', () => {
+describe('A saga that waits for an approval', () => {
   test('says so, and for which step', async () => {
     const { sagas, saga } = await waiting();
     expect(await sagas.get(saga.id)).toMatchObject({
@@ -56,7 +56,7 @@ describe('A saga that waits for a person', () => {
     });
   });
 
-  test('goes on when approved, and its method is told by whom', async () => {
+  test('goes on when approved, and its method receives who approved', async () => {
     const { sagas, saga } = await waiting();
     await sagas.approve(saga.id, 'release', ANN);
     expect(await saga.outcome()).toMatchObject({
@@ -66,7 +66,7 @@ describe('A saga that waits for a person', () => {
     expect(journal).toEqual(['reserve', 'release', 'pay']);
   });
 
-  test('turns back when rejected, and says by whom and why', async () => {
+  test('rolls back when rejected, and records by whom and why', async () => {
     const { sagas, saga } = await waiting();
     await sagas.reject(saga.id, 'release', ANN);
     expect(await saga.outcome()).toMatchObject({
@@ -91,7 +91,7 @@ describe('A saga that waits for a person', () => {
     expect((await saga.outcome()).status).toBe('completed');
   });
 
-  test('turns back when nobody decides in time', async () => {
+  test('rolls back without a decision in time', async () => {
     @Saga({ name: 'urgent' })
     class UrgentSaga {
       @Approval({ timeout: '20ms' }) agree() {}
@@ -106,7 +106,7 @@ describe('A saga that waits for a person', () => {
 });
 
 describe('One decision counts', () => {
-  test('the first, and the second is told of it', async () => {
+  test('the first, and the second receives the first decision', async () => {
     const starter = await apps.start({ sagas: [PayoutSaga], options: { worker: false } });
     const saga = await starter.sagas.start(PayoutSaga, { amount: 1 });
     await starter.sagas.approve(saga.id, 'release', { by: 'bob' });
@@ -125,7 +125,7 @@ describe('One decision counts', () => {
     await saga.outcome();
   });
 
-  test('of the saga’s end nobody can decide any more', async () => {
+  test('after the saga’s end no decision is accepted', async () => {
     const { sagas, saga } = await waiting();
     await sagas.approve(saga.id, 'release', ANN);
     await saga.outcome();
@@ -170,7 +170,7 @@ describe('approve() and reject() answer clearly', () => {
     await expect(wrong).rejects.toThrow("'pay' is not an approval step of payout@1. Its approvals: release.");
   });
 
-  test('when the saga turns back', async () => {
+  test('when the saga rolls back', async () => {
     const { sagas, saga } = await waiting();
     await sagas.cancel(saga.id);
     await saga.outcome();
@@ -188,7 +188,7 @@ describe('approve() and reject() answer clearly', () => {
     await expect(call).rejects.toThrow(message);
   });
 
-  test('in a process that does not have the saga, as long as it waits for a person', async () => {
+  test('in a process that does not have the saga, as long as it waits for an approval', async () => {
     const { saga } = await waiting();
     const other = await apps.start({ options: { worker: false } });
     await other.sagas.approve(saga.id, 'release', ANN);

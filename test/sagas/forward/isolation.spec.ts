@@ -32,7 +32,7 @@ function scene(level: string) {
 }
 
 describe.each(LEVELS)('a transactional step at %s', (level) => {
-  test('hands its lock key on to one that lined up while it was under way', async () => {
+  test('passes its lock key on to a saga that queued while it ran', async () => {
     const { Transfer, seen, goOn } = scene(level);
     const { sagas, stopPolling } = await apps.start({ sagas: [Transfer], options: NO_POLL });
     stopPolling();
@@ -45,9 +45,10 @@ describe.each(LEVELS)('a transactional step at %s', (level) => {
     for (const { id } of others) await until(async () => (await sagas.get(id)).waitingFor?.kind === 'lock');
     goOn.open();
     await completed(first, ...others);
-    // One that ended at a raised level leaves its line right after its commit, which is when its outcome is told.
-    const inLine = 'SELECT FROM saga.instance WHERE lock_state IS NOT NULL OR rank_at IS NOT NULL';
-    await until(async () => (await apps.sql(inLine)).length === 0);
+    // A saga that ended at a raised level leaves the queue right after its commit, when its outcome is
+    // reported.
+    const queued = 'SELECT FROM saga.instance WHERE lock_state IS NOT NULL OR rank_at IS NOT NULL';
+    await until(async () => (await apps.sql(queued)).length === 0);
   });
 
   test('is made again once at most when its lease was renewed meanwhile, however long it takes', async () => {
@@ -90,16 +91,16 @@ test.each(LEVELS)(
   },
 );
 
-test('a lock key is handed on by whoever comes next when the process is lost after the commit of a raised level', async () => {
+test('a lock key is passed on by the next worker if the process is lost after a commit at a raised level', async () => {
   const { Transfer, seen, goOn } = scene('REPEATABLE READ');
   const lost = await apps.start({ sagas: [Transfer], options: NO_POLL });
   const first = await lost.sagas.start(Transfer, { waits: true });
   await seen.opened;
   const next = await lost.sagas.start(Transfer, { waits: false });
   await until(async () => (await lost.sagas.get(next.id)).waitingFor?.kind === 'lock');
-  // The line is somebody's: its hand-over waits, and what waits for it dies with its connection.
+  // Another transaction locks the queue: the hand-over waits, and ends with its connection.
   await apps.sql('BEGIN');
-  await apps.sql(`SELECT saga.lock_line_1('{transfer}', '{one account}')`);
+  await apps.sql(`SELECT saga.lock_queues_1('{transfer}', '{one account}')`);
   goOn.open();
   await until(async () => (await lost.sagas.get(first.id)).status === 'completed');
   await until(async () => {
@@ -147,7 +148,7 @@ describe.each(['repeatable read', 'serializable'])('where %s is the default', (l
     }
   });
 
-  test('when it becomes that while applications run, a lock key is still handed on', async () => {
+  test('when the level changes while applications run, a lock key is still passed on', async () => {
     const { Transfer, seen, goOn } = scene('READ COMMITTED');
     await setDefault('DEFAULT');
     const { sagas, dataSource } = await apps.start({ sagas: [Transfer], dataSource: { poolSize: 3 } });

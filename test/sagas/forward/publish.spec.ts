@@ -88,7 +88,7 @@ describe('What a step publishes', () => {
     expect(await payloads()).toEqual([{ amount: 300 }, 'requested']);
   });
 
-  test('is not sent by a step that gave up', async () => {
+  test('is not sent by a step that failed permanently', async () => {
     then = () => {
       throw new StepRejectedError('no');
     };
@@ -190,8 +190,8 @@ describe('What a transactional step publishes', () => {
   });
 });
 
-describe('Publishing goes with everything else that a checkpoint does', () => {
-  test('with a semantic lock that is handed on', async () => {
+describe('Publishing works together with every other part of a checkpoint', () => {
+  test('with a semantic lock that is passed on', async () => {
     @Saga({ name: 'locked', lockKey: ({ key }: { key: string }) => key })
     class LockedSaga {
       @Step() request(ctx: StepContext<{ key: string }>) {

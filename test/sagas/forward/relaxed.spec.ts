@@ -50,7 +50,7 @@ beforeEach(() => {
 });
 
 /** So many attempts of the step have begun. */
-const begun = (step: string, count: number) =>
+const attempted = (step: string, count: number) =>
   until(() => ran.filter((one) => one.startsWith(step)).length >= count);
 
 describe('what a commit waits for', () => {
@@ -71,7 +71,7 @@ describe('what a commit waits for', () => {
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_commit()`);
   }
 
-  /** Of the sagas of a name: at the start, and at its checkpoints. */
+  /** The synchronous_commit settings of a name's sagas: at the start, and at checkpoints. */
   async function settings(name: string): Promise<{ starts: string[]; checkpoints: string[] }> {
     const rows = await apps.sql<{ setting: string; operation: string; checkpoints: number }>(
       'SELECT setting, operation, checkpoints FROM commits WHERE name = $1 ORDER BY n',
@@ -101,7 +101,7 @@ describe('what a commit waits for', () => {
       });
     expect(await settings('relaxed')).toEqual({ starts: ['off'], checkpoints: ['off'] });
     expect(await settings('durable')).toEqual({ starts: ['on'], checkpoints: ['on'] });
-    // Nobody else's connection is changed by it.
+    // Other connections keep their setting.
     const { dataSource } = await apps.start({ sagas: [] });
     expect(await dataSource.query('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'on' }]);
   });
@@ -126,7 +126,7 @@ describe('what a commit waits for', () => {
     beforeTwo.open();
     const handle = await sagas.start(RelaxedSaga, 1);
     const { id } = handle;
-    await begun('three', 1);
+    await attempted('three', 1);
     // As the server, when it comes back from a crash.
     await apps.sql('UPDATE saga.instance SET checkpoints = checkpoints - 1 WHERE id = $1', [id]);
     await apps.sql(`DELETE FROM saga.step WHERE saga_id = $1 AND name = 'two'`, [id]);
@@ -172,12 +172,12 @@ describe('the database server crashes', () => {
     const started = await Promise.all(
       Array.from({ length: SAGAS }, (_, n) => sagas.start(RelaxedSaga, n, { correlationId: `old-${n}` })),
     );
-    await begun('one', SAGAS);
+    await attempted('one', SAGAS);
     await until(async () => (await query(`SELECT 1 FROM saga.step WHERE name = 'one'`)).length === SAGAS);
     // Whatever comes before a commit that waits for the disk is safe with it.
     await query('CREATE TABLE safe ()');
     beforeTwo.open();
-    await begun('three', SAGAS);
+    await attempted('three', SAGAS);
     const forgotten = await sagas.start(RelaxedSaga, 1, { correlationId: 'new' });
     server.process!.kill('SIGQUIT');
     await until(() => !server.isRunning);

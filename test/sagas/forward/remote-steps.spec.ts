@@ -27,7 +27,7 @@ const { shop, stock, order, childOf, waitsForHandler } = remoteScene(apps);
 const ONCE = { attempts: 1 };
 
 describe('a remote step', () => {
-  test('runs in the process that has its handler, and nowhere else, and comes to what that returns', async () => {
+  test('runs only in the process that has its handler, and completes with its result', async () => {
     const { sagas } = await shop();
     await apps.start({ sagas: [OrderSaga], options: NO_POLL });
     await stock();
@@ -117,7 +117,7 @@ describe('a remote step', () => {
     expect(journal).toEqual(['stock: reserve cup']);
   });
 
-  test('is skipped by its `when`, and nobody is asked', async () => {
+  test('is skipped by its `when`, and no handler is called', async () => {
     @Saga({ name: 'choosy' })
     class ChoosySaga {
       @RemoteStep('stock.reserve', { when: () => false }) reserve(): object {
@@ -168,7 +168,7 @@ describe('while no process has the handler', () => {
     expect((await app.sagas.get(child)).steps).toEqual([]);
   });
 
-  test('the saga turns back at its deadline', async () => {
+  test('the saga rolls back at its deadline', async () => {
     @Saga({ name: 'hasty', timeout: 50 })
     class HastySaga {
       @RemoteStep('stock.reserve') reserve(ctx: StepContext<Order>): RemoteInput<StockHandlers['reserve']> {
@@ -198,7 +198,7 @@ describe('a handler that fails', () => {
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 
-  test('and gives up turns the saga back, with its own error', async () => {
+  test('permanently makes the saga roll back, with its own error', async () => {
     const { sagas } = await shop();
     await stock();
     script.fails = [1, 2, 3].map(() => new TypeError('broken'));
@@ -215,7 +215,7 @@ describe('a handler that fails', () => {
     });
   });
 
-  test('by rejection turns the saga back at once, as rejected', async () => {
+  test('by rejection rolls the saga back immediately, as rejected', async () => {
     const { sagas } = await shop();
     await stock();
     script.fails = [new StepRejectedError('sold out')];
@@ -269,7 +269,7 @@ describe('a handler that fails', () => {
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
   });
 
-  test('once it was aborted by a person, says so', async () => {
+  test('because an operator aborted it reports that', async () => {
     const { sagas } = await shop();
     await stock();
     script.gate = new Gate();
@@ -288,7 +288,7 @@ describe('a handler that fails', () => {
 });
 
 describe('undoing the saga', () => {
-  test('undoes the remote step in the process of its handler, then by its own compensation', async () => {
+  test('compensates the remote step in the process of its handler, then by its own compensation', async () => {
     const { sagas } = await shop();
     await stock();
     script.refused = true;
@@ -328,7 +328,7 @@ describe('undoing the saga', () => {
     expect(journal).toContain('stock: release for reserve of cup, asked by reserve');
   });
 
-  test('aborts the signal of a handler that is at work, and undoes it if it completes all the same', async () => {
+  test('aborts the signal of a handler that is at work, and compensates it if it completes all the same', async () => {
     const { sagas } = await shop();
     await stock();
     script.gate = new Gate();

@@ -115,7 +115,7 @@ describe('A saga that waits for a signal', () => {
     expect((await saga.outcome()).status).toBe('completed');
   });
 
-  test('that has no correlation id is found by its id in its place', async () => {
+  test('that has no correlation id is found by its id instead', async () => {
     const { sagas, saga, waits } = await started();
     await waits();
     await sagas.signal({ saga: 'payment', correlationId: saga.id }, 'payment-reply', ACCEPTED);
@@ -142,7 +142,7 @@ describe('A saga that waits for a signal', () => {
 });
 
 describe('What a signal brings', () => {
-  test('can be refused: the saga turns back at once, and the step is not undone', async () => {
+  test('can be rejected: the saga rolls back immediately, and the step is not compensated', async () => {
     const { sagas, saga, waits } = await started();
     await waits();
     await sagas.signal(saga.id, 'payment-reply', { accepted: false });
@@ -196,7 +196,7 @@ describe('A signal that comes before the saga waits for it', () => {
     expect((await saga.outcome()).status).toBe('completed');
   });
 
-  test('is kept by one that has not begun, which begins no sooner for it', async () => {
+  test('is kept by a saga that has not started, which starts no sooner for it', async () => {
     const options = { worker: { pollInterval: '10ms' } };
     const { sagas } = await apps.start({ sagas: [PaymentSaga], options });
     const saga = await sagas.start(PaymentSaga, ORDER, { delay: '1h' });

@@ -44,16 +44,16 @@ describe('a fork', () => {
     expect(await outcome()).toMatchObject({ status: 'completed', results: { join: 6 } });
   });
 
-  test('undoes a sibling that completes after turning back has begun, and waits for it', async () => {
+  test('waits for a sibling that completes after the rollback started, and compensates it', async () => {
     const [failing, released] = [new Gate(), new Gate()];
-    let heard = false;
+    let wasAborted = false;
     @Saga({ name: 'order' })
     class Order extends Journalled {
       @Step({ compensate: 'undo' }) first(ctx: StepContext) {
         return this.note(ctx);
       }
       @Step({ after: 'first', compensate: 'undo' }) async slow(ctx: StepContext) {
-        ctx.signal.addEventListener('abort', () => (heard = true));
+        ctx.signal.addEventListener('abort', () => (wasAborted = true));
         failing.open();
         await released.opened;
         return this.note(ctx);
@@ -68,14 +68,14 @@ describe('a fork', () => {
     }
     const { sagas } = await apps.start({ sagas: [Order] });
     const { id, outcome } = await sagas.start(Order, {});
-    await until(() => heard);
+    await until(() => wasAborted);
     await until(async () => (await sagas.get(id)).status === 'compensating');
     released.open();
     expect((await outcome()).status).toBe('compensated');
     expect(journal).toEqual(['first', 'slow', 'undo slow', 'undo first']);
   });
 
-  test('undoes independent branches side by side, and what they stand on last', async () => {
+  test('compensates independent branches side by side, and what they stand on last', async () => {
     const both = new Gate();
     let under = 0;
     @Saga({ name: 'order' })
@@ -104,7 +104,7 @@ describe('a fork', () => {
 });
 
 describe('a join any', () => {
-  test('goes on with the first to complete; the others are told, and undone if they complete all the same', async () => {
+  test('goes on with the first to complete; the others are aborted, and compensated if they still complete', async () => {
     const released = new Gate();
     @Saga({ name: 'order' })
     class Order extends Journalled {
@@ -135,7 +135,7 @@ describe('a join any', () => {
     expect(journal).toEqual(['begin', 'fast', 'goOn', 'slow', 'undo slow']);
   });
 
-  test('lets another branch stand in for one that fails, and undoes what that one had done', async () => {
+  test('lets another branch stand in for one that fails, and compensates what that one had done', async () => {
     const failed = new Gate();
     @Saga({ name: 'order' })
     class Order extends Journalled {
@@ -192,7 +192,7 @@ describe('a condition', () => {
     expect(steps.map(({ name, status }) => [name, status])).toContainEqual(['wrap', 'skipped']);
   });
 
-  test('that throws fails its step at once', async () => {
+  test('that throws fails its step immediately', async () => {
     @Saga({ name: 'order' })
     class Order extends Journalled {
       @Step({ compensate: 'undo' }) begin(ctx: StepContext) {
@@ -223,17 +223,17 @@ describe('a fan-out', () => {
   }
 
   test('runs once per item, so many at a time, with a key for each, and gives their results in order', async () => {
-    let [underWay, most] = [0, 0];
+    let [inProgress, most] = [0, 0];
     const keys: string[] = [];
     @Saga({ name: 'order' })
     class Order {
       @Step({ forEach: (ctx: StepContext<Shipment>) => ctx.input.parcels, concurrency: 3 })
       async ship(ctx: StepContext<Shipment>) {
-        underWay += 1;
-        most = Math.max(most, underWay);
+        inProgress += 1;
+        most = Math.max(most, inProgress);
         keys.push(ctx.idempotencyKey);
         await sleep(5);
-        underWay -= 1;
+        inProgress -= 1;
         return `${ctx.index}:${ctx.item as string}`;
       }
       @Step() count({ results }: StepContext) {
@@ -252,7 +252,7 @@ describe('a fan-out', () => {
     expect(ship!.items![3]).toMatchObject({ name: 'ship[3]', status: 'completed', result: '3:parcel 3' });
   });
 
-  test('over nothing is done at once', async () => {
+  test('over nothing is done immediately', async () => {
     @Saga({ name: 'order' })
     class Order extends Journalled {
       @Step({ forEach: () => [], compensate: 'undo' }) none(ctx: StepContext) {
@@ -268,8 +268,8 @@ describe('a fan-out', () => {
     expect(journal).toEqual(['afterwards']);
   });
 
-  test('retries each item by itself, and undoes each that was done when one gives up', async () => {
-    const told: unknown[] = [];
+  test('retries each item by itself, and compensates each completed one when one fails permanently', async () => {
+    const received: unknown[] = [];
     @Saga({ name: 'order' })
     class Order extends Journalled {
       @Step({
@@ -284,7 +284,7 @@ describe('a fan-out', () => {
         return `receipt ${ctx.item as string}`;
       }
       async takeBack(ctx: CompensationContext) {
-        told.push([ctx.index, ctx.item, ctx.result, ctx.idempotencyKey.slice(ctx.sagaId.length)]);
+        received.push([ctx.index, ctx.item, ctx.result, ctx.idempotencyKey.slice(ctx.sagaId.length)]);
       }
     }
     const { sagas } = await apps.start({ sagas: [Order] });
@@ -294,7 +294,7 @@ describe('a fan-out', () => {
       failure: { step: 'ship[2]', error: { message: 'no' } },
     });
     expect([...journal].sort()).toEqual(['ship[0]', 'ship[1]', 'ship[1]', 'ship[2]', 'ship[2]']);
-    expect(told).toEqual([
+    expect(received).toEqual([
       [0, 'a', 'receipt a', ':ship[0]:compensate'],
       [1, 'b', 'receipt b', ':ship[1]:compensate'],
     ]);

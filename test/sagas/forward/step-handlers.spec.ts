@@ -52,8 +52,8 @@ describe('a transactional handler', () => {
   });
 });
 
-describe('what a handler publishes', () => {
-  test('is sent once what it comes to is stored, in the name of the saga that asks', async () => {
+describe('a message that a handler publishes', () => {
+  test('is sent once the result of the handler is stored, in the name of the calling saga', async () => {
     class Announcing {
       @StepHandler('announce', { retry: { attempts: 2, delay: 1 } })
       announce(ctx: HandlerContext): void {

@@ -70,7 +70,7 @@ describe('a transactional step', () => {
     ]);
   });
 
-  test('that definitely failed is not undone, for it left nothing; nor is one that timed out', async () => {
+  test('that failed permanently or timed out is not compensated, because its transaction rolled back', async () => {
     const undone: string[] = [];
     const never = new Gate();
     @Saga({ name: 'order', retry: { attempts: 1 } })

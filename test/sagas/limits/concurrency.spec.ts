@@ -18,13 +18,13 @@ const wakeupsOnly = (given: Exclude<SagaModuleOptions['worker'], false> = {}): S
 const statuses = async (handles: readonly SagaHandle[]) =>
   (await Promise.all(handles.map((handle) => handle.outcome()))).map(({ status }) => status);
 
-/** Who is in a step at this moment, in whatever application, and how many there were at most. */
-class Witness {
+/** The calls of a step that are running in any application, and their maximum number. */
+class HeldCalls {
   readonly inside = new Map<number, Gate>();
   readonly order: number[] = [];
   most = 0;
 
-  /** Stays inside until the test lets it go. */
+  /** Stays inside until the test releases it. */
   async hold(n: number): Promise<void> {
     const gate = new Gate();
     this.inside.set(n, gate);
@@ -41,7 +41,7 @@ class Witness {
     return until(() => this.inside.has(n));
   }
 
-  letGo(n = [...this.inside.keys()][0]!): void {
+  release(n = [...this.inside.keys()][0]!): void {
     this.inside.get(n)!.open();
     this.inside.delete(n);
   }
@@ -49,79 +49,79 @@ class Witness {
 
 describe('a concurrency', () => {
   const scene = (concurrency: number) => {
-    const witness = new Witness();
+    const calls = new HeldCalls();
     @Saga({ name: 'limited', concurrency })
     class Limited {
       @Step() async work(ctx: StepContext<number>) {
-        await witness.hold(ctx.input);
+        await calls.hold(ctx.input);
       }
       @Step() after() {}
     }
-    return { witness, Limited };
+    return { calls, Limited };
   };
 
   test('is reached and never passed by two applications, and each saga that ends makes way for the next without a poll', async () => {
-    const { witness, Limited } = scene(3);
+    const { calls, Limited } = scene(3);
     const two = await Promise.all([1, 2].map(() => apps.start({ sagas: [Limited], options: wakeupsOnly() })));
     const handles = await Promise.all(
       Array.from({ length: 20 }, (_, n) => two[n % 2]!.sagas.start(Limited, n)),
     );
     for (let left = 20; left > 0; left -= 1) {
-      await witness.has(Math.min(3, left));
-      witness.letGo();
+      await calls.has(Math.min(3, left));
+      calls.release();
     }
     expect(new Set(await statuses(handles))).toEqual(new Set(['completed']));
-    expect(witness.most).toBe(3);
-    expect(witness.order.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    expect(calls.most).toBe(3);
+    expect(calls.order.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
   test('is reached by one claim after the other, however little room each of them takes', async () => {
-    const { witness, Limited } = scene(80);
+    const { calls, Limited } = scene(80);
     const web = await apps.start({ sagas: [Limited], options: { worker: false } });
     const handles = await Promise.all(Array.from({ length: 90 }, (_, n) => web.sagas.start(Limited, n)));
     await apps.start({ sagas: [Limited], options: wakeupsOnly() });
-    await witness.has(80);
-    for (let n = 0; n < 80; n += 1) witness.letGo();
-    await witness.has(10);
-    for (let n = 0; n < 10; n += 1) witness.letGo();
+    await calls.has(80);
+    for (let n = 0; n < 80; n += 1) calls.release();
+    await calls.has(10);
+    for (let n = 0; n < 10; n += 1) calls.release();
     expect(new Set(await statuses(handles))).toEqual(new Set(['completed']));
-    expect(witness.most).toBe(80);
+    expect(calls.most).toBe(80);
   });
 
-  test('is told by a saga that waits for it, which holds no lease', async () => {
-    const { witness, Limited } = scene(1);
+  test('is reported by a saga that waits for it, which holds no lease', async () => {
+    const { calls, Limited } = scene(1);
     const { sagas } = await apps.start({ sagas: [Limited], options: wakeupsOnly() });
     const first = await sagas.start(Limited, 1);
-    await witness.entered(1);
+    await calls.entered(1);
     const second = await sagas.start(Limited, 2);
     const snapshot = await sagas.get(second.id);
     expect(snapshot.waitingFor).toEqual({ kind: 'concurrency', limit: 1, since: expect.any(Date) });
     expect(snapshot.lockedBy).toBeUndefined();
     expect((await sagas.get(first.id)).waitingFor).toBeUndefined();
-    witness.letGo(1);
-    await witness.entered(2);
-    witness.letGo(2);
+    calls.release(1);
+    await calls.entered(2);
+    calls.release(2);
     expect(await statuses([first, second])).toEqual(['completed', 'completed']);
   });
 
   test('keeps sagas of other names from nothing, nor from being started with their lease', async () => {
-    const { witness, Limited } = scene(1);
+    const { calls, Limited } = scene(1);
     @Saga({ name: 'plain' })
     class Plain {
       @Step() work() {}
     }
     const { sagas } = await apps.start({ sagas: [Limited, Plain], options: wakeupsOnly() });
     const handles = [await sagas.start(Limited, 1), await sagas.start(Limited, 2)];
-    await witness.has(1);
+    await calls.has(1);
     const plain = await sagas.start(Plain, {});
     expect(await statuses([plain])).toEqual(['completed']);
     expect(await apps.sql('SELECT epoch FROM saga.instance WHERE id = $1', [plain.id])).toEqual([
       { epoch: 1 },
     ]);
-    expect(witness.inside.size).toBe(1);
+    expect(calls.inside.size).toBe(1);
     for (let n = 0; n < 2; n += 1) {
-      await witness.has(1);
-      witness.letGo();
+      await calls.has(1);
+      calls.release();
     }
     await statuses(handles);
   });
@@ -153,7 +153,7 @@ describe('a concurrency', () => {
     ],
     ['wait for a delay', 'delay', { delay: '1h' }, () => undefined],
     [
-      'need a person',
+      'need an operator',
       'person',
       { compensate: 'undo', compensationRetry: { attempts: 1 }, compensateOnFailure: true },
       () => {
@@ -177,46 +177,46 @@ describe('a concurrency', () => {
   });
 
   test('has room for the next when an operator aborts a saga, whatever its step still does', async () => {
-    const { witness, Limited } = scene(1);
+    const { calls, Limited } = scene(1);
     const two = await Promise.all([1, 2].map(() => apps.start({ sagas: [Limited], options: wakeupsOnly() })));
     const first = await two[0]!.sagas.start(Limited, 1);
-    await witness.entered(1);
+    await calls.entered(1);
     const second = await two[1]!.sagas.start(Limited, 2);
     await two[1]!.sagas.abort(first.id);
-    await witness.entered(2);
-    witness.letGo(2);
+    await calls.entered(2);
+    calls.release(2);
     expect(await statuses([first, second])).toEqual(['aborted', 'completed']);
-    witness.letGo(1);
+    calls.release(1);
   });
 
   test('goes on elsewhere when the application that uses it shuts down', async () => {
-    const { witness, Limited } = scene(1);
+    const { calls, Limited } = scene(1);
     const first = await apps.start({ sagas: [Limited], options: wakeupsOnly() });
     const handle = await first.sagas.start(Limited, 1);
-    await witness.entered(1);
+    await calls.entered(1);
     const other = await apps.start({ sagas: [Limited], options: wakeupsOnly() });
     const next = await other.sagas.start(Limited, 2);
     await until(async () => (await crowded()) === true);
     const closed = first.close();
-    witness.letGo(1);
-    await witness.entered(2);
-    witness.letGo(2);
+    calls.release(1);
+    await calls.entered(2);
+    calls.release(2);
     expect(await statuses([next])).toEqual(['completed']);
     expect((await other.sagas.wait(handle.id)).status).toBe('completed');
     await closed;
   });
 
-  /** Has somebody been turned away? */
+  /** Whether a saga was rejected for lack of a slot. */
   const crowded = async () =>
     (await apps.sql<{ crowded: boolean }>(`SELECT crowded FROM saga.concurrency`))[0]?.crowded;
 
-  test('is given on by who has no use for it to the one that was turned away', async () => {
-    const witness = new Witness();
+  test('is passed on to the rejected saga by a worker that cannot use it', async () => {
+    const calls = new HeldCalls();
     const versionOf = (version: number) => {
       @Saga({ name: 'limited', version, concurrency: 1 })
       class Limited {
         @Step() async work(ctx: StepContext<number>) {
-          await witness.hold(ctx.input);
+          await calls.hold(ctx.input);
         }
       }
       return Limited;
@@ -224,34 +224,34 @@ describe('a concurrency', () => {
     const [V1, V2] = [versionOf(1), versionOf(2)];
     const old = await apps.start({ sagas: [V1], options: wakeupsOnly() });
     const first = await old.sagas.start(V1, 1);
-    await witness.entered(1);
+    await calls.entered(1);
     const current = await apps.start({ sagas: [V2], options: wakeupsOnly() });
     const second = await current.sagas.start(V2, 2);
     await until(async () => (await crowded()) === true);
-    expect(witness.inside.size).toBe(1);
-    witness.letGo(1);
-    await witness.entered(2);
-    witness.letGo(2);
+    expect(calls.inside.size).toBe(1);
+    calls.release(1);
+    await calls.entered(2);
+    calls.release(2);
     expect(await statuses([first, second])).toEqual(['completed', 'completed']);
   });
 
-  test('is had again once a lease has run out, by who waits as well as by who takes over', async () => {
-    const { witness, Limited } = scene(2);
+  test('becomes free once a lease expires, for waiting sagas and for the worker that takes over', async () => {
+    const { calls, Limited } = scene(2);
     const options = wakeupsOnly({ pollInterval: '20ms' });
     const two = await Promise.all([1, 2].map(() => apps.start({ sagas: [Limited], options })));
     const handles: SagaHandle[] = [];
     for (const n of [1, 2, 3, 4]) handles.push(await two[0]!.sagas.start(Limited, n));
-    await witness.has(2);
-    expect(witness.order.toSorted()).toEqual([1, 2]);
+    await calls.has(2);
+    expect(calls.order.toSorted()).toEqual([1, 2]);
     await apps.sql(`UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE locked_by IS NOT NULL`);
-    await witness.entered(3);
-    await witness.entered(4);
+    await calls.entered(3);
+    await calls.entered(4);
     // What those bring that lost their leases does not count.
-    for (const n of [1, 2]) witness.letGo(n);
-    for (const n of [3, 4]) witness.letGo(n);
+    for (const n of [1, 2]) calls.release(n);
+    for (const n of [3, 4]) calls.release(n);
     for (const n of [1, 2]) {
-      await witness.entered(n);
-      witness.letGo(n);
+      await calls.entered(n);
+      calls.release(n);
     }
     expect(new Set(await statuses(handles))).toEqual(new Set(['completed']));
     const attempts = await apps.sql(`SELECT attempts FROM saga.step WHERE name = 'work' ORDER BY attempts`);
@@ -259,28 +259,28 @@ describe('a concurrency', () => {
   });
 
   test('is not used by sagas that wait for their semantic lock', async () => {
-    const witness = new Witness();
+    const calls = new HeldCalls();
     @Saga({ name: 'both', concurrency: 2, lockKey: ({ key }: { key: string }) => key })
     class Both {
       @Step() async work(ctx: StepContext<{ key: string; n: number }>) {
-        await witness.hold(ctx.input.n);
+        await calls.hold(ctx.input.n);
       }
     }
     const two = await Promise.all([1, 2].map(() => apps.start({ sagas: [Both], options: wakeupsOnly() })));
     const handles: SagaHandle[] = [];
     for (const [n, key] of ['a', 'a', 'a', 'b', 'c'].entries())
       handles.push(await two[n % 2]!.sagas.start(Both, { key, n }));
-    await witness.entered(0);
-    await witness.entered(3);
-    witness.letGo(3);
-    await witness.entered(4);
-    witness.letGo(0);
-    await witness.entered(1);
-    witness.letGo(1);
-    await witness.entered(2);
-    witness.letGo(2);
-    witness.letGo(4);
+    await calls.entered(0);
+    await calls.entered(3);
+    calls.release(3);
+    await calls.entered(4);
+    calls.release(0);
+    await calls.entered(1);
+    calls.release(1);
+    await calls.entered(2);
+    calls.release(2);
+    calls.release(4);
     expect(new Set(await statuses(handles))).toEqual(new Set(['completed']));
-    expect(witness.most).toBe(2);
+    expect(calls.most).toBe(2);
   });
 });

@@ -39,7 +39,7 @@ const scene = () => {
 };
 
 describe('a sub-saga whose key an ancestor holds', () => {
-  test('runs under its hold, in two processes, and the next saga of the key begins when the ancestor has ended', async () => {
+  test('runs under its hold, in two processes, and the next saga of the key starts when the ancestor has ended', async () => {
     const { log, gate, FolderSaga } = scene();
     const { sagas } = await apps.start({ sagas: [FolderSaga], options: NO_POLL });
     await apps.start({ sagas: [FolderSaga], options: NO_POLL });
@@ -121,7 +121,7 @@ describe('sagas whose sub-sagas wait for each other’s keys', () => {
         if (isOuter(ctx)) await arrived.hotel.opened;
       }
       giveUp({ input }: { input: Booking }) {
-        note(`give up ${input.n}`);
+        note(`cancel seat ${input.n}`);
       }
       @SubSaga(() => HotelSaga, { after: 'seat', when: isOuter }) stay(): Booking {
         return { n: 0 };
@@ -148,9 +148,9 @@ describe('sagas whose sub-sagas wait for each other’s keys', () => {
     const { message } = error!.cause!;
     for (const named of [holder.id, held.id, "'the only room'", "'the only seat'", '(hotel)', '(flight)'])
       expect(message).toContain(named);
-    const ended = failed.id === flight.id ? 'give up 2' : 'leave 1';
+    const ended = failed.id === flight.id ? 'cancel seat 2' : 'leave 1';
     expect(log).toContain(ended);
-    expect(log.filter((entry) => /^(leave|give up)/.test(entry))).toEqual([ended]);
+    expect(log.filter((entry) => /^(leave|cancel seat)/.test(entry))).toEqual([ended]);
     expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
   });
 });

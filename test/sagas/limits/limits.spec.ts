@@ -60,7 +60,7 @@ describe('a semantic lock', () => {
     );
   });
 
-  test('is not waited for any more by who is cancelled or aborted, which never runs', async () => {
+  test('is no longer waited for by a cancelled or aborted saga, whose step never runs', async () => {
     const { log, Transfer, hold } = scene();
     const gate = hold(1);
     const { sagas } = await apps.start({ sagas: [Transfer] });
@@ -82,7 +82,7 @@ describe('a semantic lock', () => {
     const { sagas, dataSource } = await apps.start({ sagas: [Transfer] });
     const later = await dataSource.transaction(async (manager) => {
       const handle = await sagas.start(Transfer, { account: 'a', n: 1 }, { manager });
-      // Nobody waits for this transaction.
+      // No other transaction waits for this one.
       await (await sagas.start(Transfer, { account: 'a', n: 2 })).outcome();
       return handle;
     });
@@ -189,16 +189,17 @@ describe('a semantic lock', () => {
 });
 
 describe('a rate limit', () => {
-  // Lateness only makes it longer: how exactly the times are given out is tested where time is the database's alone.
-  const took = (since: number, begun: number[]): number => Math.max(...begun) - since;
+  // Lateness only makes it longer: how exactly the times are given out is tested where time is the database's
+  // alone.
+  const took = (since: number, startTimes: number[]): number => Math.max(...startTimes) - since;
 
   test('is kept by the attempts of all sagas in all applications, and all of them get their turn', async () => {
-    const begun: number[] = [];
+    const startTimes: number[] = [];
     @Saga({ name: 'limited' })
     class Limited {
       @Step({ rateLimit: { count: 10, per: 300 }, retry: { attempts: 3, delay: 1 } })
       call({ attempt, input }: StepContext<number>) {
-        begun.push(Date.now());
+        startTimes.push(Date.now());
         if (input % 5 === 0 && attempt === 1) throw new Error('again');
       }
       @Step() after() {}
@@ -210,16 +211,16 @@ describe('a rate limit', () => {
     );
     const ended = await Promise.all(handles.map((saga) => saga.outcome()));
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['completed']));
-    expect(begun).toHaveLength(72);
-    expect(took(since, begun)).toBeGreaterThanOrEqual(7 * 300);
+    expect(startTimes).toHaveLength(72);
+    expect(took(since, startTimes)).toBeGreaterThanOrEqual(7 * 300);
   });
 
   test('makes a step wait without a lease, and is not asked again when its time has come', async () => {
-    const begun: number[] = [];
+    const startTimes: number[] = [];
     @Saga({ name: 'limited' })
     class Limited {
       @Step({ rateLimit: { count: 1, per: '3s' } }) call() {
-        begun.push(Date.now());
+        startTimes.push(Date.now());
       }
     }
     const { sagas } = await apps.start({ sagas: [Limited] });
@@ -237,13 +238,13 @@ describe('a rate limit', () => {
     const given = await apps.sql(times);
     await second.outcome();
     expect(await apps.sql(times)).toEqual(given);
-    expect(took(since, begun)).toBeGreaterThanOrEqual(3_000);
+    expect(took(since, startTimes)).toBeGreaterThanOrEqual(3_000);
     const [row] = await apps.sql(`SELECT progress FROM saga.step WHERE saga_id = $1`, [second.id]);
     expect(row).toEqual({ progress: null });
   });
 
   test('counts the items of a fan-out, and no skipped step, compensation or other branch', async () => {
-    const begun: number[] = [];
+    const startTimes: number[] = [];
     let undone = 0;
     @Saga({ name: 'many' })
     class Many {
@@ -254,7 +255,7 @@ describe('a rate limit', () => {
         compensate: 'undo',
       })
       call() {
-        begun.push(Date.now());
+        startTimes.push(Date.now());
       }
       undo() {
         undone += 1;
@@ -269,8 +270,8 @@ describe('a rate limit', () => {
     const since = Date.now();
     const { outcome } = await sagas.start(Many, {});
     expect((await outcome()).status).toBe('compensated');
-    expect(begun).toHaveLength(7);
-    expect(took(since, begun)).toBeGreaterThanOrEqual(2 * 400);
+    expect(startTimes).toHaveLength(7);
+    expect(took(since, startTimes)).toBeGreaterThanOrEqual(2 * 400);
     expect(undone).toBe(7);
     expect(await apps.sql(`SELECT step FROM saga.rate_limit WHERE saga = 'many'`)).toEqual([
       { step: 'call' },

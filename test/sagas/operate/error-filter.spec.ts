@@ -38,7 +38,7 @@ class OrdersController {
     throw new OtherError('the password is x');
   }
   @MessagePattern('ask') ask() {
-    throw new SagaNotFoundError('told to nobody');
+    throw new SagaNotFoundError('not shown to clients');
   }
 }
 

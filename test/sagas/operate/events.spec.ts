@@ -21,25 +21,26 @@ import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 
-/** Keeps everything that it hears. */
+/** Keeps every event that it receives. */
 function listener(saga?: Type) {
-  const heard: ObservedEvent[] = [];
+  const received: ObservedEvent[] = [];
   const of = saga ? ([saga] as const) : ([] as const);
   @Injectable()
   class Listener {
     @OnSagaEvent(OBSERVED_EVENTS, ...of)
     hear(event: ObservedEvent): void {
-      heard.push(event);
+      received.push(event);
     }
   }
-  const types = () => heard.map(({ type, ...event }) => ('step' in event ? `${type} ${event.step}` : type));
-  return { Listener, heard, types };
+  const types = () =>
+    received.map(({ type, ...event }) => ('step' in event ? `${type} ${event.step}` : type));
+  return { Listener, received, types };
 }
 
-describe('an observer hears', () => {
+describe('an observer receives', () => {
   test('what happens to a saga, in order, and each thing once it is stored', async () => {
     const scene = new OrderScene();
-    const { Listener, heard, types } = listener();
+    const { Listener, received, types } = listener();
     const stored: string[] = [];
     @Injectable()
     class Reader {
@@ -62,14 +63,19 @@ describe('an observer hears', () => {
       'completed',
     ]);
     const saga = { saga: 'order', version: 1, id: order.id, correlationId: '1234', tags: { shop: 'a' } };
-    expect(heard.at(-1)).toEqual({ type: 'completed', ...saga, at: expect.any(Date), status: 'completed' });
-    expect(Math.abs(heard[0]!.at.getTime() - Date.now())).toBeLessThan(60_000);
+    expect(received.at(-1)).toEqual({
+      type: 'completed',
+      ...saga,
+      at: expect.any(Date),
+      status: 'completed',
+    });
+    expect(Math.abs(received[0]!.at.getTime() - Date.now())).toBeLessThan(60_000);
     await until(() => stored.length > 0);
     expect(stored).toEqual(['completed']);
   });
 
-  test('retries, turning back, and the failure that led to it', async () => {
-    const { Listener, heard, types } = listener();
+  test('retries, the rollback, and the failure that caused it', async () => {
+    const { Listener, received, types } = listener();
     @Saga({ name: 'order', retry: { attempts: 2, delay: 1 } })
     class Order {
       @Step({ compensate: 'release' }) reserve() {}
@@ -91,14 +97,14 @@ describe('an observer hears', () => {
     ]);
     const error = expect.objectContaining({ message: 'declined' });
     const failure = { kind: 'error', step: 'charge', error };
-    expect(heard[2]).toMatchObject({ attempt: 1, error, retryAt: expect.any(Date), status: 'running' });
-    expect(heard[3]).toMatchObject({ attempt: 2, error });
-    expect(heard[3]).not.toHaveProperty('retryAt');
-    expect(heard[4]).toMatchObject({ failure, status: 'compensating' });
-    expect(heard[6]).toMatchObject({ failure, status: 'compensated' });
+    expect(received[2]).toMatchObject({ attempt: 1, error, retryAt: expect.any(Date), status: 'running' });
+    expect(received[3]).toMatchObject({ attempt: 2, error });
+    expect(received[3]).not.toHaveProperty('retryAt');
+    expect(received[4]).toMatchObject({ failure, status: 'compensating' });
+    expect(received[6]).toMatchObject({ failure, status: 'compensated' });
   });
 
-  test('what makes a saga need a person, and what that person does, in another process', async () => {
+  test('what makes a saga need an operator, and the operator’s action, in another process', async () => {
     const scene = new OrderScene();
     scene.failing = ['release'];
     const [worker, web] = [listener(), listener()];
@@ -108,7 +114,7 @@ describe('an observer hears', () => {
     scene.charge.open(new StepRejectedError('declined'));
     const order = await sagas.start(scene.saga, {});
     await order.outcome();
-    expect(worker.heard.at(-1)).toMatchObject({
+    expect(worker.received.at(-1)).toMatchObject({
       ...{ type: 'stuck', status: 'stuck', steps: ['reserve'] },
       ...{ error: { message: 'release failed' }, failure: { kind: 'rejected', step: 'charge' } },
     });
@@ -139,7 +145,7 @@ describe('an observer hears', () => {
     expect(types()).toEqual(['started', 'step-completed book', 'aborted']);
   });
 
-  test('a pause once the step under way has come to its end, and its end where an operator asks for it', async () => {
+  test('a pause once the running step has ended, and its end if an operator resumes the saga', async () => {
     const scene = new OrderScene();
     const [worker, web] = [listener(), listener()];
     const { sagas } = await apps.start({ sagas: [scene.saga], providers: [worker.Listener] });
@@ -158,7 +164,7 @@ describe('an observer hears', () => {
   });
 
   test('the sagas that others start, those of step handlers included', async () => {
-    const { Listener, heard } = listener();
+    const { Listener, received } = listener();
     class Stock {
       @StepHandler('stock.reserve') reserve(_ctx: HandlerContext): string {
         return 'reserved';
@@ -179,7 +185,7 @@ describe('an observer hears', () => {
     }
     const { sagas } = await apps.start({ sagas: [Order, Shipment], providers: [Listener, Stock] });
     await (await sagas.start(Order, undefined)).outcome();
-    const ends = heard.filter(({ type }) => type === 'started' || type === 'completed');
+    const ends = received.filter(({ type }) => type === 'started' || type === 'completed');
     expect(ends.map(({ type, saga }) => `${saga} ${type}`)).toEqual([
       'order started',
       'handler:stock.reserve started',
@@ -203,11 +209,11 @@ describe('an observer hears', () => {
     class Other {
       @Step() book() {}
     }
-    const { Listener, heard } = listener(OrderV1);
+    const { Listener, received } = listener(OrderV1);
     const { sagas } = await apps.start({ sagas: [OrderV1, OrderV2, Other], providers: [Listener] });
     await (await sagas.start(Other, undefined)).outcome();
     await (await sagas.start(OrderV1, undefined)).outcome();
-    expect(heard.map(({ saga, version, type }) => `${type} of ${saga} ${version}`)).toEqual([
+    expect(received.map(({ saga, version, type }) => `${type} of ${saga} ${version}`)).toEqual([
       'started of order 2',
       'step-completed of order 2',
       'completed of order 2',
@@ -215,22 +221,22 @@ describe('an observer hears', () => {
   });
 
   test('also as a controller, by inheritance, and once where it goes by several tokens', async () => {
-    const told: string[] = [];
+    const received: string[] = [];
     class Base {
       @OnSagaEvent('completed') tell(): void {
-        told.push('base');
+        received.push('base');
       }
     }
     @Injectable()
     class Derived extends Base {
       override tell(): void {
-        told.push('derived');
+        received.push('derived');
       }
     }
     @Controller()
     class Desk {
       @OnSagaEvent(['completed', 'stuck']) tell(): void {
-        told.push('controller');
+        received.push('controller');
       }
     }
     const Made = class extends Base {};
@@ -247,7 +253,7 @@ describe('an observer hears', () => {
     const { sagas } = await apps.start({ sagas: [scene.saga], imports: [Alerting] });
     scene.charge.open('charged');
     await (await sagas.start(scene.saga, {})).outcome();
-    expect(told.sort()).toEqual(['base', 'controller', 'derived']);
+    expect(received.sort()).toEqual(['base', 'controller', 'derived']);
   });
 });
 

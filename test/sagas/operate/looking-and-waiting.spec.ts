@@ -16,7 +16,7 @@ describe('waiting', () => {
     expect((await order.outcome()).status).toBe('completed');
   });
 
-  test('in another process is told by an announcement, and holds no connection', async () => {
+  test('in another process ends by a notification, and holds no connection', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const web = await apps.start({
@@ -37,7 +37,7 @@ describe('waiting', () => {
     expect(results[0]?.results).toEqual({ reserve: 'reserved', charge: 'charged', ship: 'shipped' });
   });
 
-  test('for many started elsewhere never comes to wait for the poll', async () => {
+  test('for many sagas started elsewhere does not depend on the poll', async () => {
     @Saga({ name: 'quick' })
     class Quick {
       @Step() act() {}
@@ -62,7 +62,7 @@ describe('waiting', () => {
 });
 
 describe('a look at a saga', () => {
-  test('tells why it does not move', async () => {
+  test('reports why it does not advance', async () => {
     const scene = new OrderScene();
     scene.failing = ['reserve'];
     class Slow extends scene.saga {}

@@ -14,7 +14,7 @@ import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 
-/** Its second step cannot go on, nor be undone, before the world is mended. */
+/** Its second step can neither succeed nor be compensated before `world` is repaired. */
 function haltingSaga() {
   const world = { isMended: false };
   @Saga({ name: 'order', retry: { attempts: 1 }, compensationRetry: { attempts: 1 } })
@@ -44,7 +44,7 @@ const thrownBy = (call: Promise<unknown>): Promise<unknown> =>
   call.then(undefined, (error: unknown) => error);
 
 describe('the history of a saga', () => {
-  test('says who did what, when, why, and in which state the saga was', async () => {
+  test('records the operator, action, time, reason, and the state of the saga', async () => {
     const { sagas, world, ids } = await stuckOnes(1);
     const [id] = ids as [string];
     await sagas.retry(id, { by: 'ann', reason: 'they say it works again' });
@@ -90,7 +90,7 @@ describe('the history of a saga', () => {
 });
 
 describe('what an operator expects', () => {
-  test('keeps two from crossing: the second, who looked before, changes nothing', async () => {
+  test('prevents concurrent actions: the second one, based on an old state, changes nothing', async () => {
     const { sagas, ids } = await stuckOnes(1);
     const [id] = ids as [string];
     const { revision } = await sagas.get(id);
@@ -115,7 +115,7 @@ describe('what an operator expects', () => {
   });
 });
 
-describe('a call that a second person has to make, too', () => {
+describe('a call that a second operator has to make, too', () => {
   const approvals = { abort: 2 };
 
   test('is kept, and carried out once another has made it', async () => {
@@ -146,7 +146,7 @@ describe('a call that a second person has to make, too', () => {
     expect((await sagas.get(id)).status).toBe('stuck');
   });
 
-  test('says who makes it', async () => {
+  test('names its operator', async () => {
     const { sagas, ids } = await stuckOnes(1, { approvals });
     await expect(sagas.abort(ids[0]!)).rejects.toThrow(
       'requires the approval of 2 operators. Give the operator who calls',

@@ -19,7 +19,7 @@ const QUICK = { attempts: 1 };
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
 
 describe('cancel', () => {
-  test('aborts the step under way; if it completes all the same, it is undone like the rest', async () => {
+  test('aborts the running step; if it still completes, it is compensated like the others', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const order = await sagas.start(scene.saga, {});
@@ -35,7 +35,7 @@ describe('cancel', () => {
     ]);
   });
 
-  test('of a step that heeds its signal undoes it without a result', async () => {
+  test('of a step that obeys its abort signal compensates it without a result', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const order = await sagas.start(scene.saga, {});
@@ -66,7 +66,7 @@ describe('cancel', () => {
     expect(scene.ran).toEqual([]);
   });
 
-  test('during a wait for a retry turns back at once', async () => {
+  test('during a wait for a retry rolls back immediately', async () => {
     const scene = new OrderScene();
     scene.failing = ['ship'];
     class Slow extends scene.saga {}
@@ -93,7 +93,7 @@ describe('cancel', () => {
     await expect(sagas.cancel(order.id)).rejects.toThrow(SagaStateError);
   });
 
-  test('while the saga turns back already changes nothing', async () => {
+  test('changes nothing while the saga already rolls back', async () => {
     const scene = new OrderScene();
     const compensating = new Gate();
     const go = new Gate();
@@ -124,7 +124,7 @@ describe('cancel', () => {
     await expect(sagas.undo(order.id)).rejects.toThrow(/cannot be undone: it is compensated/);
   });
 
-  test('of a saga whose worker is lost undoes what that worker may have done', async () => {
+  test('of a saga whose worker is lost compensates what that worker may have done', async () => {
     const scene = new OrderScene();
     const first = await apps.start({ sagas: [scene.saga], options: { worker: { shutdownTimeout: 0 } } });
     const order = await first.sagas.start(scene.saga, {});
@@ -184,16 +184,16 @@ describe('cancel', () => {
 });
 
 describe('abort', () => {
-  test('stops a saga at once, undoes nothing, and nothing that ends late changes that', async () => {
+  test('stops a saga immediately, compensates nothing, and nothing that ends late changes that', async () => {
     const scene = new OrderScene();
     const { sagas, close } = await apps.start({ sagas: [scene.saga] });
     const order = await sagas.start(scene.saga, {});
     const signal = await scene.charging.opened;
-    await sagas.abort(order.id, { reason: 'by hand' });
-    expect(await order.outcome()).toMatchObject({ status: 'aborted', failure: { reason: 'by hand' } });
+    await sagas.abort(order.id, { reason: 'manual' });
+    expect(await order.outcome()).toMatchObject({ status: 'aborted', failure: { reason: 'manual' } });
     // Again, it changes nothing.
     await sagas.abort(order.id, { reason: 'another' });
-    expect(await sagas.get(order.id)).toMatchObject({ status: 'aborted', failure: { reason: 'by hand' } });
+    expect(await sagas.get(order.id)).toMatchObject({ status: 'aborted', failure: { reason: 'manual' } });
     await aborted(signal);
     scene.charge.open('charged');
     await close();
@@ -233,7 +233,7 @@ describe('a stuck saga', () => {
     });
   });
 
-  test('goes on turning back when it is retried', async () => {
+  test('continues its rollback when it is retried', async () => {
     const { sagas, order, scene } = await stuck(['release']);
     await sagas.retry(order.id);
     expect((await sagas.wait(order.id)).status).toBe('compensated');
@@ -249,7 +249,7 @@ describe('a stuck saga', () => {
 
   test('takes a compensation as done when it is skipped', async () => {
     const { sagas, order, scene } = await stuck(['release']);
-    await sagas.skip(order.id, 'reserve', { reason: 'released by hand' });
+    await sagas.skip(order.id, 'reserve', { reason: 'released manually' });
     expect((await sagas.wait(order.id)).status).toBe('compensated');
     expect(scene.ran.filter((what) => what === 'release')).toHaveLength(1);
   });

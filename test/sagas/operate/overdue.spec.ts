@@ -7,7 +7,7 @@ const apps = TestApps.onOwnDatabase();
 
 /** An order that is to be done within a second, and takes as long as the test wants. */
 function scene() {
-  const told: ObservedEvent<'overdue'>[] = [];
+  const received: ObservedEvent<'overdue'>[] = [];
   const goOn = new Gate();
   @Saga({ name: 'order', sla: '1s' })
   class Order {
@@ -18,30 +18,30 @@ function scene() {
   @Injectable()
   class Alarm {
     @OnSagaEvent('overdue') overdue(event: ObservedEvent<'overdue'>) {
-      told.push(event);
+      received.push(event);
     }
   }
-  return { Order, Alarm, told, goOn };
+  return { Order, Alarm, received, goOn };
 }
 const OFTEN = { worker: { pollInterval: '20ms' } };
 
-test('a saga that has not finished by its sla is told of once, whoever runs it', async () => {
-  const { Order, Alarm, told, goOn } = scene();
+test('a saga that has not finished by its sla is reported once, whichever process runs it', async () => {
+  const { Order, Alarm, received, goOn } = scene();
   const [one, other] = [
     await apps.start({ sagas: [Order], providers: [Alarm], options: OFTEN }),
     await apps.start({ sagas: [Order], providers: [Alarm], options: OFTEN }),
   ];
   const { id, outcome } = await one.sagas.start(Order, {}, { correlationId: 'order-1' });
   expect(await one.sagas.get(id)).toMatchObject({ overdue: false, slaAt: expect.any(Date) });
-  await until(() => told.length > 0);
-  expect(told[0]).toMatchObject({ type: 'overdue', saga: 'order', id, correlationId: 'order-1' });
+  await until(() => received.length > 0);
+  expect(received[0]).toMatchObject({ type: 'overdue', saga: 'order', id, correlationId: 'order-1' });
   expect((await other.sagas.get(id)).overdue).toBe(true);
   expect((await other.sagas.stats()).overdue).toBe(1);
   goOn.open();
   expect((await outcome()).status).toBe('completed');
   await one.close();
   await other.close();
-  expect(told).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test('a saga is shown as overdue from the moment that its sla is over, before any worker has noticed', async () => {
@@ -59,18 +59,18 @@ test('a saga is shown as overdue from the moment that its sla is over, before an
 });
 
 test('one that is done in time never is', async () => {
-  const { Order, Alarm, told, goOn } = scene();
+  const { Order, Alarm, received, goOn } = scene();
   goOn.open();
   const { sagas } = await apps.start({ sagas: [Order], providers: [Alarm], options: OFTEN });
   const { outcome } = await sagas.start(Order, {});
   await outcome();
-  // One that is not is told of; by then the other would have been.
+  // A saga that is not paused is reported. By then the other would have been reported, too.
   const late = await sagas.start(Order, {}, { delay: '1ms' });
   await late.outcome();
   await apps.sql(`UPDATE saga.instance SET sla_at = now() - interval '1h'`);
   await apps.sql(`UPDATE saga.instance SET finished_at = NULL WHERE id = $1`, [late.id]);
-  await until(() => told.length > 0);
-  expect(told.map(({ id }) => id)).toEqual([late.id]);
+  await until(() => received.length > 0);
+  expect(received.map(({ id }) => id)).toEqual([late.id]);
 });
 
 test.each([

@@ -13,7 +13,7 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 
 describe('a saga that is paused', () => {
-  test('lets the step under way come to its end, stands still, and goes on when it is resumed', async () => {
+  test('lets the running step end, stops, and goes on when it is resumed', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const { id, outcome } = await sagas.start(scene.saga, {});
@@ -36,7 +36,7 @@ describe('a saga that is paused', () => {
     expect(scene.ran).toEqual(['reserve', 'charge', 'ship']);
   });
 
-  test('is told so while its worker is another process', async () => {
+  test('is paused while its worker is another process', async () => {
     const scene = new OrderScene();
     const worker = await apps.start({ sagas: [scene.saga] });
     const { sagas } = await apps.start({ sagas: [scene.saga], options: { worker: false } });
@@ -48,7 +48,7 @@ describe('a saga that is paused', () => {
     expect(scene.ran).toEqual(['reserve', 'charge']);
   });
 
-  test('is not taken up by what it waits for; what came meanwhile is there when it is resumed', async () => {
+  test('is not resumed by a signal that it waits for; the signal is taken after the resume', async () => {
     const given: unknown[] = [];
     @Saga({ name: 'paying' })
     class Paying {
@@ -68,7 +68,7 @@ describe('a saga that is paused', () => {
     expect(given).toEqual([5]);
   });
 
-  test('hears of the end of its sub-saga when it is resumed', async () => {
+  test('receives the end of its sub-saga when it is resumed', async () => {
     const goOn = new Gate();
     @Saga({ name: 'part' })
     class Part {
@@ -94,7 +94,7 @@ describe('a saga that is paused', () => {
     expect((await outcome()).status).toBe('completed');
   });
 
-  test('while it turns back goes on turning back when it is resumed', async () => {
+  test('while it rolls back continues the rollback when it is resumed', async () => {
     const undoing = new Gate();
     const undo = new Gate();
     const ran: string[] = [];
@@ -127,7 +127,7 @@ describe('a saga that is paused', () => {
     expect(ran).toEqual(['refund', 'release']);
   });
 
-  test('can be cancelled, and turns back at once', async () => {
+  test('can be cancelled, and rolls back immediately', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const { id, outcome } = await sagas.start(scene.saga, {}, { delay: '1h' });
@@ -136,7 +136,7 @@ describe('a saga that is paused', () => {
     expect((await outcome()).status).toBe('compensated');
   });
 
-  test('after it was asked to turn back stands still in turning back', async () => {
+  test('after a cancellation stops during its rollback', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const { id, outcome } = await sagas.start(scene.saga, {});
@@ -165,7 +165,7 @@ describe('a saga that is paused', () => {
     expect((await sagas.wait(id)).status).toBe('completed');
   });
 
-  test('that comes to its end with the step under way is finished, not paused', async () => {
+  test('that ends with the running step is finished, not paused', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });
     const { id, outcome } = await sagas.start(scene.saga, {});

@@ -20,11 +20,11 @@ class OrderSaga {
 }
 
 /** All that any logger is given. */
-let heard: string[][] = [];
+let logged: string[][] = [];
 /** TypeORM's, through which a statement is sent. */
 const isRunner = (value: unknown) => typeof value === 'object' && value !== null && 'manager' in value;
 const record = (...given: unknown[]) =>
-  void heard.push(given.filter((value) => !isRunner(value)).map(written));
+  void logged.push(given.filter((value) => !isRunner(value)).map(written));
 const typeOrmLogger: TypeOrmLogger = {
   logQuery: record,
   logQueryError: record,
@@ -39,7 +39,7 @@ const written = (value: unknown) =>
 
 const before = METHODS.map((name) => Logger.prototype[name]);
 beforeEach(() => {
-  heard = [];
+  logged = [];
   for (const name of METHODS) Logger.prototype[name] = record;
 });
 afterEach(() => METHODS.forEach((name, n) => (Logger.prototype[name] = before[n]!)));
@@ -67,9 +67,9 @@ afterEach(async () => {
     await apps.sql(`ALTER TABLE saga.${table} DROP CONSTRAINT IF EXISTS ${check(table)}`);
 });
 
-const failedStatements = () => heard.filter((given) => given.join(' ').includes('no_secret_in_'));
+const failedStatements = () => logged.filter((given) => given.join(' ').includes('no_secret_in_'));
 
-/** A call that fails by a statement's error, which tells of the statement and of nothing that it was given. */
+/** A call that fails with a statement's error, which contains the statement but none of its parameters. */
 async function expectTold(call: Promise<unknown>): Promise<void> {
   const error: unknown = await call.then(
     () => undefined,
@@ -84,7 +84,7 @@ describe('what a saga is given and gives, where TypeORM logs everything and a st
   test('of start()', async () => {
     const { sagas } = await app();
     await expectTold(sagas.start(OrderSaga, { card: SECRET }));
-    expect(heard.flat().join('\n')).not.toContain(SECRET);
+    expect(logged.flat().join('\n')).not.toContain(SECRET);
   });
 
   test('of start() within a transaction of the application’s', async () => {
@@ -93,7 +93,7 @@ describe('what a saga is given and gives, where TypeORM logs everything and a st
       dataSource.transaction((manager) => sagas.start(OrderSaga, { card: SECRET }, { manager })),
     );
     expect(failedStatements()).not.toEqual([]);
-    expect(heard.flat().join('\n')).not.toContain(SECRET);
+    expect(logged.flat().join('\n')).not.toContain(SECRET);
   });
 
   test('of signal()', async () => {
@@ -101,7 +101,7 @@ describe('what a saga is given and gives, where TypeORM logs everything and a st
     const { id } = await sagas.start(OrderSaga, {});
     await expectTold(sagas.signal(id, 'paid', { token: SECRET }));
     expect(failedStatements()).not.toEqual([]);
-    expect(heard.flat().join('\n')).not.toContain(SECRET);
+    expect(logged.flat().join('\n')).not.toContain(SECRET);
   });
 
   test.each([false, true])('of a checkpoint (transactional: %s)', async (transactional) => {
@@ -121,6 +121,6 @@ describe('what a saga is given and gives, where TypeORM logs everything and a st
     const saga = await started.sagas.start(RefundSaga, {});
     await until(() => failedStatements().length > 0);
     const { steps } = await started.sagas.get(saga.id);
-    expect(heard.flat().concat(written(steps)).join('\n')).not.toContain(SECRET);
+    expect(logged.flat().concat(written(steps)).join('\n')).not.toContain(SECRET);
   });
 });

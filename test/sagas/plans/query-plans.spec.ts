@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource } from '../../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import {
   explainedPlan,
   type ExplainedPlan,
@@ -22,7 +22,7 @@ let application: DataSource;
 let store: PostgresSagaStore;
 let graphs: PostgresGraphStore;
 let sent: { text: string; values: unknown[] }[];
-/** What auto_explain told of the statements that `client` ran. */
+/** The plans that auto_explain reported for the statements of `client`. */
 const explained: ExplainedPlan[] = [];
 
 beforeAll(async () => {
@@ -35,11 +35,11 @@ beforeAll(async () => {
   await client.connect();
   application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
   sent = statementsSentBy(application);
-  const dataSource = await createSagaDataSource(application, 'saga');
-  await migrate(dataSource, 'saga');
-  store = new PostgresSagaStore(dataSource);
-  graphs = new PostgresGraphStore(dataSource, 'saga');
-  // The planner's idea of the tables is that they are empty, and nobody corrects it.
+  const sql = sqlOf(application);
+  await migrate(sql, 'saga');
+  store = new PostgresSagaStore(sql);
+  graphs = new PostgresGraphStore(sql, 'saga');
+  // The planner assumes empty tables, and autovacuum does not correct that.
   for (const table of ['instance', 'step']) {
     await client.query(`ALTER TABLE saga.${table} SET (autovacuum_enabled = off)`);
     await client.query(`ANALYZE saga.${table}`);
@@ -102,7 +102,7 @@ describe.each([
   ['the statistics say that the tables are empty', `SELECT`],
   ['the planner takes them for tiny', `UPDATE pg_class SET reltuples = 10, relpages = 1`],
   ['the planner takes them for huge', `UPDATE pg_class SET reltuples = 1e9, relpages = 1000`],
-  ['nobody knows', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
+  ['unknown sizes', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
   ['the statistics are right', `ANALYZE saga.instance, saga.step`],
 ])('when %s', (_, lie) => {
   beforeAll(async () => {

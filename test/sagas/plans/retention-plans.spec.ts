@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { finishedIndexSql } from '../../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
-import { createSagaDataSource } from '../../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 const KEPT = 100_000;
@@ -27,7 +27,7 @@ const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).fla
 beforeAll(async () => {
   database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  await migrate(await createSagaDataSource(application, 'saga'), 'saga');
+  await migrate(sqlOf(application), 'saga');
   await application.query(finishedIndexSql('saga', ''));
   await application.destroy();
   client = new pg.Client({ connectionString: database.url });
@@ -38,7 +38,8 @@ beforeAll(async () => {
   await client.connect();
   for (const table of ['instance', 'step'])
     await client.query(`ALTER TABLE saga.${table} SET (autovacuum_enabled = off)`);
-  // What is kept: of the same name, and of another one that is as old. Each of those that go has started another.
+  // What is kept: of the same name, and of another one that is as old. Each of those that go has started
+  // another.
   const fill = (name: string, count: number, ago: string) =>
     client.query(
       `INSERT INTO saga.instance (id, name, version, status, step, epoch, finished_at)
@@ -74,7 +75,7 @@ afterAll(async () => {
 describe.each([
   ['the planner takes the tables for tiny', `UPDATE pg_class SET reltuples = 10, relpages = 1`],
   ['the planner takes them for huge', `UPDATE pg_class SET reltuples = 1e9, relpages = 1000`],
-  ['nobody knows', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
+  ['unknown sizes', `UPDATE pg_class SET reltuples = -1, relpages = 0`],
   ['the statistics are right', `ANALYZE saga.instance, saga.step`],
 ])('when %s', (_, lie) => {
   test.each([true, false])(

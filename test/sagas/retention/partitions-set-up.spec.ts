@@ -148,7 +148,7 @@ describe('an application that had none before', () => {
     }
   });
 
-  test('is told that it cannot change them, that they are missing, or that there are no such', async () => {
+  test('receives an error if they cannot be changed, are missing, or do not exist', async () => {
     await expect(start({ partitions: 'hourly' as 'daily' })).rejects.toThrow(
       "partitions is 'hourly'; give 'daily' or 'weekly'",
     );

@@ -79,7 +79,7 @@ describe('sagas in partitions', () => {
     );
   });
 
-  test('have partitions for the days to come, made by whoever starts first', async () => {
+  test('have partitions for the next days, made by the first process that starts', async () => {
     const started = await Promise.all([start(), start(), start()]);
     const days = Array.from({ length: 8 }, (_, n) => dayOf(Date.now() + n * DAY));
     for (const table of ['instance', 'step', 'signal', 'operation'])
@@ -97,7 +97,7 @@ describe('sagas in partitions', () => {
       expect(new Date(`${name.slice(0, 4)}-${name.slice(4, 6)}-${name.slice(6)}`).getUTCDay()).toBe(1);
   });
 
-  test('are among the rest where their ids tell no time of a partition, and lose nothing by it', async () => {
+  test('are in the default partition if the time of their ids fits no other, and lose nothing', async () => {
     const app = await start();
     const saga = await app.sagas.start(OrderSaga, {}, { id: randomUUID(), correlationId: 'o-1' });
     expect((await saga.outcome()).status).toBe('completed');
@@ -297,7 +297,7 @@ describe('the end of a partition', () => {
     await expect(app.sagas.get(gone)).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
   });
 
-  test('holds up nobody: it is put off while somebody is in a transaction over sagas', async () => {
+  test('blocks no transaction: it is postponed while a transaction uses sagas', async () => {
     const app = await start();
     const old = await tables.make(40);
     await ended(app, 40);

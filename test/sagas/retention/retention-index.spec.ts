@@ -82,7 +82,7 @@ describe('the index that deletion reads', () => {
     }
   });
 
-  test('keeps nobody from stopping while it waits for old transactions', async () => {
+  test('does not delay a shutdown while it waits for old transactions', async () => {
     const app = await start({ retention: '30d' });
     const old = new pg.Client({ connectionString: apps.url });
     await old.connect();
@@ -99,7 +99,7 @@ describe('the index that deletion reads', () => {
     await old.end();
   });
 
-  test('nor when they stop before it has begun', async () => {
+  test('nor when they stop before it has started', async () => {
     const old = new pg.Client({ connectionString: apps.url });
     await old.connect();
     await old.query('BEGIN');

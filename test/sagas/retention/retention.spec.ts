@@ -201,7 +201,7 @@ describe('cleanup', () => {
 });
 
 describe('a saga that another started', () => {
-  test('is there for as long as that one is, and goes with it', async () => {
+  test('exists for as long as that saga does, and is deleted with it', async () => {
     const app = await start({ retention: '30d' });
     const [going, staying] = [await tree(app), await tree(app)];
     const own = await ended(app);
@@ -220,7 +220,7 @@ describe('a saga that another started', () => {
     expect(await app.sagas.wait(staying[0]!)).toMatchObject({ status: 'compensated' });
   });
 
-  test('keeps those that it goes with, while it has not ended', async () => {
+  test('keeps its family until it has ended', async () => {
     const app = await start({ retention: '30d' });
     const [kept, gone] = [await tree(app), await tree(app)];
     for (const [id] of [kept, gone]) await app.sagas.abort(id!);
@@ -232,7 +232,7 @@ describe('a saga that another started', () => {
   });
 });
 
-describe('nobody waits', () => {
+describe('no call waits', () => {
   let other: pg.Client;
   beforeEach(async () => {
     other = new pg.Client({ connectionString: apps.url });
@@ -242,7 +242,7 @@ describe('nobody waits', () => {
   });
   afterEach(() => other.end());
 
-  test('for a deletion that is under way: sagas are started, run, told and looked at as ever', async () => {
+  test('for a running deletion: sagas start, run, receive signals and can be read as usual', async () => {
     const app = await start();
     const kept = await app.sagas.start(QuestionSaga, undefined);
     await filled(500, 40);
@@ -261,7 +261,7 @@ describe('nobody waits', () => {
     expect(await app.sagas.cleanup({ olderThan: 0 })).toEqual({ deleted: 500, more: false });
   });
 
-  test('for a saga that somebody holds: it is left for later, and so are those that it goes with', async () => {
+  test('for a saga that is locked: it is deleted later, together with its family', async () => {
     const app = await start();
     const family = await tree(app);
     await app.sagas.abort(family[0]!);
@@ -385,7 +385,7 @@ describe('a retention', () => {
   });
 });
 
-test('ids need not tell their time', async () => {
+test('ids need not contain a time', async () => {
   const app = await start();
   const saga = await app.sagas.start(OrderSaga, {}, { id: randomUUID() });
   await saga.outcome();

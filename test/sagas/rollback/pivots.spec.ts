@@ -13,7 +13,7 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 const ONCE = { attempts: 1 };
 
-/** Of each test anew: what has happened, and what the pivot, and the branch beside it, wait for. */
+/** Reset for each test: what has happened, and what the pivot and its parallel branch wait for. */
 let ran: string[];
 let paying: Gate<AbortSignal>;
 let pay: Gate<unknown>;

@@ -225,7 +225,7 @@ describe('a worker without the key', () => {
       }
     }
     const sagas = [OuterSaga, ParcelSaga];
-    // The parent is begun by one that has an old key, and its child done by one that has the new one.
+    // A process with an old key starts the parent, and one with the new key runs its child.
     const first = await apps.start({
       sagas,
       options: { codec: old, worker: { lease: '1s', pollInterval: '20ms', sagas: [OuterSaga] } },

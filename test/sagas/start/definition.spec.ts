@@ -63,7 +63,7 @@ describe('a saga', () => {
     expect((await (await sagas.start(Order, {})).outcome()).status).toBe('completed');
   });
 
-  test('goes on in the version that it began in, while new ones begin in the highest', async () => {
+  test('continues in the version that it started in, while new ones start in the highest', async () => {
     const ran: string[] = [];
     let fail = true;
     @Saga({ name: 'order', version: 1, retry: { attempts: 9, delay: 1, maxDelay: 50 } })
@@ -102,7 +102,7 @@ describe('a saga', () => {
     });
   });
 
-  test('of a version that nobody has any more is shown as it was recorded, and waits', async () => {
+  test('of a version that no process has any more is shown as it was recorded, and waits', async () => {
     @Saga({ name: 'order', version: 1, retry: { attempts: 2, delay: 1 } })
     class OrderV1 {
       @Step() reserve() {

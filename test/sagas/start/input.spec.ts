@@ -319,7 +319,7 @@ describe('the input of a sub-saga', () => {
     });
   });
 
-  test('fails the step at once if it is wrong: it will not get better', async () => {
+  test('fails the step immediately if it is invalid: a retry would not help', async () => {
     given.input = { customer: 4 };
     const { sagas } = await apps.start({ sagas: [Parent, BySchema] });
     const { outcome } = await sagas.start(Parent, {});

@@ -7,7 +7,7 @@ import {
   Step,
 } from '../../../libs/saga/src/index.js';
 import { migrate, MIGRATION_LOCK } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
-import { createSagaDataSource } from '../../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
@@ -105,7 +105,7 @@ describe('an application that migrates by itself', () => {
     await dataSource.destroy();
   });
 
-  test('is told what is missing when it has not', async () => {
+  test('receives what is missing when it has not', async () => {
     const error = await startIn('nothing_here', { migrate: false }).then(
       undefined,
       (thrown: Error) => thrown,
@@ -133,7 +133,7 @@ describe('a role that may not create', () => {
     await apps.sql('DROP ROLE clerk');
   });
 
-  test('is told so, and what to do', async () => {
+  test('receives an error with the fix', async () => {
     const error = await startIn('forbidden', {}, asRole()).then(undefined, (thrown: Error) => thrown);
     expect(error).toBeInstanceOf(SagaConfigurationError);
     expect((error as Error).message).toMatch(/may not create.*'forbidden'.*Grant CREATE.*migrate: false/);
@@ -141,7 +141,7 @@ describe('a role that may not create', () => {
 
   test('can work once all is there, with or without migrate: false', async () => {
     const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
-    await migrate(await createSagaDataSource(application, 'granted'), 'granted');
+    await migrate(sqlOf(application), 'granted');
     await application.destroy();
     await apps.sql('GRANT USAGE ON SCHEMA granted TO clerk');
     await apps.sql('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA granted TO clerk');
@@ -150,7 +150,7 @@ describe('a role that may not create', () => {
     await completes(await startIn('granted', {}, asRole()));
   });
 
-  test('is told so as well if it may not even look', async () => {
+  test('receives the same error if it may not even read the schema', async () => {
     await apps.sql('REVOKE USAGE ON SCHEMA granted FROM clerk');
     const refused = await startIn('granted', { migrate: false }, asRole()).then(
       undefined,

@@ -240,7 +240,7 @@ describe('a start for later', () => {
   test('by a process without a worker, or inside a transaction, is no later for that', async () => {
     const worker = await apps.start({ sagas: [Order] });
     const web = await apps.start({ sagas: [Order], options: NO_WORKER });
-    // Nobody has to look around for them.
+    // No worker has to poll for them.
     for (const app of [worker, web]) app.stopPolling();
     const delayed = await web.sagas.start(Order, {}, { delay: '300ms' });
     expect((await delayed.outcome()).status).toBe('completed');
@@ -250,7 +250,7 @@ describe('a start for later', () => {
     expect((await inside.outcome()).status).toBe('completed');
   });
 
-  test('in the past begins at once, and is not more urgent for it', async () => {
+  test('in the past starts immediately, and is not more urgent for it', async () => {
     const { sagas } = await apps.start({ sagas: [Order], options: NO_WORKER });
     const other = await sagas.start(Order, {}, { priority: 1 });
     for (const startAt of [new Date(0), new Date(-8.64e15), new Date('0001-01-01')]) {
@@ -355,7 +355,7 @@ describe('what cannot be stored exactly', () => {
     },
   );
 
-  test('is refused as the result of a step done by hand', async () => {
+  test('is refused as the result of a step that is completed manually', async () => {
     const { sagas } = await apps.start({ sagas: [Order], options: NO_WORKER });
     const { id } = await sagas.start(Order, {});
     await expect(sagas.skip(id, 'reserve', { result: 1n })).rejects.toThrow(SagaPayloadError);

@@ -31,7 +31,7 @@ class Order extends Journalled {
   }
 }
 
-/** The same, after somebody found a better name. */
+/** The same saga after a step was renamed. */
 @Saga({ name: 'order', retry: { attempts: 1 }, compensationRetry: { attempts: 1 } })
 class Renamed extends Journalled {
   @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
@@ -66,7 +66,7 @@ const standAt = async (ids: readonly string[], step: string) =>
     ])
   ).length === ids.length;
 
-/** They come to an end, or need a person, whatever they wait for. */
+/** Waits until they end or need an operator, and opens all that they wait for. */
 const settle = ({ sagas }: TestApp, ids: readonly string[]) =>
   passTimeUntil(apps, ids, async () => {
     const seen = await Promise.all(ids.map((id) => sagas.get(id)));
@@ -169,7 +169,7 @@ describe('a step that is renamed with three instances before it and two after', 
     const [shipped, lost] = await settle(app, after);
     expect(shipped).toMatchObject({ status: 'completed' });
     expect(lost).toMatchObject({ status: 'compensated', failure: { error: { message: 'lost on the way' } } });
-    // Nobody pays twice, and who is to get their money back does.
+    // No customer pays twice, and a refund that is due is made.
     expect(journal.filter((entry) => entry !== 'ship')).toEqual(['refund', 'undo reserve']);
     const steps = (await app.sagas.get(after[0]!)).steps.map(({ name, status }) => `${name} ${status}`);
     expect(steps).toEqual(['reserve completed', 'charge completed', 'ship completed']);
@@ -189,7 +189,7 @@ describe('a step that is renamed with three instances before it and two after', 
     expect(journal).toEqual([]);
     const [first, second, third] = before as [string, string, string];
     expect((await renamed.sagas.get(first)).waitingFor).toEqual({ kind: 'person', steps: ['charge'] });
-    // Asking again changes nothing as long as the code does not have it; turning back does not need it.
+    // Asking again changes nothing as long as the code does not have it; the rollback does not need it.
     await renamed.sagas.retry(first);
     await until(async () => (await renamed.sagas.get(first)).status === 'stuck');
     expect((await renamed.sagas.previewRollback(third)).compensations).toMatchObject([{ step: 'reserve' }]);
@@ -231,7 +231,7 @@ describe('an instance whose compensation is gone', () => {
     }
   }
 
-  test('is affected wherever it stands while it can turn back', async () => {
+  test('is affected at every step while it can roll back', async () => {
     await orders();
     const error = (await failing(Unforgiving)) as SagaDriftError;
     expect(error.message).toContain("step 'charge' has the compensation 'undo' instead of 'refund'");
@@ -241,7 +241,7 @@ describe('an instance whose compensation is gone', () => {
     );
   });
 
-  test('is stuck rather than undone in part, and keeps what made it turn back', async () => {
+  test('is stuck rather than partially compensated, and keeps the cause of its rollback', async () => {
     const { after } = await orders();
     const app = await start(Unforgiving, warned);
     const { sagas } = app;

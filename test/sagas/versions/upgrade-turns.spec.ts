@@ -5,7 +5,7 @@ import { SagaUpgrades } from '../../../libs/saga/src/engine/versions/saga-upgrad
 import { Saga, Step } from '../../../libs/saga/src/index.js';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../../../libs/saga/src/store/postgres/postgres-graph-store.js';
-import { createSagaDataSource } from '../../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 @Saga({ name: 'order' })
@@ -32,9 +32,9 @@ let graphs: PostgresGraphStore;
 beforeAll(async () => {
   database = await createTestDatabase();
   application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const dataSource = await createSagaDataSource(application, 'saga');
-  await migrate(dataSource, 'saga');
-  graphs = new PostgresGraphStore(dataSource, 'saga');
+  const sql = sqlOf(application);
+  await migrate(sql, 'saga');
+  graphs = new PostgresGraphStore(sql, 'saga');
   await graphs.exclusively(async (writer) => {
     for (const type of [OrderV1, OrderV2]) {
       const graph = buildSagaGraph(type);

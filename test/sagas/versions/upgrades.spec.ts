@@ -99,7 +99,7 @@ describe('upgradeFrom', () => {
     ]);
   });
 
-  test('leaves the others on their version, says once why, and what they wait for if nobody has that', async () => {
+  test('leaves the others on their version, logs the cause once, and reports what they wait for if no worker has it', async () => {
     const [before, after] = await orders();
     const said = warnings();
     const { sagas, close } = await start([OrderV2]);
@@ -123,19 +123,19 @@ describe('upgradeFrom', () => {
     expect(journal.filter((step) => step !== 'check')).toEqual(['ship']);
   });
 
-  test('waits until a step under way has ended in the old process, and moves what that starts later', async () => {
-    const [begun, go] = [new Gate(), new Gate()];
+  test('waits until a running step has ended in the old process, and moves sagas that it starts later', async () => {
+    const [started, go] = [new Gate(), new Gate()];
     @Saga({ name: 'order' })
     class Slow extends OrderV1 {
       @Step({ compensate: 'undo' }) override async reserve(ctx: StepContext) {
-        begun.open();
+        started.open();
         await go.opened;
         return this.note(ctx);
       }
     }
     const old = await start([Slow]);
     const { id } = await old.sagas.start(Slow, {});
-    await begun.opened;
+    await started.opened;
     const app = await start([OrderV2]);
     const late = await old.sagas.start(Slow, {}, { delay: '1h' });
     await moved(late.id);

@@ -7,7 +7,7 @@ const apps = TestApps.onOwnDatabase();
 
 /** Transactions need a connection to end, and so does what they wait for. */
 describe('transactional steps in a pool that has no connection left', () => {
-  test('let go of the one they got too late, so that the lease can be renewed', async () => {
+  test('release a connection that they got too late, so that the lease can be renewed', async () => {
     @Saga({ name: 'order' })
     class Order {
       @Step({ transactional: true }) async book({ manager }: TransactionalStepContext) {
@@ -20,7 +20,8 @@ describe('transactional steps in a pool that has no connection left', () => {
       dataSource: { poolSize: 2 },
     });
     stopPolling();
-    // The application is next in line when the start is stored, and takes all there is before the step can begin.
+    // The application is next in line when the start is stored, and takes all there is before the step can
+    // begin.
     await apps.sql('BEGIN');
     await apps.sql('LOCK TABLE saga.instance');
     const starting = sagas.start(Order, {});

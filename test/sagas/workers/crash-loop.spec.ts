@@ -1,5 +1,5 @@
 import { PostgresSagaStore } from '../../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { createSagaDataSource } from '../../../libs/saga/src/store/postgres/connection/saga-data-source.js';
+import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { OrderScene } from '../../support/order-scene.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
@@ -7,13 +7,13 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 const MAX_TAKEOVERS = 5;
 
-test('workers that are lost again and again leave every saga that they held to an operator, begun or not; one bulk retry lets all go on', async () => {
+test('workers that are lost again and again leave every saga that they held to an operator, started or not; one bulk retry lets all go on', async () => {
   const scene = new OrderScene();
   scene.charge.open('charged');
   const web = await apps.start({ sagas: [scene.saga], options: { worker: false } });
   const orders = await Promise.all([1, 2, 3].map((n) => web.sagas.start(scene.saga, { n })));
-  const dataSource = await createSagaDataSource(web.dataSource, 'saga');
-  const store = new PostgresSagaStore(dataSource, 'saga', web.dataSource);
+  const sql = sqlOf(web.dataSource);
+  const store = new PostgresSagaStore(sql, 'saga');
   /** Takes all that is due, and dies before it begins a step. */
   const crash = async (n: number): Promise<void> => {
     const lease = { worker: `crashed-${n}`, duration: 1 };

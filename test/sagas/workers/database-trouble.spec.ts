@@ -30,7 +30,7 @@ describe('connections that are cut during load', () => {
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
       );
-    // Ten times, while each thirty are being started and those before are under way.
+    // Ten times, while thirty sagas start each time and the earlier ones are running.
     for (let n = 0; n < 300; n += 30) {
       handles.push(
         ...Array.from({ length: 30 }, (_, k) => app.sagas.start(Order, {}, { correlationId: `${n + k}` })),

@@ -17,7 +17,7 @@ const here = sagaHereOn(apps);
 const SHORT = { options: { worker: { shutdownTimeout: 10 } } };
 
 describe('after a shutdown that interrupted an at-most-once step', () => {
-  test('what had not begun by then is suspected of nothing', async () => {
+  test('what had not started by then is suspected of nothing', async () => {
     const [ordering, billing, billed] = [new Gate(), new Gate(), new Gate()];
     @Saga({ name: 'order' })
     class Order extends Journalled {
@@ -53,14 +53,14 @@ describe('after a shutdown that interrupted an at-most-once step', () => {
   test.each(['fails', 'is cancelled'])(
     'its probe may go on when the saga %s: the answer is wanted then, too',
     async (how) => {
-      const [begun, asked] = [new Gate(), new Gate<AbortSignal>()];
+      const [started, asked] = [new Gate(), new Gate<AbortSignal>()];
       const [refused, answered] = [new Gate(), new Gate()];
-      const told: unknown[] = [];
+      const received: unknown[] = [];
       @Saga({ name: 'order' })
       class Order extends Journalled {
         @Step({ after: [], idempotent: false, probe: 'ask', compensate: 'callOff' })
         async order(): Promise<string> {
-          begun.open();
+          started.open();
           return new Promise(() => undefined);
         }
         async ask({ signal }: StepContext) {
@@ -69,7 +69,7 @@ describe('after a shutdown that interrupted an at-most-once step', () => {
           return { done: 'ordered' };
         }
         async callOff({ result }: CompensationContext<unknown, string>) {
-          told.push(result);
+          received.push(result);
         }
         @Step({ after: [], retry: { attempts: 1 } }) async bill(ctx: StepContext): Promise<void> {
           if (ctx.attempt === 1) return new Promise(() => undefined);
@@ -79,7 +79,7 @@ describe('after a shutdown that interrupted an at-most-once step', () => {
       }
       const first = await apps.start({ sagas: [Order], ...SHORT });
       const { id } = await first.sagas.start(Order, {});
-      await begun.opened;
+      await started.opened;
       await first.close();
       const { sagas } = await apps.start({ sagas: [Order] });
       const signal = await asked.opened;
@@ -90,25 +90,25 @@ describe('after a shutdown that interrupted an at-most-once step', () => {
       refused.open();
       answered.open();
       expect((await sagas.wait(id)).status).toBe('compensated');
-      expect(told).toEqual(['ordered']);
+      expect(received).toEqual(['ordered']);
     },
   );
 });
 
 /** Its first two attempts hang until they are let go of. */
 function heldOrder() {
-  const [begun, again, answered] = [new Gate(), new Gate(), new Gate()];
+  const [started, again, answered] = [new Gate(), new Gate(), new Gate()];
   @Saga({ name: 'order' })
   class Order {
     @Step({ compensate: 'release' }) reserve() {}
     release() {}
     @Step() async charge({ attempt }: StepContext) {
-      (attempt === 1 ? begun : again).open();
+      (attempt === 1 ? started : again).open();
       await answered.opened;
     }
     @Step() ship() {}
   }
-  return { Order, begun, again, answered };
+  return { Order, started, again, answered };
 }
 
 const QUICK = { options: { worker: { pollInterval: '20ms' as const } } };
@@ -118,11 +118,11 @@ const stepOf = (saga: SagaSnapshot, name: string) => saga.steps.find((step) => s
 
 describe('a step whose method runs', () => {
   test('is shown as running, with since when, and what follows as pending', async () => {
-    const { Order, begun, answered } = heldOrder();
+    const { Order, started, answered } = heldOrder();
     const { sagas } = await apps.start({ sagas: [Order] });
     const before = new Date();
     const { id, outcome } = await sagas.start(Order, {});
-    await begun.opened;
+    await started.opened;
     const saga = await sagas.get(id);
     expect(saga.steps.map(({ status }) => status)).toEqual(['completed', 'running', 'pending']);
     const { runningSince, startedAt, attempts } = stepOf(saga, 'charge');
@@ -138,12 +138,12 @@ describe('a step whose method runs', () => {
   });
 
   test('is shown as compensating while its compensation runs', async () => {
-    const [begun, answered] = [new Gate(), new Gate()];
+    const [started, answered] = [new Gate(), new Gate()];
     @Saga({ name: 'order' })
     class Order {
       @Step({ compensate: 'release' }) reserve() {}
       async release() {
-        begun.open();
+        started.open();
         await answered.opened;
       }
       @Step() charge() {
@@ -152,7 +152,7 @@ describe('a step whose method runs', () => {
     }
     const { sagas } = await apps.start({ sagas: [Order] });
     const { id, outcome } = await sagas.start(Order, {});
-    await begun.opened;
+    await started.opened;
     const { status, compensationAttempts, runningSince } = stepOf(await sagas.get(id), 'reserve');
     expect([status, compensationAttempts]).toEqual(['compensating', 1]);
     expect(runningSince).toBeInstanceOf(Date);
@@ -163,10 +163,10 @@ describe('a step whose method runs', () => {
 
 describe('an attempt whose worker was lost', () => {
   test('is shown with its start, its loss and the takeover, during the next attempt and after it', async () => {
-    const { Order, begun, again, answered } = heldOrder();
+    const { Order, started, again, answered } = heldOrder();
     const { sagas } = await apps.start({ sagas: [Order] });
     const { id } = await sagas.start(Order, {});
-    await begun.opened;
+    await started.opened;
     const lostWorker = (await sagas.get(id)).lockedBy!;
     await lapse(id);
     const other = await apps.start({ sagas: [Order], ...QUICK });
@@ -184,21 +184,21 @@ describe('an attempt whose worker was lost', () => {
     expect(stepOf(await other.sagas.get(id), 'charge').lost).toEqual(lost);
     const { out } = await here('show', id);
     const lines = out.slice(out.indexOf('Timeline')).split('\n');
-    const told = [
-      `charge, attempt 1 began by worker ${lostWorker}`,
+    const received = [
+      `charge, attempt 1 began on worker ${lostWorker}`,
       `charge, attempt 1 was lost: the lease of worker ${lostWorker} expired`,
       'charge, attempt 1: another worker took over',
       'charge completed',
     ].map((text) => lines.findIndex((line) => line.includes(text)));
-    expect(told).toEqual([...told].sort((a, b) => a - b));
-    expect(told).not.toContain(-1);
+    expect(received).toEqual([...received].sort((a, b) => a - b));
+    expect(received).not.toContain(-1);
   });
 
   test('by a shutdown is shown without a worker', async () => {
-    const { Order, begun, again, answered } = heldOrder();
+    const { Order, started, again, answered } = heldOrder();
     const first = await apps.start({ sagas: [Order], ...SHORT });
     const { id } = await first.sagas.start(Order, {});
-    await begun.opened;
+    await started.opened;
     await first.close();
     const { sagas } = await apps.start({ sagas: [Order] });
     await again.opened;

@@ -9,10 +9,10 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 const CHANNEL = 'saga_test_hints';
 const PULSE = 50;
 
-/** One that listens by this URL, and what it hears and says. */
+/** A process that listens by this URL, with its received messages and its log. */
 async function listener(url: string) {
   const pool = new pg.Pool({ connectionString: url });
-  const [heard, warnings]: [WakeupMessage[], string[]] = [[], []];
+  const [received, warnings]: [WakeupMessage[], string[]] = [[], []];
   const log = {
     log: () => undefined,
     error: () => undefined,
@@ -20,12 +20,12 @@ async function listener(url: string) {
   };
   const notify = (channel: string, text: string) => pool.query('SELECT pg_notify($1, $2)', [channel, text]);
   const wakeup = new ListenWakeup(pool as unknown as PgPool, CHANNEL, notify, log as never, PULSE);
-  await wakeup.start((message) => heard.push(message));
+  await wakeup.start((message) => received.push(message));
   const stop = async () => {
     await wakeup.stop();
     await pool.end();
   };
-  return { wakeup, heard, warnings, stop };
+  return { wakeup, received, warnings, stop };
 }
 
 describe('hints between processes', () => {
@@ -35,11 +35,11 @@ describe('hints between processes', () => {
   });
   afterAll(() => database.drop());
 
-  test('are expected once one was heard, so that polls can be rare', async () => {
-    const { wakeup, heard, warnings, stop } = await listener(database.url);
+  test('are expected once one was received, so that polls can be rare', async () => {
+    const { wakeup, received, warnings, stop } = await listener(database.url);
     await until(() => wakeup.listening);
     wakeup.announceDue();
-    await until(() => heard.some(({ type }) => type === 'due'));
+    await until(() => received.some(({ type }) => type === 'due'));
     expect(warnings).toEqual([]);
     await stop();
     expect(wakeup.listening).toBe(false);
@@ -47,10 +47,10 @@ describe('hints between processes', () => {
 
   const binary = findPgbouncer();
   (binary ? test : test.skip)(
-    'are not expected behind pgbouncer in transaction mode (skipped where it is not installed), which is told once',
+    'are not expected behind pgbouncer in transaction mode (skipped without it), which is logged once',
     async () => {
       const pooler = await startPgbouncer(binary!, database.url);
-      // Keeps the server's connection that was told to LISTEN busy or another's, as applications do.
+      // Keeps the server connection that executed LISTEN busy or in other hands, as applications do.
       const others = new pg.Pool({ connectionString: pooler.url, max: 20 });
       const { wakeup, warnings, stop } = await listener(pooler.url);
       for (let n = 0; n < 20; n += 1)

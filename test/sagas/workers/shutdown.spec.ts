@@ -15,7 +15,7 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 
 describe('an application that shuts down', () => {
-  test('lets the step under way finish, records it, and gives the saga back; another goes on at once', async () => {
+  test('lets the running step finish, records it, and releases the saga; another worker continues immediately', async () => {
     const [started, finish, shipped] = [new Gate(), new Gate(), new Gate()];
     const ran: string[] = [];
     let closed = false;
@@ -49,7 +49,7 @@ describe('an application that shuts down', () => {
     ]);
   });
 
-  test('aborts what goes on for too long; what heeds the signal is run again elsewhere', async () => {
+  test('aborts a step that runs too long; a step that obeys the signal runs again elsewhere', async () => {
     const started = new Gate();
     const reason = new Gate<unknown>();
     @Saga({ name: 'order', retry: { attempts: 1 } })
@@ -102,7 +102,7 @@ describe('an application that shuts down', () => {
     expect(ran).toEqual([undefined]);
   });
 
-  test('gives back what was started while it drained', async () => {
+  test('releases sagas that were started while it drained', async () => {
     const ran: string[] = [];
     @Saga({ name: 'order' })
     class Order {

@@ -14,7 +14,10 @@ interface Point {
   readonly value: unknown;
 }
 
-/** OpenTelemetry as an application sets it up, with an exporter that keeps what it is given. Each test sees its own only. */
+/**
+ * OpenTelemetry as an application sets it up, with an exporter that keeps what it is given. Each test sees
+ * its own only.
+ */
 export class CollectedMetrics {
   private exporter!: InMemoryMetricExporter;
   private reader!: PeriodicExportingMetricReader;
@@ -40,13 +43,13 @@ export class CollectedMetrics {
     return (await this.collect()).get(name)?.dataPoints ?? [];
   }
 
-  /** Of the one series of this metric. */
+  /** The value of the only series of this metric. */
   async number(name: string): Promise<number> {
     const [point] = await this.points(name);
     return point!.value as number;
   }
 
-  /** Of the one series of this metric. */
+  /** The value of the only series of this metric. */
   async histogram(name: string): Promise<Histogram> {
     const [point] = await this.points(name);
     return point!.value as Histogram;

@@ -9,7 +9,7 @@ export function forget(): void {
   charged.clear();
 }
 
-/** @param refunds whether the bank does as it is told */
+/** @param refunds whether the bank makes refunds */
 export const placeOrder = ({ refunds = true } = {}) =>
   SagaTest.of(PlaceOrderSaga)
     .provide(StockService, {

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-floating-promises -- node:test waits for what it was told of */
+/* eslint-disable @typescript-eslint/no-floating-promises -- node:test waits for registered tests */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { allOrNothing, charged, forget, placeOrder, reserved } from './company.js';
@@ -14,7 +14,7 @@ describe('placing an order', () => {
     assert.deepEqual(run.trace, ['reserveStock', 'charge']);
   });
 
-  it('is tried again for hours that take no time, and turns back', async () => {
+  it('retries for hours of virtual time, and rolls back', async () => {
     const run = await placeOrder().failing('reserveStock').run(input);
     assert.deepEqual(run.outcome.status, 'compensated');
     assert.deepEqual(run.calls.length, 3);

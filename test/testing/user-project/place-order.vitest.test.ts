@@ -12,7 +12,7 @@ describe('placing an order', () => {
     expect(run.trace).toEqual(['reserveStock', 'charge']);
   });
 
-  it('is tried again for hours that take no time, and turns back', async () => {
+  it('retries for hours of virtual time, and rolls back', async () => {
     const run = await placeOrder().failing('reserveStock').run(input);
     expect(run.outcome.status).toEqual('compensated');
     expect(run.calls.length).toEqual(3);

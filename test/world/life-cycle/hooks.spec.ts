@@ -57,7 +57,7 @@ describe('a hook of the application', () => {
     },
   );
 
-  test.each(HOOKS)('%s that is slow keeps no lease: another process goes on at once', async (hook) => {
+  test.each(HOOKS)('%s that is slow keeps no lease: another process continues immediately', async (hook) => {
     const [entered, leave] = [new Gate(), new Gate()];
     const Slow = failing(hook, async () => {
       entered.open();
@@ -102,18 +102,18 @@ describe('a hook of the application', () => {
     for (const id of ids) expect((await other.sagas.wait(id)).status).toBe('completed');
   });
 
-  test('onApplicationShutdown is told that the application is closed', async () => {
-    const told = new Gate<unknown>();
+  test('onApplicationShutdown receives an error that the application is closed', async () => {
+    const result = new Gate<unknown>();
     @Injectable()
     class Late implements OnApplicationShutdown {
       constructor(private readonly sagas: SagaService) {}
       async onApplicationShutdown() {
-        await this.sagas.start(Order, {}).then(told.open, told.open);
+        await this.sagas.start(Order, {}).then(result.open, result.open);
       }
     }
     const app = await apps.start({ sagas: [Order], providers: [Late] });
     await app.close();
-    expect(await told.opened).toMatchObject({ code: 'SAGA_UNAVAILABLE' });
+    expect(await result.opened).toMatchObject({ code: 'SAGA_UNAVAILABLE' });
   });
 
   test('of the bootstrap may wait for a saga that another process runs', async () => {

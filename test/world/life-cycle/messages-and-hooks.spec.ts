@@ -6,7 +6,10 @@ import { MessagingApps } from '../../messaging/support/messaging-apps.js';
 import { Gate, pause } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
-/** Of the application, as a client of a broker is: open from its bootstrap hook until its destroy hook. */
+/**
+ * A resource of the application, like a client of a broker: open from its bootstrap hook until its destroy
+ * hook.
+ */
 @Injectable()
 class Client implements OnApplicationBootstrap, OnModuleDestroy {
   private isOpen = false;
@@ -143,7 +146,7 @@ describe('an observer', () => {
 
   test('finds its providers open until it has settled', async () => {
     const held = new Held();
-    const told = new Gate<unknown>();
+    const result = new Gate<unknown>();
     @Saga({ name: 'order' })
     class Order {
       @Step() act() {}
@@ -152,7 +155,7 @@ describe('an observer', () => {
     class Alerts {
       constructor(private readonly client: Client) {}
       @OnSagaEvent('completed') async completed() {
-        await held.until(() => this.client.use()).then(told.open, told.open);
+        await held.until(() => this.client.use()).then(result.open, result.open);
       }
     }
     const app = await apps.start({ sagas: [Order], providers: [Client, Alerts] });
@@ -161,6 +164,6 @@ describe('an observer', () => {
     const closed = app.close();
     held.closing.open();
     await closed;
-    expect(await told.opened).toBeUndefined();
+    expect(await result.opened).toBeUndefined();
   });
 });

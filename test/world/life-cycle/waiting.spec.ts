@@ -25,20 +25,20 @@ class Ends {
   @Step() act() {}
 }
 
-describe('who waits for a saga', () => {
+describe('a caller that waits for a saga', () => {
   test.each([
     ['runs sagas', undefined],
     ['runs none', false as const],
-  ])('is told when an application that %s is closed', async (_, worker) => {
+  ])('receives an error when an application that %s is closed', async (_, worker) => {
     const app = await apps.start({ sagas: [Waits], options: { worker } });
     const handle = await app.sagas.start(Waits, {});
     const waits = [handle.outcome(), app.sagas.wait(handle.id), handle.outcome({ timeout: '1h' })];
-    const told = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'SAGA_UNAVAILABLE' }));
+    const rejected = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'SAGA_UNAVAILABLE' }));
     await app.close();
-    await Promise.all(told);
+    await Promise.all(rejected);
   });
 
-  test('of a closed application is told so at once', async () => {
+  test('in a closed application receives an error immediately', async () => {
     const app = await apps.start({ sagas: [Waits] });
     const handle = await app.sagas.start(Waits, {});
     await app.close();
@@ -47,25 +47,25 @@ describe('who waits for a saga', () => {
       expect(result).toMatchObject({ status: 'rejected', reason: { code: 'SAGA_UNAVAILABLE' } });
   });
 
-  test('is told that the saga was deleted', async () => {
+  test('receives an error when the saga was deleted', async () => {
     const app = await apps.start({ sagas: [Waits], options: { worker: { pollInterval: 20 } } });
     const handle = await app.sagas.start(Waits, {});
-    const told = expect(handle.outcome()).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
+    const rejected = expect(handle.outcome()).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
     await apps.sql('DELETE FROM saga.step');
     await apps.sql('DELETE FROM saga.instance');
-    await told;
+    await rejected;
   });
 
-  test('is told that the transaction which started it was rolled back', async () => {
+  test('receives an error when the transaction which started it was rolled back', async () => {
     const app = await apps.start({ sagas: [Ends], options: { worker: { pollInterval: 20 } } });
-    let told: Promise<void> | undefined;
+    let rejected: Promise<void> | undefined;
     const work = app.dataSource.transaction(async (manager) => {
       const handle = await app.sagas.start(Ends, {}, { manager });
-      told = expect(handle.outcome()).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
+      rejected = expect(handle.outcome()).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
       throw new Error('no business');
     });
     await expect(work).rejects.toThrow('no business');
-    await told;
+    await rejected;
   });
 
   test('of a transaction that stays open for many polls is answered after its commit', async () => {
@@ -98,10 +98,10 @@ describe.each(['express', 'fastify'])('a request on %s that waits for a saga', (
         const handle = await this.sagas.start(Waits, {});
         const before = handle.outcome();
         waiting.open();
-        const told = [await before.catch(code)];
+        const rejected = [await before.catch(code)];
         await draining.opened;
         const late = await this.sagas.start(Waits, {});
-        return [...told, await late.outcome().catch(code)];
+        return [...rejected, await late.outcome().catch(code)];
       }
     }
     @Module({

@@ -40,7 +40,10 @@ async function killAndRestartBroker(): Promise<void> {
   await startBroker(new URL(broker.url).port);
 }
 
-function heard(client: MqttClient, event: 'connect' | 'message' | 'packetreceive' | 'close'): Promise<void> {
+function nextEvent(
+  client: MqttClient,
+  event: 'connect' | 'message' | 'packetreceive' | 'close',
+): Promise<void> {
   return new Promise((resolve) => client.once(event, () => resolve()));
 }
 
@@ -67,13 +70,13 @@ async function connect(session?: string, { acknowledge = true } = {}): Promise<V
   });
   // mqtt acknowledges once this has called back.
   if (!acknowledge) client.handleMessage = () => undefined;
-  await heard(client, 'connect');
+  await nextEvent(client, 'connect');
   return {
     client,
     received,
     messageIds,
     hasReceived: async (count) => {
-      while (received.length < count) await heard(client, 'message');
+      while (received.length < count) await nextEvent(client, 'message');
     },
   };
 }
@@ -98,9 +101,9 @@ describe('the embedded broker', () => {
         publish();
       });
     };
-    // Fifty under way at any time, so that it dies in the middle of something.
+    // Fifty messages are always in flight, so that the kill interrupts some of them.
     for (let n = 0; n < 50; n += 1) publish();
-    while (acknowledged.length < 500) await heard(client, 'packetreceive');
+    while (acknowledged.length < 500) await nextEvent(client, 'packetreceive');
     await killAndRestartBroker();
     const back = await connect('offline');
     await back.hasReceived(acknowledged.length);
@@ -169,7 +172,7 @@ describe('the embedded broker', () => {
     ['retained messages', { qos: 1, retain: true }],
   ] as const)('refuses %s, which it would not keep', async (_what, options) => {
     const { client } = await connect();
-    const closed = heard(client, 'close');
+    const closed = nextEvent(client, 'close');
     client.publish('orders', 'one', options, () => undefined);
     await closed;
   });

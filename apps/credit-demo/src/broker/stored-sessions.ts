@@ -27,9 +27,10 @@ const RESERVED = 'reserved';
 const MESSAGE_IDS = 2 ** 16 - 1;
 
 /**
- * The persistence that aedes asks for, of sessions with `clean: false` and their messages of QoS 1: in memory to read,
- * in LevelDB to survive. Whoever publishes has to `store` a message before it is acknowledged (mqtt-broker.ts);
- * there it gets its number. Retained messages, wills and QoS 2 are not kept.
+ * The persistence that aedes asks for, of sessions with `clean: false` and their messages of QoS 1: in memory
+ * to read,
+ * in LevelDB to survive. The publisher has to `store` a message before it is acknowledged (mqtt-broker.ts).
+ * The store assigns its number. Retained messages, wills and QoS 2 are not kept.
  */
 export class StoredSessions {
   private readonly sessions = new Map<string, Session>();
@@ -113,7 +114,8 @@ export class StoredSessions {
   async outgoingEnqueueCombi(): Promise<void> {}
 
   /**
-   * A message is about to be sent. aedes counts message ids anew for each connection; here a message keeps the one that
+   * A message is about to be sent. aedes counts message ids anew for each connection; here a message keeps
+   * the one that
    * it has, as MQTT wants it: its acknowledgement may come over the next connection, and must not be another's.
    */
   async outgoingUpdate(_client: Client, packet: PublishPacket & Numbered): Promise<void> {
@@ -185,7 +187,10 @@ export class StoredSessions {
   }
 }
 
-/** The same after every restart; as long as no session is further behind, nobody else's. */
+/**
+ * The id is the same after every restart. It is unique unless a session is more than MESSAGE_IDS messages
+ * behind.
+ */
 function messageIdOf(number: number): number {
   return (number % MESSAGE_IDS) + 1;
 }

@@ -33,8 +33,8 @@ export class CommandsController {
       case 'release-credit':
         return this.credits.release(manager, command.payload);
       default:
-        // Whoever throws here is given it again, for ever.
-        this.log.warn(`Nothing is known of commands of the type '${(command as { type: string }).type}'`);
+        // If this throws, the command is delivered again, for ever.
+        this.log.warn(`Unknown type of command: '${(command as { type: string }).type}'`);
     }
   }
 }

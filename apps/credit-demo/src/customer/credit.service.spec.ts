@@ -66,10 +66,10 @@ describe('credit', () => {
     expect(await reserved()).toBe(0);
   });
 
-  it('is refused to whoever is not known', async () => {
-    expect(await reserve(1, randomUUID(), 'nobody')).toMatchObject({
+  it('is refused to an unknown customer', async () => {
+    expect(await reserve(1, randomUUID(), 'unknown')).toMatchObject({
       granted: false,
-      reason: 'there is no customer nobody',
+      reason: 'there is no customer unknown',
     });
   });
 

@@ -12,7 +12,7 @@ export class Customer {
   @Column('int', { name: 'credit_limit' })
   creditLimit!: number;
 
-  /** Of the limit, in cents: the sum of the credits that are reserved. */
+  /** The reserved part of the limit, in cents: the sum of the reserved credits. */
   @Column('int', { default: 0 })
   reserved!: number;
 }

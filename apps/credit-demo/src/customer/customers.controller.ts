@@ -62,7 +62,7 @@ export class CustomersController {
   @Get('credits/:orderId')
   async credit(@Param('orderId', ParseUUIDPipe) orderId: string): Promise<Credit> {
     const credit = await this.dataSource.manager.findOneBy(Credit, { orderId });
-    if (!credit) throw new NotFoundException(`Nobody has asked for credit for the order ${orderId} yet`);
+    if (!credit) throw new NotFoundException(`No credit was requested for the order ${orderId} yet`);
     return credit;
   }
 }

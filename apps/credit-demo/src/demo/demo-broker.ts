@@ -16,7 +16,7 @@ export interface DemoBroker {
   readonly wayDown: string;
   takeDown(): Promise<void>;
   bringBack(): Promise<void>;
-  /** Of the embedded broker. */
+  /** The process of the embedded broker. */
   readonly process?: DemoProcess;
   /** Starts the embedded broker again; it may not be ready yet. */
   relaunch?(): DemoProcess;
@@ -24,7 +24,10 @@ export interface DemoBroker {
   close(): Promise<void>;
 }
 
-/** @param url default: for MQTT the embedded broker, if MQTT_URL is not set; otherwise what the environment names */
+/**
+ * @param url default: for MQTT the embedded broker, if MQTT_URL is not set; otherwise what the environment
+ * names
+ */
 export function brokerForStage(kind: Broker, url?: string): Promise<DemoBroker> {
   if (kind === 'mqtt' && !url && !process.env.MQTT_URL) return EmbeddedBroker.start();
   return ReachedBroker.at(kind, url ?? brokerUrl(kind));

@@ -24,7 +24,7 @@ export class DemoEnvironment {
   private readonly running = {} as Record<Service, DemoProcess>;
   private readonly urls = {} as Record<Service, string>;
   private readonly cleanUp: (() => Promise<void>)[] = [];
-  /** Of the topics: other stages may use the same broker. */
+  /** The prefix of the topics: other demo environments may use the same broker. */
   readonly prefix = `credit-demo-${randomBytes(4).toString('hex')}`;
   private current: DemoBroker | undefined;
   private opened: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 /** For those who play on this stage from outside: the tests, and the chaos rig. */
-export { atRest } from './at-rest.js';
+export { untilSettled } from './until-settled.js';
 export { reconcile, type Claim } from './reconcile.js';
 export { someOrder } from './scenario.js';
 export { SCENARIOS } from './scenarios/all-scenarios.js';

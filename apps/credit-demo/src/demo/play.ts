@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { runDemo, title } from 'demo-support';
 import { BROKERS, type Broker } from '../service/environment.js';
 import { reconcile, printClaims } from './reconcile.js';
-import { atRest } from './at-rest.js';
+import { untilSettled } from './until-settled.js';
 import { SCENARIOS } from './scenarios/all-scenarios.js';
 import { DemoEnvironment } from './demo-environment.js';
 
@@ -16,7 +16,7 @@ async function play(stage: DemoEnvironment): Promise<string[]> {
     await scenario.play(stage);
   }
   title("Does it add up? From the three services' own tables:");
-  return printClaims(await atRest(() => reconcile(stage)));
+  return printClaims(await untilSettled(() => reconcile(stage)));
 }
 
 async function main(): Promise<void> {

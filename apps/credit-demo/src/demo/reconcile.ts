@@ -35,7 +35,7 @@ export interface Claim {
   readonly problems: readonly string[];
 }
 
-/** What the three services' tables have to say to each other when all is at rest. */
+/** Compares the tables of the three services once all sagas have ended. */
 export async function reconcile(stage: DemoEnvironment): Promise<Claim[]> {
   const records = await readRecords(stage);
   const { orders, customers, payments, hops } = records;

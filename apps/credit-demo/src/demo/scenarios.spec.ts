@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { findBroker } from '../../../../test/support/find-broker.js';
 import type { Service } from '../service/service.js';
-import { atRest } from './at-rest.js';
+import { untilSettled } from './until-settled.js';
 import { reconcile, type Claim } from './reconcile.js';
 import { SCENARIOS } from './scenarios/all-scenarios.js';
 import { DemoEnvironment, type DemoOptions } from './demo-environment.js';
@@ -46,7 +46,7 @@ const TAMPERINGS: readonly [what: string, kind: Claim['kind'], service: Service,
     `UPDATE credit SET status = 'reserved' WHERE status = 'released'`,
   ],
   [
-    'a payment of nobody',
+    'a payment without an order',
     ...(['wrong', 'payment'] as const),
     `INSERT INTO payment VALUES (gen_random_uuid(), gen_random_uuid(), 100, 'paid', NULL)`,
   ],
@@ -77,7 +77,7 @@ function playScenarios(options: DemoOptions): DemoEnvironment {
   test.each(SCENARIOS)('$title', ({ play }) => play(stage));
 
   test('and everything adds up', async () => {
-    for (const { what, problems } of await atRest(() => reconcile(stage)))
+    for (const { what, problems } of await untilSettled(() => reconcile(stage)))
       expect({ what, problems }).toEqual({ what, problems: [] });
   });
   return stage;

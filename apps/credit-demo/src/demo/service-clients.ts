@@ -27,7 +27,7 @@ export class OrderClient extends ServiceClient {
     return this.send('GET', `/orders/${id}/saga`);
   }
 
-  /** The order's saga once it has ended, or needs a person. */
+  /** The order's saga once it has ended or needs an operator. */
   settled(id: string): Promise<Json<SagaTimeline>> {
     return this.send('GET', `/orders/${id}/saga?wait=25s`);
   }

@@ -26,7 +26,7 @@ export class OrdersController {
 
   /**
    * What has happened to it, and what it waits for.
-   * @param wait such as `10s`: answers once the saga has ended or needs a person; 504 if that takes longer
+   * @param wait such as `10s`: answers once the saga has ended or needs an operator; 504 if that takes longer
    */
   @Get(':id/saga')
   async timeline(

@@ -22,7 +22,8 @@ export interface PlaceOrder {
 }
 
 /**
- * Places an order with two services that are reached by messages only. What a step publishes is stored in the commit
+ * Places an order with two services that are reached by messages only. What a step publishes is stored in the
+ * commit
  * of its checkpoint; while the saga waits for the answer it is two rows in the database, and nothing else.
  */
 @Saga({ name: 'place-order', version: 1 })
@@ -34,7 +35,10 @@ export class PlaceOrderSaga {
     await manager.insert(Order, { id, customerId, amount, status: 'pending' });
   }
 
-  /** First of the steps, so undone last: when the customer reads 'rejected', the credit is on its way back. */
+  /**
+   * The first step is compensated last. When the customer reads 'rejected', the credit is already being
+   * released.
+   */
   async rejectOrder({
     input,
     manager,
@@ -44,7 +48,10 @@ export class PlaceOrderSaga {
     await manager.update(Order, { id: input.orderId }, { status: 'rejected', rejectedBecause });
   }
 
-  /** Undone whatever the answer was, and even if there is none yet: the customer service knows what there is to release. */
+  /**
+   * Undone whatever the answer was, and even if there is none yet: the customer service knows what there is
+   * to release.
+   */
   @Step({ compensate: 'releaseCredit' })
   requestCredit(ctx: StepContext<PlaceOrder>): void {
     const { orderId, customerId, amount } = ctx.input;

@@ -33,7 +33,7 @@ export class CommandsController {
       case 'refund-payment':
         return this.payments.refund(manager, command.payload);
       default:
-        // Whoever throws here is given it again, for ever.
+        // If this throws, the command is delivered again, for ever.
         this.log.warn(`Nothing is known of commands of the type '${(command as { type: string }).type}'`);
     }
   }

@@ -10,7 +10,7 @@ export class PaymentsController {
   @Get(':orderId')
   async get(@Param('orderId', ParseUUIDPipe) orderId: string): Promise<Payment> {
     const payment = await this.dataSource.manager.findOneBy(Payment, { orderId });
-    if (!payment) throw new NotFoundException(`Nobody has asked for payment of the order ${orderId} yet`);
+    if (!payment) throw new NotFoundException(`No payment was requested for the order ${orderId} yet`);
     return payment;
   }
 }

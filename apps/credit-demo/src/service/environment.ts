@@ -8,7 +8,7 @@ const DEFAULT_URLS: Readonly<Record<Broker, string>> = {
   kafka: '127.0.0.1:9092',
 };
 
-/** What a service is told from outside, read once and checked. */
+/** The environment of a service, read once and validated. */
 export interface Environment {
   readonly databaseUrl: string;
   /** 0: any free port. */

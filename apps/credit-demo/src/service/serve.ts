@@ -10,7 +10,7 @@ export async function serve(service: Service, module: Type): Promise<void> {
   try {
     const { port } = readEnvironment();
     const app = await NestFactory.create(module, { abortOnError: false, logger: LOG_LEVELS });
-    // Ctrl-C and SIGTERM: requests, messages and sagas under way come to rest, then the connections close.
+    // Ctrl-C and SIGTERM: running requests, messages and steps finish, then the connections close.
     app.enableShutdownHooks([], { useProcessExit: true });
     endWithParent(app);
     // Without the application's filters, which answer HTTP: what fails here has to reach the broker.

@@ -4,10 +4,13 @@ import { OrderClient } from './order-client.js';
 
 /** Short, so that the loss of a worker is noticed in seconds; 30 s is a fair lease in production. */
 export const LEASE = '2s';
-/** Few, so that giving up can be watched; the default is 10. */
+/** Few, so that exhausted retries can be watched. The default is 10. */
 const COMPENSATION_ATTEMPTS = 3;
 
-/** Everything that the scenarios play on: a database, an API process that runs no sagas, and two workers that do. */
+/**
+ * Everything that the scenarios play on: a database, an API process that runs no sagas, and two workers that
+ * do.
+ */
 export class DemoEnvironment {
   readonly processes: DemoProcess[] = [];
   private opened: Promise<void> | undefined;
@@ -64,7 +67,7 @@ export class DemoEnvironment {
       SAGA_LEASE: LEASE,
       SAGA_COMPENSATION_ATTEMPTS: String(COMPENSATION_ATTEMPTS),
     };
-    // All at once: whoever comes first makes the tables.
+    // All at the same time: the first process creates the tables.
     const [{ url }] = await Promise.all([
       this.start('API', 'main', { ...env, PORT: '0', SAGA_WORKER: 'off' }),
       this.start('worker A', 'worker', { ...env, SAGA_WORKER: 'on' }),

@@ -4,7 +4,7 @@ import type { SagaStatus } from 'nestjs-durable-saga';
 import type { Ending } from './scenario.js';
 import type { DemoEnvironment } from './demo-environment.js';
 
-/** Waits until the order's saga has ended or needs a person, shows its timeline, and checks that it came out so. */
+/** Waits until the order's saga has ended or needs an operator, prints its timeline, and checks its status. */
 export async function settlesAs(
   { orders }: DemoEnvironment,
   orderId: string,

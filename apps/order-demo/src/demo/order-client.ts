@@ -22,12 +22,12 @@ export class OrderClient extends HttpClient {
     return this.send('GET', `/orders/${id}/saga`);
   }
 
-  /** The order's saga once it has ended, or needs a person. */
+  /** The order's saga once it has ended or needs an operator. */
   settled(id: string): Promise<Json<SagaTimeline>> {
     return this.send('GET', `/orders/${id}/saga?wait=25s`);
   }
 
-  /** The ids of the orders whose sagas wait for a person. */
+  /** The ids of the orders whose sagas wait for an operator. */
   async stuck(): Promise<string[]> {
     const page = await this.send<Json<Page<SagaSummary>>>('GET', '/sagas?status=stuck');
     return page.items.map(({ correlationId }) => correlationId);

@@ -42,7 +42,7 @@ export class InventoryService {
     );
   }
 
-  /** What was never reserved is released as well: whoever lost the answer cannot know. */
+  /** A release without a reservation succeeds: a caller that lost the answer cannot know which it is. */
   release(request: { orderId: string; sku: string }, { idempotencyKey, signal }: Call): Promise<object> {
     return this.faults.meet('inventory', 'release', signal, () =>
       handleOnce(this.dataSource, InventoryRequest, idempotencyKey, (manager) => giveBack(manager, request)),

@@ -5,7 +5,7 @@ export class Stock {
   @PrimaryColumn('text')
   sku!: string;
 
-  /** What is on the shelves and promised to nobody; the database refuses less than none. */
+  /** The number of items in stock that are not reserved. The database rejects a negative number. */
   @Column('int', { name: 'on_hand' })
   onHand!: number;
 }

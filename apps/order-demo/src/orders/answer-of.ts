@@ -2,8 +2,9 @@ import { StepRejectedError, UnknownOutcomeError } from 'nestjs-durable-saga';
 import { AnswerLostError, RefusedError } from '../participant/participant-errors.js';
 
 /**
- * What a participant's errors mean to a saga: a refusal turns it back at once; a lost answer may hide an effect, so
- * the step is undone even if every attempt fails. Anything else did not happen, and is tried again.
+ * Maps a participant's errors to errors of a saga. A refusal rolls the saga back immediately. A lost answer
+ * may hide an effect, so the step is compensated even if every attempt fails. Any other error means no
+ * effect, and is retried.
  */
 export async function answerOf<T>(call: Promise<T>): Promise<T> {
   try {

@@ -9,7 +9,9 @@ import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';
 export class OrderSagaController {
   constructor(private readonly sagas: SagaService) {}
 
-  /** @param wait such as `10s`: answers once the saga has ended or needs a person; 504 if that takes longer */
+  /**
+   * @param wait such as `10s`: answers once the saga has ended or needs an operator; 504 if that takes longer
+   */
   @Get()
   async timeline(
     @Param('id', ParseUUIDPipe) id: string,
@@ -19,7 +21,7 @@ export class OrderSagaController {
     return toTimeline(await this.sagas.get(sagaOf(id)));
   }
 
-  /** Tries again what gave up. */
+  /** Retries the steps whose retries are exhausted. */
   @Post('retry')
   @HttpCode(202)
   async retry(@Param('id', ParseUUIDPipe) id: string, @Body() { step }: RetryDto): Promise<SagaTimeline> {
@@ -27,7 +29,7 @@ export class OrderSagaController {
     return this.timeline(id);
   }
 
-  /** Takes what gave up as done by hand. */
+  /** Marks the failed step as completed manually. */
   @Post('skip')
   @HttpCode(202)
   async skip(
@@ -46,7 +48,7 @@ export class OrderSagaController {
     return this.timeline(id);
   }
 
-  /** Stops and undoes nothing: the rest is up to whoever calls this. */
+  /** Stops the saga without compensation. The caller has to clean up. */
   @Post('abort')
   @HttpCode(202)
   async abort(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<SagaTimeline> {

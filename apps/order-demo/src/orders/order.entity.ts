@@ -9,7 +9,7 @@ export class Order {
   @PrimaryColumn('uuid')
   id!: string;
 
-  /** Of the request that placed it: the same again is the same order. */
+  /** The key of the request that placed it. A second request with this key gets the same order. */
   @Column('text', { name: 'idempotency_key', nullable: true, unique: true })
   idempotencyKey!: string | null;
 

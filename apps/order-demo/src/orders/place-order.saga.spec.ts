@@ -91,7 +91,7 @@ test('whatever fails, however often the process dies: all of it happens, or none
   expect(report.points.length).toBeGreaterThan(30);
 });
 
-test('a declined card turns the order back at once', async () => {
+test('a declined card compensates the order immediately', async () => {
   const world = new World();
   const charge = () => Promise.reject(new CardDeclinedError('declined'));
   const run = await testOf(world, { payments: { charge } }).run(input);
@@ -99,7 +99,7 @@ test('a declined card turns the order back at once', async () => {
   expect(world.order).toMatchObject({ status: 'cancelled', cancelledBecause: 'declined' });
 });
 
-test('a parcel whose booking nobody heard of is cancelled, too', async () => {
+test('a parcel whose booking had no answer is cancelled, too', async () => {
   const world = new World();
   const ship = async (request: { orderId: string }) => {
     await world.shipping.ship(request);
@@ -122,7 +122,7 @@ describe('a bug in the order saga is found:', () => {
     return points.filter(({ problem }) => problem !== undefined).map(({ name }) => name);
   };
 
-  test('a refund that only refunds what it was told the result of', async () => {
+  test('a refund that only runs with a recorded result', async () => {
     @Saga({ name: 'place-order' })
     class Planted extends PlaceOrderSaga {
       override async refund(ctx: Parameters<PlaceOrderSaga['refund']>[0] & { result?: unknown }) {
@@ -177,13 +177,13 @@ describe('a bug in the order saga is found:', () => {
     expect(found.some((name) => name.startsWith('the process crashes before checkpoint'))).toBe(true);
   });
 
-  test('a carrier that is never told of a cancellation', async () => {
+  test('a carrier that never receives a cancellation', async () => {
     const world = new World();
     const found = await problemsOf(world, testOf(world, { shipping: { cancel: async () => undefined } }));
     expect(found).toContain('confirmOrder is rejected');
   });
 
-  test('an order that is left open when it is turned back', async () => {
+  test('an order that stays open after its rollback', async () => {
     @Saga({ name: 'place-order' })
     class Planted extends PlaceOrderSaga {
       override async cancelOrder() {}

@@ -45,7 +45,10 @@ export class PaymentService {
     );
   }
 
-  /** What was never charged is refunded as well, with nothing: whoever lost the answer cannot know. */
+  /**
+   * A refund without a charge succeeds and pays nothing: a caller that lost the answer cannot know which it
+   * is.
+   */
   refund(request: { orderId: string }, { idempotencyKey, signal }: Call): Promise<object> {
     return this.faults.meet('payment', 'refund', signal, () =>
       handleOnce(this.dataSource, PaymentRequest, idempotencyKey, (manager) => payBack(manager, request)),

@@ -57,7 +57,7 @@ export class ShippingService {
     );
   }
 
-  /** What was never booked is cancelled as well: whoever lost the answer cannot know. */
+  /** A cancellation without a booking succeeds: a caller that lost the answer cannot know which it is. */
   cancel(request: { orderId: string }, { idempotencyKey, signal }: Call): Promise<object> {
     return this.faults.meet('shipping', 'cancel', signal, () =>
       handleOnce(this.dataSource, ShippingRequest, idempotencyKey, (manager) => callOff(manager, request)),

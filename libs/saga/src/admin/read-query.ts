@@ -2,7 +2,7 @@ import { unknownFlaw } from '../shared/read-object.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
-import { SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
+import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
 
 /** What comes in a query string: each name once or several times. */
@@ -11,9 +11,6 @@ export type Query = Readonly<Record<string, unknown>>;
 /** No page is longer, whatever is asked for. */
 export const LONGEST_PAGE = 200;
 const DEFAULT_PAGE = 50;
-
-/** Those that only go on once an operator acts. */
-export const NEED_A_PERSON = ['stuck', 'suspended', 'paused'] as const satisfies SagaStatus[];
 
 const FILTERS = ['saga', 'status', 'search', 'tag', 'createdAfter', 'createdBefore', 'limit', 'cursor'];
 
@@ -25,7 +22,7 @@ export interface ListQuery extends SagaFilter {
 }
 
 /**
- * The filter of a list. `status` may come several times or with commas, and be `needs-person`; `tag` is `key:value`.
+ * The filter of a list. `status` may come several times or with commas, and be `needs-attention`; `tag` is `key:value`.
  * @throws SagaValidationError naming everything that is wrong at once
  */
 export function readListQuery(query: Query): ListQuery {
@@ -90,12 +87,12 @@ function textsOf(given: unknown): string[] | undefined {
 function readStatuses(given: unknown, refuse: Refuse): SagaStatus[] | undefined {
   const words = textsOf(given)?.flatMap((text) => text.split(','));
   const statuses = words?.flatMap((word): SagaStatus[] =>
-    word === 'needs-person' ? [...NEED_A_PERSON] : [word as SagaStatus],
+    word === 'needs-attention' ? [...NEEDS_ATTENTION] : [word as SagaStatus],
   );
   if (statuses?.every((status) => SAGA_STATUSES.includes(status)))
     return statuses.length === 0 ? undefined : [...new Set(statuses)];
   return refuse(
-    `status is ${shown(given)}; give needs-person, or one or more of ${SAGA_STATUSES.join(', ')}`,
+    `status is ${shown(given)}; give needs-attention, or one or more of ${SAGA_STATUSES.join(', ')}`,
   );
 }
 

@@ -3,8 +3,11 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { cancelEdit } from '../engine/operate/operator-edits.js';
 import { SagaNotFoundError, SagaStateError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
+import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
+import { describeWait } from '../nest/views/describe-wait.js';
 import type { SagaSnapshot, SagaSummary } from '../nest/views/saga-snapshot.js';
 import type { HistoryEntry } from '../nest/views/saga-history.js';
+import { type TimelineEntry, timelineOf } from '../nest/views/timeline.js';
 import { isUuid } from '../nest/calls/start-options.js';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
@@ -27,12 +30,21 @@ import {
 
 /** A saga as operators see it: what is to be redacted is, and with what they may do to it. */
 export interface AdminSaga extends SagaSnapshot {
+  /** What it waits for, in words. */
+  readonly waitsFor?: string;
+  /** What happened to it, with what operators did. Of a long one, its beginning and its end. */
+  readonly timeline: readonly TimelineEntry[];
   /** Are `input` and results shown? If not: why. */
   readonly payloads: PayloadsShown;
   /** What its state allows, and this operator may do. */
   readonly actions: readonly AllowedAction[];
   /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
+}
+
+/** An operator action, with its text. */
+export interface AdminHistoryEntry extends HistoryEntry {
+  readonly text: string;
 }
 
 /** A compensation that failed permanently. */
@@ -48,6 +60,9 @@ export interface AdminSummary extends SagaSummary {
   /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
 }
+
+/** A saga of many items has many more: browsers would take long to lay them out, and the last ones are what matters. */
+const LONGEST_TIMELINE = 300;
 
 /** What the admin shows of sagas. Everything that holds payloads comes from here, redacted. */
 @Injectable()
@@ -71,8 +86,12 @@ export class SagaViews {
       if (action.kind === 'cancel' && !(await this.mayCancel(snapshot.id, graph))) continue;
       if (await this.access.may({ kind: action.kind, saga, id: snapshot.id }, request)) actions.push(action);
     }
+    const { waitingFor } = snapshot;
+    const history = await this.admin.sagas.history(snapshot.id);
     return {
       ...redactedSnapshot(snapshot, graph, find),
+      ...(waitingFor && { waitsFor: describeWait(waitingFor) }),
+      timeline: ends(timelineOf(snapshot, history.map(withoutGiven))),
       payloads: payloadsShown(graph, saga, version),
       actions,
       ...failuresOf(snapshot, graph),
@@ -103,10 +122,11 @@ export class SagaViews {
   }
 
   /** What operators did to it, oldest first. */
-  async history(id: string, request: unknown): Promise<HistoryEntry[]> {
+  async history(id: string, request: unknown): Promise<AdminHistoryEntry[]> {
     const { saga, version } = await this.look(id, request);
     const { graph, find } = await this.graphs(saga, version);
-    return redactedHistory(await this.admin.sagas.history(id), graph, find);
+    const history = redactedHistory(await this.admin.sagas.history(id), graph, find);
+    return history.map((entry) => ({ ...entry, text: describeOperation(withoutGiven(entry)) }));
   }
 
   /** The graph that it goes by, which may be an older one than its class has. */
@@ -168,6 +188,11 @@ export class SagaViews {
       find: (wanted) => all.filter((graph) => graph.name === wanted),
     };
   }
+}
+
+/** The first entry and the last ones. */
+function ends(timeline: readonly TimelineEntry[]): TimelineEntry[] {
+  return [...timeline.slice(0, 1), ...timeline.slice(1).slice(1 - LONGEST_TIMELINE)];
 }
 
 function failuresOf(

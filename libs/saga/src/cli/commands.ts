@@ -5,10 +5,12 @@ import { diagram } from './commands/diagram.js';
 import { graphDiff } from './commands/graph-diff.js';
 import { history } from './commands/history.js';
 import { init } from './commands/init.js';
+import { lint } from './commands/lint.js';
 import { list } from './commands/list.js';
 import { migrate } from './commands/migrate.js';
 import { operations, retry } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
+import { run } from './commands/run.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
@@ -21,5 +23,6 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
+  ...[run, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],
 ];

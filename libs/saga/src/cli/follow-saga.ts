@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
+import { describeWait } from '../nest/views/describe-wait.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
+import { timelineOf } from '../nest/views/timeline.js';
 import type { SagaTarget } from '../nest/calls/saga-calls.js';
 import { fitted } from './text/columns.js';
 import type { OperatorSession } from './operator-session.js';
-import { headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
+import { eventText, headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
 import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
-import { timelineOf } from './text/timeline.js';
-import { waitingText } from './text/format.js';
 
 export interface FollowOptions {
   /** Milliseconds between two looks; default 500. */
@@ -27,13 +27,13 @@ const INTERVAL = 500;
  * @throws SagaTimeoutError past `timeout`; the saga goes on
  */
 export async function followSaga(
-  { sagas, running }: OperatorSession,
+  { sagas, running }: Pick<OperatorSession, 'sagas' | 'running'>,
   target: SagaTarget,
   terminal: Terminal,
   { interval = INTERVAL, timeout = Infinity, json = false }: FollowOptions,
 ): Promise<SagaSnapshot> {
   const until = performance.now() + timeout;
-  const show = json ? jsonLines(terminal) : terminal.interactive ? redrawing(terminal) : lines(terminal);
+  const show = json ? jsonLines(terminal) : timelineOn(terminal);
   for (;;) {
     const saga = await sagas.get(target);
     show(saga, { paint: paintOn(terminal), now: running.engine.now() });
@@ -45,7 +45,13 @@ export async function followSaga(
   }
 }
 
-type Show = (saga: SagaSnapshot, options: PageOptions) => void;
+/** Shows a saga as it is now. */
+export type Show = (saga: SagaSnapshot, options: PageOptions) => void;
+
+/** Redraws the saga in a terminal, and prints a line for each thing that happens elsewhere. */
+export function timelineOn(terminal: Terminal): Show {
+  return terminal.interactive ? redrawing(terminal) : lines(terminal);
+}
 
 function jsonLines(terminal: Terminal): Show {
   let before: string | undefined;
@@ -66,12 +72,14 @@ function lines(terminal: Terminal): Show {
   let stood: string | undefined;
   return (saga, options) => {
     if (stood === undefined) say(headOf(saga, options)[0]!);
-    for (const { at, text } of timelineOf(saga)) say(`${at.toISOString()} ${text}`);
+    for (const entry of timelineOf(saga)) say(`${entry.at.toISOString()} ${eventText(entry)}`);
     const { status, step, waitingFor } = saga;
     const stands = JSON.stringify([status, step, waitingFor]);
     if (stands !== stood) {
       const where = step === '' ? status : `${status}, at ${step}`;
-      terminal.out(`  ${where}${waitingFor ? `: waits for ${waitingText(waitingFor, options.now)}` : ''}`);
+      terminal.out(
+        `  ${where}${waitingFor ? `: waits for ${describeWait(waitingFor, new Date(options.now))}` : ''}`,
+      );
     }
     stood = stands;
   };

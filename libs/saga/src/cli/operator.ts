@@ -49,3 +49,8 @@ export function userOf({ environment }: Terminal): string | undefined {
     return undefined;
   }
 }
+
+/** The user, or the command itself for a user without a name. */
+export function operatorOf(terminal: Terminal): string {
+  return userOf(terminal) ?? 'saga run';
+}

@@ -1,6 +1,4 @@
-import { hostname } from 'node:os';
-import type { Type } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import pg from 'pg';
 import { graphOfDescription } from '../definition/describe/graph-of-description.js';
 import type { OperatorRules } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
@@ -8,34 +6,23 @@ import { type SagaGraph, sagaLabel } from '../definition/graph/saga-graph.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { StoredGraph } from '../engine/ports/graph-store.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import { SagaBindings } from '../engine/versions/saga-bindings.js';
-import { SagaEngine } from '../engine/saga-engine.js';
-import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
-import { SagaCleanup } from '../nest/maintenance/saga.cleanup.js';
+import { postgresEngine } from '../nest/postgres-engine.js';
 import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/discovery/saga.registry.js';
-import type { SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
-import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { watchdogOf } from '../store/postgres/connection/statement-watchdog.js';
-import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
-import type { SagaMigrationsOptions } from '../store/postgres/schema/saga-migrations.js';
-import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
-import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
+import { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import { PgDatabase } from '../store/postgres/connection/pg-database.js';
 import { missingParts } from '../store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
-import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
-import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
-import { createSagaDataSource, poolOf, sagaParts } from '../store/postgres/connection/saga-data-source.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
-import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
 import { readCodec } from './codec-option.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
 import { databaseUrl } from './database-url.js';
-import type { Deployed, OperatorSession, OperatorsRunning, SAGA_OPTIONS } from './operator-session.js';
+import type { Deployed, OperatorSession, SAGA_OPTIONS } from './operator-session.js';
 import type { Terminal } from './terminal.js';
 import { CannotTell, UsageError } from './usage-error.js';
 
@@ -53,18 +40,16 @@ export async function operating<T>(
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
   const codec = await readCodec(where);
-  return onDatabase(where, terminal, async (dataSource, schema, application) => {
-    const missing = await missingParts(dataSource, schema);
+  return onDatabase(where, terminal, async (sql, schema) => {
+    const missing = await missingParts(sql, schema);
     if (missing.length > 0) throw notMigrated(schema, missing);
-    const made = await engineOn(dataSource, schema, application, terminal, found, codec);
+    const made = await engineOn(sql, schema, terminal, found, codec);
     const { running, deployed, sagas, isCoded } = made;
     const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
     try {
-      // All that SagaService asks of its runtime, for the calls that commands make.
-      const runtime = { ready: async () => running } as unknown as SagaRuntime;
       const typeOf = (saga: Deployed) => types.get(sagaLabel(saga))!;
       return await work({
-        sagas: new SagaService(runtime),
+        sagas: new SagaService({ ready: async () => running }),
         running,
         isCoded,
         deployed,
@@ -76,90 +61,58 @@ export async function operating<T>(
   });
 }
 
-/** @param work receives the DataSource of the saga tables, and the DataSource whose connections that one uses */
+/** @param work receives what runs statements on the database, and the schema */
 export async function onDatabase<T>(
-  { url, schema = DEFAULT_SCHEMA, partitions }: ValuesOf<typeof DATABASE_OPTIONS> & SagaMigrationsOptions,
+  { url, schema = DEFAULT_SCHEMA }: ValuesOf<typeof DATABASE_OPTIONS>,
   terminal: Terminal,
-  work: (dataSource: DataSource, schema: string, application: DataSource) => Promise<T>,
+  work: (sql: EngineSql, schema: string) => Promise<T>,
 ): Promise<T> {
   const database = databaseUrl(url, terminal);
   if (schemaFlaw(schema) !== undefined)
     throw new UsageError(
       `--schema '${schema}' is not a valid schema name. Give a lower-case name of letters, digits and _`,
     );
-  const connection = { type: 'postgres', url: database, applicationName: 'saga' } as const;
-  const application = await new DataSource({ ...connection, connectTimeoutMS: PATIENCE }).initialize();
+  const pool = new pg.Pool({
+    ...{ connectionString: database, application_name: 'saga', connectionTimeoutMillis: PATIENCE },
+  });
+  pool.on('error', () => undefined);
   try {
-    return await work(
-      await createSagaDataSource(application, schema, sagaParts({ partitions })),
-      schema,
-      application,
-    );
+    return await work(new EngineSql(new PgDatabase(pool)), schema);
   } finally {
-    await application.destroy();
+    await pool.end();
   }
 }
 
 async function engineOn(
-  dataSource: DataSource,
+  sql: EngineSql,
   schema: string,
-  application: DataSource,
   terminal: Terminal,
   found: readonly RunnableSaga[],
   codec: PayloadCodec | undefined,
 ) {
-  const pool = poolOf(application);
-  watchdogOf(pool).setStatementTimeout(PATIENCE);
-  const graphs = new PostgresGraphStore(dataSource, schema);
-  const log = logTo(terminal);
+  sql.watchdog.setStatementTimeout(PATIENCE);
+  const graphs = new PostgresGraphStore(sql, schema);
   const stored = await graphs.newest();
   const deployed = stored.flatMap(describedOf);
   const sagas = deployed.map((saga) => standInOf(saga, found));
-  const registry = new OperatorsRegistry(sagas, []);
+  // An operator may start any version: the highest one that was ever deployed may have been taken back.
+  const registry = new SagaRegistry(sagas, [], undefined, true);
   const { approvals, coded: isCoded } = rulesOf(stored);
   const options = withDefaults({ schema, worker: false, approvals, codec });
-  const notify = (channel: string, payload: string) =>
-    dataSource.query('SELECT pg_notify($1, $2)', [channel, payload]);
-  const engine = new OperatorsEngine(
-    new CodedSagaStore(new PostgresSagaStore(dataSource, schema, application), codec),
-    new ListenWakeup(pool, wakeupChannel(schema), notify, log),
-    [],
-    registry,
-    { ...options, workerId: `${hostname()}:${process.pid}:saga`, clock: await clockOf(dataSource) },
-    log,
-    new SagaBindings(registry.all, (versions) => graphs.stored(versions)),
-  );
-  const running: OperatorsRunning = {
-    engine,
-    registry,
-    options,
-    graphs,
-    upgrades: new SagaUpgrades([], graphs, engine, log, options.pollInterval),
-    rates: new PostgresRates(dataSource, schema),
-    cleanup: new SagaCleanup(
-      new PostgresCleanup(dataSource, schema),
-      new FinishedIndex(dataSource, schema),
-      registry,
-      NO_POLLER,
-      log,
-    ),
-  };
+  const running = postgresEngine({
+    ...{ sql, options, registry, runnable: [], graphs },
+    ...{ patience: PATIENCE, processName: 'saga', poller: NO_POLLER, log: logTo(terminal) },
+    engine: { clock: await clockOf(sql), checkEdit: requireGraph },
+  });
   return { running, deployed, sagas, isCoded };
 }
 
 /** Nothing is done by the clock here. */
 const NO_POLLER = { start: () => undefined, stop: () => undefined };
 
-/** An operator may start any version: the highest one that was ever deployed may have been taken back. */
-class OperatorsRegistry extends SagaRegistry {
-  override latest(type: Type): SagaGraph {
-    return this.ofType(type).graph;
-  }
-}
-
 /** An operator's machine may have another time than the database, and what a saga waits for goes by that one. */
-async function clockOf(dataSource: DataSource): Promise<Clock> {
-  const [{ now }] = await dataSource.query<[{ now: number }]>(
+async function clockOf(sql: EngineSql): Promise<Clock> {
+  const [{ now }] = await sql.query<[{ now: number }]>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
   );
   const ahead = now - Date.now();
@@ -167,19 +120,13 @@ async function clockOf(dataSource: DataSource): Promise<Clock> {
 }
 
 /** Refuses an action on a saga whose graph is not known: it may have passed a point of no return. */
-class OperatorsEngine extends SagaEngine {
-  override edit(...[target, change]: Parameters<SagaEngine['edit']>): ReturnType<SagaEngine['edit']> {
-    return super.edit(target, (saga, graph, now) => {
-      if (!graph && handlerOf(saga.name) === undefined) {
-        throw new CannotTell(
-          `The graph of ${sagaLabel(saga)} is not stored, so the allowed actions on saga ${saga.id} are not known. ` +
-            `Start an application that has this saga once, which stores the graph`,
-          'SAGA_DEFINITION',
-        );
-      }
-      return change(saga, graph, now);
-    });
-  }
+function requireGraph(saga: StoredSaga, graph: SagaGraph | undefined): void {
+  if (graph || handlerOf(saga.name) !== undefined) return;
+  throw new CannotTell(
+    `The graph of ${sagaLabel(saga)} is not stored, so the allowed actions on saga ${saga.id} are not known. ` +
+      `Start an application that has this saga once, which stores the graph`,
+    'SAGA_DEFINITION',
+  );
 }
 
 /**

@@ -10,6 +10,11 @@ export interface Terminal {
   write(text: string): void;
   /** The answer to a question; only where `interactive`. */
   ask(question: string): Promise<string>;
+  /**
+   * Calls this when the user or the system interrupts the command for the first time; the second time ends it. Returns a
+   * function that stops listening. Absent: the first time ends it.
+   */
+  onInterrupt?(interrupted: () => void): () => void;
   /** All that is piped in. */
   input(): Promise<string>;
   /** An operator sits in front of it: both ends are a terminal. */
@@ -30,6 +35,8 @@ export function harmless(text: string): string {
   return colored(text.replace(CONTROLS, '\ufffd'));
 }
 
+const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
   return {
@@ -43,6 +50,15 @@ export function processTerminal(): Terminal {
       } finally {
         lines.close();
       }
+    },
+    onInterrupt: (interrupted) => {
+      const stop = () => INTERRUPTS.forEach((signal) => process.off(signal, first));
+      const first = () => {
+        stop();
+        interrupted();
+      };
+      INTERRUPTS.forEach((signal) => process.on(signal, first));
+      return stop;
     },
     input: async () => {
       let text = '';

@@ -1,5 +1,5 @@
-import type { Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Type } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
 import type { CompensationContext, StepContext } from '../definition/types/contexts.js';
@@ -10,6 +10,7 @@ import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import type { EngineLog } from './ports/engine-log.js';
 import { type EngineOptions, SagaEngine } from './saga-engine.js';
+import type { StepTransaction } from './ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from './ports/checkpoint.js';
 import type { NewSaga } from './ports/stored-saga.js';
 
@@ -45,7 +46,7 @@ class UnreliableStore extends MemorySagaStore {
     return this.answer('checkpoint', await super.checkpoint(checkpoints));
   }
 
-  override async transact(work: (manager: EntityManager) => Promise<Checkpoint>) {
+  override async transact(work: (transaction: StepTransaction) => Promise<Checkpoint>) {
     this.transactions += 1;
     return this.answer('transact', await super.transact(work));
   }
@@ -225,7 +226,7 @@ describe('a result that the database refuses', () => {
 });
 
 describe('engines that share a store', () => {
-  test('run each saga once, and hear of outcomes elsewhere', async () => {
+  test('run each saga once, and receive outcomes of sagas that run elsewhere', async () => {
     const ran: string[] = [];
     @Saga({ name: 'order' })
     class Order {
@@ -245,7 +246,7 @@ describe('engines that share a store', () => {
   test('give back at a stop what others then go on with', async () => {
     const ran: string[] = [];
     let began!: () => void;
-    const begun = new Promise<void>((resolve) => (began = resolve));
+    const stepStarted = new Promise<void>((resolve) => (began = resolve));
     let finish!: () => void;
     const finished = new Promise<void>((resolve) => (finish = resolve));
     @Saga({ name: 'order' })
@@ -263,7 +264,7 @@ describe('engines that share a store', () => {
     const one = await engine([Order]);
     const order = newOrder();
     await one.submit(order);
-    await begun;
+    await stepStarted;
     const two = await engine([Order]);
     const stopping = one.stop();
     finish();

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { newId as newUuid } from '../shared/new-id.js';
@@ -19,12 +18,14 @@ import type {
   StoreTarget,
 } from './ports/saga-store.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from './ports/stored-saga.js';
-import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
+import type { Wakeup } from './ports/wakeup.js';
 import { ChildSagas } from './run/child-sagas.js';
 import { type Revised, SagaBindings } from './versions/saga-bindings.js';
+import { WakeupHandler } from './wakeup-handler.js';
 import { OutcomeWaiters } from './worker/outcome-waiters.js';
 import { startedSaga } from './worker/started-saga.js';
-import { Worker, type WorkerOptions } from './worker/worker.js';
+import { Worker } from './worker/worker.js';
+import type { WorkerOptions } from './worker/worker-ports.js';
 import { type ChangeSaga, SagaEdits } from './write/saga-edits.js';
 import { SagaWriters } from './write/saga-writers.js';
 import { StoreRetry } from './write/store-retry.js';
@@ -45,20 +46,23 @@ export interface EngineOptions {
   readonly newId?: () => string;
   /** Default: none. */
   readonly observers?: SagaObservers;
+  /** Refuses an operator's change of a saga by throwing. Default: none is refused. */
+  readonly checkEdit?: CheckEdit;
 }
 
-/** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
-const TICKS_BETWEEN_POLLS = 5;
+/** `graph` is undefined if this application does not have the graph of the saga. */
+export type CheckEdit = (saga: StoredSaga, graph: SagaGraph | undefined) => void;
+
 /** How long (ms) a saga that is waited for may take to be taken up here, before its row is marked. */
 const WATCH_MAX_WAIT_MS = 50;
 
 /**
- * The engine of one process: takes in new sagas, runs those that are due, and tells who waits. Knows the world
- * through its ports only: store, clock, wake-up, and the methods to invoke.
+ * The engine of one process: stores new sagas, runs sagas that are due, and resolves the calls that wait for outcomes.
+ * Everything outside comes through its ports: store, clock, wake-up, and the methods to invoke.
  */
 export class SagaEngine {
   readonly waiters: OutcomeWaiters;
-  /** Told what happens to sagas in this process, by its worker and by operators. */
+  /** Receive what happens to sagas in this process, by its worker and by operators. */
   readonly observers: SagaObservers;
   private readonly clock: Clock;
   private readonly storeClock: StoreClock;
@@ -68,14 +72,15 @@ export class SagaEngine {
   private readonly worker: Worker | undefined;
   private readonly lease: Lease;
   private readonly overdue: OverdueWatch;
-  private ticks = 0;
+  private readonly wakeups: WakeupHandler;
+  private readonly checkEdit: CheckEdit | undefined;
 
   constructor(
     private readonly store: SagaStore,
     private readonly wakeup: Wakeup,
     /** Those that its worker runs. */
     sagas: readonly RunnableSaga[],
-    definitions: SagaDefinitions,
+    private readonly definitions: SagaDefinitions,
     options: EngineOptions,
     log: EngineLog,
     /** What the instances of this application's sagas go by, those of sagas that are not run here included. */
@@ -84,6 +89,7 @@ export class SagaEngine {
     const { clock = systemClock, random = Math.random, newId = newUuid } = options;
     this.observers = options.observers ?? new SagaObservers(log);
     this.clock = clock;
+    this.checkEdit = options.checkEdit;
     this.lease = { worker: options.workerId, duration: options.lease };
     this.storeClock = new StoreClock(clock);
     this.retry = new StoreRetry({ store, clock, random, log });
@@ -98,26 +104,26 @@ export class SagaEngine {
     });
     // Only the processes that run a saga report that it is overdue.
     this.overdue = new OverdueWatch(options.worker ? sagas.map(({ graph }) => graph) : [], shared);
-    if (!options.worker) return;
-    const { writers, edits, waiters: listener } = this;
-    const children = new ChildSagas({ ...shared, definitions, edits });
-    const ports = { ...shared, writers, children, listener, wakeup };
-    this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, ports);
+    const { writers, edits, waiters, overdue } = this;
+    if (options.worker) {
+      const children = new ChildSagas({ ...shared, definitions, edits });
+      const ports = { ...shared, writers, children, listener: waiters, wakeup };
+      this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, ports);
+    }
+    this.wakeups = new WakeupHandler({ wakeup, worker: this.worker, waiters, overdue });
   }
 
   async start(): Promise<void> {
-    await this.wakeup.start((message) => this.hear(message));
+    await this.wakeups.start();
     this.worker?.start();
   }
 
   /** The scheduled poll. */
   tick(): void {
-    this.ticks += 1;
-    if (this.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
-    this.lookAround();
+    this.wakeups.tick();
   }
 
-  /** Stores a saga and, if there is room, runs it at once. */
+  /** Stores a saga and, if the worker has room, takes its lease with the same statement. */
   submit(saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
     return this.observers.start(saga, (traced) => this.takeIn(traced));
   }
@@ -142,26 +148,25 @@ export class SagaEngine {
     } else if (result.created) {
       if (waits && this.worker?.runsHere(saga))
         this.worker.expect(saga.startAt ?? this.storeClock.now() + (saga.delay ?? 0));
-      // Also of one that is due later: who learns of it learns when.
+      // Also if it is due later: a claim returns when the next saga is due.
       else this.announceDue();
     }
     return result;
   }
 
-  /** Something is due that this process may have room for, or another. */
+  /** Announces a saga that may be due to the worker of this process and to other processes. */
   announceDue(): void {
-    this.worker?.claimSoon();
-    this.wakeup.announceDue();
+    this.wakeups.announceDue();
   }
 
   /** Stores a saga inside the caller's transaction. After the commit, the first free worker runs it. */
-  submitWithin(manager: EntityManager, saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
+  submitWithin(transaction: unknown, saga: Omit<NewSaga, 'leased'>): Promise<StartResult> {
     const store = (traced: typeof saga) =>
-      this.store.startWithin(manager, { ...traced, leased: false }, this.lease);
+      this.store.startWithin(transaction, { ...traced, leased: false }, this.lease);
     return this.observers.start(saga, store);
   }
 
-  /** Tells a saga something. Calls that come together share a statement. */
+  /** Sends a signal to a saga. Concurrent calls share a statement. */
   async signal(target: StoreTarget, signal: SentSignal): Promise<SignalResult> {
     const result = await this.writers.signal({ ...signal, target });
     // It may be due now, and there may be room here.
@@ -169,9 +174,17 @@ export class SagaEngine {
     return result;
   }
 
+  /** Sends a signal inside the caller's transaction. After the commit, the first free worker runs the saga. */
+  signalWithin(transaction: unknown, target: StoreTarget, signal: SentSignal): Promise<SignalResult> {
+    return this.store.signalWithin(transaction, { ...signal, target }, this.definitions.awaitedSignals);
+  }
+
   /** Applies an operator's change. Undefined: the saga does not exist. */
   edit(target: StoreTarget, change: ChangeSaga): Promise<StoredSaga | undefined> {
-    return this.edits.edit(target, change);
+    return this.edits.edit(target, (saga, graph, now) => {
+      this.checkEdit?.(saga, graph);
+      return change(saga, graph, now);
+    });
   }
 
   /** Returns the graph of a saga. Undefined: this application does not have it. */
@@ -202,7 +215,7 @@ export class SagaEngine {
     return this.storeClock.now();
   }
 
-  /** Drains and closes: both at once, where nothing has to come in between. */
+  /** Drains, then closes. */
   async stop(): Promise<void> {
     await this.drain();
     await this.close();
@@ -228,19 +241,5 @@ export class SagaEngine {
   async close(): Promise<void> {
     await this.writers.close();
     await this.wakeup.stop();
-  }
-
-  /** Finds out what hints would have told. */
-  private lookAround(): void {
-    this.worker?.claimSoon();
-    if (this.waiters.waitsForOthers) this.waiters.poll();
-    this.overdue.look();
-  }
-
-  private hear(message: WakeupMessage): void {
-    if (message.type === 'due') this.worker?.claimSoon();
-    else if (message.type === 'missed') this.lookAround();
-    else if (message.type === 'look') this.worker?.look(message.id);
-    else if (message.type === 'settled') this.waiters.left(message.id);
   }
 }

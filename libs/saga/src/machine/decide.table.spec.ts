@@ -32,7 +32,7 @@ const DIAMOND = graphOf(
 describe('a sequence going forward', () => {
   table(SEQUENCE, 'running', [
     ['begins with its first step', '', 'run a'],
-    ['waits for the attempt under way', 'a=running!', 'wait'],
+    ['waits for the attempt in progress', 'a=running!', 'wait'],
     ['goes on after a step that completed', 'a=completed', 'run b'],
     ['goes on after a step that was skipped', 'a=skipped', 'run b'],
     ['runs an attempt again that was lost', 'a=completed b=running', 'run b'],
@@ -44,15 +44,15 @@ describe('a sequence going forward', () => {
   ]);
 });
 
-describe('a sequence turning back', () => {
+describe('a sequence rolling back', () => {
   table(SEQUENCE, 'compensating', [
     ['undoes the last step that completed first', 'a=completed b=completed c=failed', 'undo b'],
     ['undoes one after the other', 'a=completed b=compensating! c=failed', 'wait'],
     ['goes on when a step is undone', 'a=completed b=compensated c=failed', 'undo a'],
     ['ends when the last is undone', 'a=compensated b=compensated c=failed', 'settle compensated'],
     ['ends at once when nothing happened', '', 'settle compensated'],
-    ['waits for the attempt under way', 'a=completed b=completed c=running!', 'wait'],
-    ['does not undo what definitely failed', 'a=failed', 'settle compensated'],
+    ['waits for the attempt in progress', 'a=completed b=completed c=running!', 'wait'],
+    ['does not compensate a step that failed permanently', 'a=failed', 'settle compensated'],
     ['undoes what failed with its outcome unknown', 'a=completed b=failed?', 'undo b'],
     ['does not undo what never ran', 'a=completed', 'undo a'],
     ['does not undo what was skipped', 'a=completed b=skipped', 'undo a'],
@@ -60,7 +60,7 @@ describe('a sequence turning back', () => {
     ['waits until a retry is due', 'a=completed b=compensating@501 c=failed', 'wake 501'],
     ['retries what is due', 'a=completed b=compensating@500 c=failed', 'undo b'],
     ['runs a compensation again that was lost', 'a=completed b=compensating c=failed', 'undo b'],
-    ['is stuck when a compensation gave up', 'a=completed b=compensation_failed', 'settle stuck'],
+    ['is stuck when a compensation failed permanently', 'a=completed b=compensation_failed', 'settle stuck'],
     ['is stuck though all before is undone', 'a=compensation_failed b=compensated', 'settle stuck'],
   ]);
 });
@@ -72,8 +72,12 @@ describe('a sequence with steps that have no compensation', () => {
     ['keeps the order across them', 'a=completed b=completed c=completed', 'undo c'],
     ['waits for what is behind them', 'a=completed b=completed c=compensating!', 'wait'],
     ['waits for the retry behind them', 'a=completed b=completed c=compensating@501', 'wake 501'],
-    ['is stuck by what gave up behind them', 'a=completed b=completed c=compensation_failed', 'settle stuck'],
-    ['waits for their attempt under way', 'a=completed b=running!', 'wait'],
+    [
+      'is stuck when a compensation behind them failed permanently',
+      'a=completed b=completed c=compensation_failed',
+      'settle stuck',
+    ],
+    ['waits for their attempt in progress', 'a=completed b=running!', 'wait'],
     ['has nothing to undo if they are unknown', 'a=compensated b=failed?', 'settle compensated'],
   ]);
 });
@@ -81,7 +85,7 @@ describe('a sequence with steps that have no compensation', () => {
 describe('a step with compensateOnFailure', () => {
   const graph = sequenceOf(stepOf('a'), stepOf('b', { compensateOnFailure: true }));
   table(graph, 'compensating', [
-    ['is undone when it definitely failed', 'a=completed b=failed', 'undo b'],
+    ['is compensated when it failed permanently', 'a=completed b=failed', 'undo b'],
     ['is undone when its outcome is unknown', 'a=completed b=failed?', 'undo b'],
     ['is not undone when it never ran', 'a=completed b=pending', 'undo a'],
   ]);
@@ -97,23 +101,27 @@ describe('a diamond going forward', () => {
     ['runs one branch while the other waits', 'a=completed b=waiting@900', 'run c, wake 900'],
     ['wakes for the earliest', 'a=completed b=waiting@900 c=waiting@700', 'wake 700'],
     ['wakes for the earliest, wherever it is', 'a=completed b=waiting@700 c=waiting@900', 'wake 700'],
-    ['wakes for one branch while the other is under way', 'a=completed b=waiting@900 c=running!', 'wake 900'],
+    ['wakes for one branch while the other is running', 'a=completed b=waiting@900 c=running!', 'wake 900'],
     ['completes with its last step', 'a=completed b=completed c=completed d=completed', 'settle completed'],
   ]);
 });
 
-describe('a diamond turning back', () => {
+describe('a diamond rolling back', () => {
   table(DIAMOND, 'compensating', [
     ['undoes the join first', 'a=completed b=completed c=completed d=completed', 'undo d'],
     [
-      'undoes the branches side by side',
+      'compensates the branches side by side',
       'a=completed b=completed c=completed d=compensated',
       'undo c, undo b',
     ],
     ['undoes one branch while the other settles', 'a=completed b=running! c=completed', 'undo c'],
     ['keeps the fork until both branches are undone', 'a=completed b=compensated c=compensating!', 'wait'],
     ['undoes the fork at last', 'a=completed b=compensated c=failed', 'undo a'],
-    ['undoes a branch though the other gave up', 'a=completed b=compensation_failed c=completed', 'undo c'],
+    [
+      'compensates a branch though the other failed permanently',
+      'a=completed b=compensation_failed c=completed',
+      'undo c',
+    ],
     [
       'is not stuck while the other branch waits',
       'a=completed b=compensation_failed c=compensating@900',
@@ -125,11 +133,15 @@ describe('a diamond turning back', () => {
       'a=completed b=compensation_failed c=compensated',
       'settle stuck',
     ],
-    ['is stuck when both gave up', 'a=completed b=compensation_failed c=compensation_failed', 'settle stuck'],
+    [
+      'is stuck when both failed permanently',
+      'a=completed b=compensation_failed c=compensation_failed',
+      'settle stuck',
+    ],
   ]);
 });
 
-describe('separate strands turning back', () => {
+describe('separate strands rolling back', () => {
   const strands = graphOf(
     stepOf('a'),
     stepOf('b', { after: ['a'] }),

@@ -7,12 +7,15 @@ import {
   isReady,
   isUndecided,
   mayHavePassed,
+  mayNeedUndo,
   needsUndo,
   pivotPassed,
 } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, isSettled, type SagaState, type StepState, stepState } from './saga-state.js';
-import { itemsToLookAt, unsettledSteps } from './step-map.js';
+import { awaitsChild, isSettled, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
+import { openSteps } from './open-steps.js';
+import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
 
 /** One thing to do now. */
 export interface Action {
@@ -47,18 +50,23 @@ const NOTHING: Decision = { actions: [] };
  * `settle` and no `wakeAt`, the saga is idle.
  */
 export function decide(graph: SagaGraph, state: SagaState, now: number): Decision {
-  if (isSettled(state.status) || state.status === 'paused') return NOTHING;
-  return state.status === 'running' ? advance(graph, state, now) : compensate(graph, state, now);
+  return planned(graph, state, new Plan(now));
 }
 
-function advance(graph: SagaGraph, state: SagaState, now: number): Decision {
-  const plan = new Plan(now);
+function planned(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
+  if (isSettled(state.status) || state.status === 'paused') return NOTHING;
+  return state.status === 'running' ? advance(graph, state, plan) : compensate(graph, state, plan);
+}
+
+function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
+  const { now } = plan;
   // While a rollback waits for a pivot, only that goes on.
   const pending = state.pendingRollback !== undefined;
   const halted = pending || isHalted(graph, state);
+  const open = openSteps(graph, state);
   let left = false;
-  let hasPruned = false;
-  for (const node of graph.steps.values()) {
+  let hasPruned = !open.isAll && relationsOf(graph).hasJoinAny;
+  for (const node of open.nodes) {
     const step = stepState(state, node.name);
     if (step.pruned) {
       hasPruned = true;
@@ -82,8 +90,7 @@ function advance(graph: SagaGraph, state: SagaState, now: number): Decision {
   return plan.decision();
 }
 
-function compensate(graph: SagaGraph, state: SagaState, now: number): Decision {
-  const plan = new Plan(now);
+function compensate(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const undone = (name: string) => region === undefined || region.has(name);
@@ -96,38 +103,35 @@ function compensate(graph: SagaGraph, state: SagaState, now: number): Decision {
   return plan.decision();
 }
 
-/** What may have been begun, and not recorded, by a worker that was lost at this point: all that was due. */
+/**
+ * What may have been begun, and not recorded, by a worker that was lost at this point: all that was due. Items that wait for
+ * another attempt use no room, so any number of them may have begun. Of the others, as many as there is room for, in order.
+ */
 export function dueWhenLost(graph: SagaGraph, state: SagaState, now: number): Action[] {
   // A deadline that has passed since did not keep it from anything.
-  const then = { ...state, deadline: undefined };
-  const due = decide(graph, then, now).actions.filter(({ index }) => index === undefined);
-  const items = [...graph.steps.values()].filter((node) => stepState(state, node.name).items !== undefined);
-  return [...due, ...items.flatMap((node) => lostItems(graph, then, node, now))];
+  const { actions } = planned(graph, { ...state, deadline: undefined }, new Plan(now, true));
+  const isItem = ({ index }: Action) => index !== undefined;
+  if (!actions.some(isItem)) return [...actions];
+  const waits = ({ key }: Action) => usesNoRoom(stepState(state, key));
+  const items = actions.filter(isItem);
+  const waitingFirst = [...items.filter(waits), ...items.filter((action) => !waits(action))];
+  const { places } = relationsOf(graph);
+  const placeOf = ({ node }: Action) => places.get(node.name)!;
+  return [
+    ...actions.filter((action) => !isItem(action)),
+    ...waitingFirst.sort((a, b) => placeOf(a) - placeOf(b)),
+  ];
 }
 
-/**
- * Selects the items of a fan-out that may start. Items that wait for another attempt use no room, so any number of them
- * may have begun. Of the others, as many start as there is room for, in their order.
- */
-function lostItems(graph: SagaGraph, state: SagaState, node: StepNode, now: number): Action[] {
-  // What would be done of it if there were room for all.
-  const wide = { ...node, concurrency: Infinity };
-  const widened = { ...graph, steps: new Map(graph.steps).set(node.name, wide) };
-  const actions = decide(widened, state, now).actions.filter((action) => action.node === wide);
-  const waits = ({ key }: Action) => {
-    const step = stepState(state, key);
-    return step.status === 'waiting' || step.retryAt !== undefined;
-  };
-  const fresh = actions.filter((action) => !waits(action)).slice(0, node.concurrency);
-  return [...actions.filter(waits), ...fresh].map((action) => ({ ...action, node }));
+/** Among what a lost worker may have begun, it takes no place from others. */
+function usesNoRoom({ status, retryAt }: StepState): boolean {
+  return status === 'waiting' || retryAt !== undefined;
 }
 
 /** A step failed permanently and the saga does not compensate for it: nothing begins any more. */
-function isHalted(graph: SagaGraph, state: SagaState): boolean {
-  for (const { name } of graph.steps.values()) {
-    const { status, pruned } = stepState(state, name);
-    if (status === 'failed' && !pruned) return true;
-  }
+function isHalted(graph: SagaGraph, { steps }: SagaState): boolean {
+  for (const [key, { status, pruned }] of ownStepsOfKinds(steps, FAILED))
+    if (status === 'failed' && !pruned && graph.steps.has(key)) return true;
   return false;
 }
 
@@ -140,7 +144,8 @@ function suspends(graph: SagaGraph, state: SagaState): boolean {
 
 /** Something is in progress, here or in another saga. */
 function isActive(state: SagaState): boolean {
-  for (const [, step] of unsettledSteps(state.steps)) if (step.active || awaitsChild(step)) return true;
+  for (const [, step] of stepsOfKinds(state.steps, KIND.active | KIND.waiting | KIND.compensating))
+    if (step.active || awaitsChild(step)) return true;
   return false;
 }
 
@@ -149,7 +154,7 @@ function isPruned(state: SagaState): (name: string) => boolean {
 }
 
 function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
-  if (step.items) return planItems(plan, state, node, step.items);
+  if (step.items) return planItems(plan, state, node, step.items.length);
   if (step.active || awaitsChild(step)) return;
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
@@ -178,29 +183,28 @@ function planWait(plan: Plan, node: StepNode, step: StepState): void {
   }
 }
 
-function planItems(plan: Plan, state: SagaState, node: StepNode, items: readonly string[]): void {
-  const { open, active, begun } = itemsToLookAt(state.steps, node.name, items);
-  let room = node.concurrency - activeAmong(active, state, node);
-  const planItem = (index: number) => {
-    const item = itemState(state, node, index);
-    if (item.active || isDone(item) || item.status === 'failed') return;
-    if (!plan.isDue(item)) return plan.wake(item.retryAt!);
-    if (room <= 0) return;
-    room -= 1;
-    plan.add(isLostAttempt(node, item) ? 'probe' : 'run', node, item, index);
-  };
-  open.forEach(planItem);
-  for (let index = begun; index < items.length && room > 0; index += 1) planItem(index);
-}
+/** The kinds of which an item does not begin, whatever the time. */
+const NOT_STARTABLE = DONE | FAILED | KIND.active;
 
-function itemState(state: SagaState, { name }: StepNode, index: number): StepState {
-  return stepState(state, itemKey(name, index));
-}
-
-function activeAmong(indexes: readonly number[], state: SagaState, node: StepNode): number {
-  let active = 0;
-  for (const index of indexes) if (itemState(state, node, index).active) active += 1;
-  return active;
+function planItems(plan: Plan, state: SagaState, node: StepNode, count: number): void {
+  const items = itemsOf(state.steps, node.name);
+  const room = plan.roomFor(node, items.activeBefore(count));
+  items.search(
+    count,
+    ({ kinds, dueAt }) => {
+      if (kinds & ~(NOT_STARTABLE | TIMED))
+        return room.left > 0 || (plan.lost && (kinds & (TIMED | KIND.waiting)) !== 0);
+      return (kinds & TIMED) !== 0 && (plan.lost || room.left > 0) && plan.isTime(dueAt);
+    },
+    (index, given) => {
+      const item = given ?? PENDING;
+      if (item.active || isDone(item) || item.status === 'failed') return;
+      if (room.isFullFor(item)) return !plan.lost;
+      if (!plan.isDue(item)) return plan.wake(item.retryAt!);
+      room.take(item);
+      plan.add(isLostAttempt(node, item) ? 'probe' : 'run', node, item, index);
+    },
+  );
 }
 
 /**
@@ -229,23 +233,29 @@ function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
   const step = stepState(state, node.name);
   if (!step.items) return undo(plan, node, step);
   let clear = !step.active && step.status !== 'compensation_failed';
-  const { active, standing, timed } = itemsToLookAt(state.steps, node.name, step.items);
-  let room = node.concurrency - activeAmong(active, state, node);
-  const seen = standing.findIndex((index) => {
-    const item = itemState(state, node, index);
-    if (room > 0 || !plan.isDue(item)) {
+  const items = itemsOf(state.steps, node.name);
+  const room = plan.roomFor(node, items.activeBefore(step.items.length));
+  const concerned = mayNeedUndo(node);
+  items.search(
+    step.items.length,
+    ({ kinds, dueAt }) => {
+      if (kinds & concerned & ~(KIND.timedBack | KIND.compensationFailed)) return true;
+      if (!(kinds & concerned)) return false;
+      clear = false;
+      return (kinds & KIND.timedBack) !== 0 && (plan.lost || room.left > 0) && plan.isTime(dueAt);
+    },
+    (index, item) => {
+      if (item === undefined) return;
+      if (room.isFullFor(item)) {
+        if (item.active || !isClearItem(node, item)) clear = false;
+        // Of the others nothing makes a difference.
+        return !clear && !plan.lost;
+      }
       const before = plan.size;
       if (!undo(plan, node, item, index)) clear = false;
-      room -= plan.size - before;
-    } else if (item.active || !isClearItem(node, item)) clear = false;
-    // Of the others only the times at which they are due make a difference.
-    return room <= 0 && !clear;
-  });
-  if (seen < 0) return clear;
-  for (const index of timed) {
-    const item = itemState(state, node, index);
-    if (index > standing[seen]! && !plan.isDue(item)) undo(plan, node, item, index);
-  }
+      if (plan.size > before) room.take(item);
+    },
+  );
   return clear;
 }
 
@@ -280,6 +290,22 @@ function isClear(
   return true;
 }
 
+/** How many more items of a fan-out may be in progress. */
+class Room {
+  constructor(
+    public left: number,
+    private readonly lost: boolean,
+  ) {}
+
+  isFullFor(item: StepState): boolean {
+    return this.left <= 0 && !(this.lost && usesNoRoom(item));
+  }
+
+  take(item: StepState): void {
+    if (!(this.lost && usesNoRoom(item))) this.left -= 1;
+  }
+}
+
 /** Sorts what could be done into what is due and when the rest is. */
 class Plan {
   private readonly events: SagaEvent[] = [];
@@ -287,7 +313,22 @@ class Plan {
   private wakeAt: number | undefined;
   private rests = false;
 
-  constructor(readonly now: number) {}
+  constructor(
+    readonly now: number,
+    /** All that a lost worker may have begun, and not what is to begin. */
+    readonly lost = false,
+  ) {}
+
+  roomFor({ concurrency }: StepNode, active: number): Room {
+    return new Room(this.lost ? concurrency : concurrency - active, this.lost);
+  }
+
+  /** Has this time come? If not, it is one to look again. */
+  isTime(at: number): boolean {
+    if (at <= this.now) return true;
+    this.wake(at);
+    return false;
+  }
 
   get size(): number {
     return this.actions.length;

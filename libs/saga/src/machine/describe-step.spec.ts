@@ -3,10 +3,10 @@ import { describeStep } from './describe-step.js';
 
 const NOTHING = { actions: [] };
 
-describe('where a saga stands', () => {
+describe('the current step of a saga', () => {
   it.each([
-    ['stuck in going forward: at the step that gave up', 'running', 'b'],
-    ['stuck in turning back: at what could not be compensated', 'compensating', 'a'],
+    ['stuck going forward: the step that failed permanently', 'running', 'b'],
+    ['stuck in compensation: the step that could not be compensated', 'compensating', 'a'],
   ] as const)('%s', (_, heldPhase, step) => {
     const steps = heldPhase === 'running' ? 'a=completed b=failed' : 'a=compensation_failed b=failed';
     const state = { ...stateOf('stuck', steps), heldPhase };

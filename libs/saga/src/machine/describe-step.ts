@@ -1,7 +1,11 @@
-import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { Decision } from './decide.js';
-import type { SagaState } from './saga-state.js';
-import { unsettledSteps } from './step-map.js';
+import type { SagaState, StepState } from './saga-state.js';
+import { FAILED, KIND, TIMED } from './step-kinds.js';
+import { namesOfKinds } from './step-map.js';
+
+/** In progress, waiting, or its compensation failed permanently. */
+const STANDING = KIND.active | TIMED | KIND.waiting | KIND.compensating | KIND.compensationFailed;
 
 /**
  * Describes the current step of a saga for one column: the steps in progress, next, waiting for a retry, or failed
@@ -16,12 +20,13 @@ export function describeStep(state: SagaState, next: Decision): string {
   // What made it compensate is not what a saga that is stuck while compensating stands at.
   const doing = state.heldPhase ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
-  for (const [name, step] of unsettledSteps(state.steps)) {
-    const waits = step.status === 'waiting' || step.status === 'compensating';
-    const gaveUp =
-      step.status === 'compensation_failed' || (forward && step.status === 'failed' && !step.pruned);
-    if (step.active || waits || gaveUp) add(stepOfKey(name));
-  }
+  const stands = (step: StepState) => {
+    const { status } = step;
+    const waits = status === 'waiting' || status === 'compensating';
+    const gaveUp = status === 'compensation_failed' || (forward && status === 'failed' && !step.pruned);
+    return step.active || waits || gaveUp;
+  };
+  namesOfKinds(state.steps, forward ? STANDING | FAILED : STANDING, stands).forEach(add);
   return names.join(', ');
 }
 

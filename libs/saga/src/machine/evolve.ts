@@ -1,6 +1,5 @@
 import {
   canBeUndone,
-  itemKey,
   nodeOf,
   type SagaGraph,
   type StepNode,
@@ -9,7 +8,7 @@ import {
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
 import { isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './predicates.js';
-import { compensationFailed, decidePending, isUnderWay, overtaken, stepFailed } from './failures.js';
+import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, passedPivot } from './pivots.js';
@@ -18,7 +17,8 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
-import { unsettledSteps } from './step-map.js';
+import { FAILED, KIND } from './step-kinds.js';
+import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './incompatible.js';
@@ -44,7 +44,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   'step-completed': (graph, state, { step, result }) =>
-    isUnderWay(state, step, 'running') ? completed(graph, state, step, result) : state,
+    isInProgress(state, step, 'running') ? completed(graph, state, step, result) : state,
 
   'step-failed': stepFailed,
 
@@ -102,7 +102,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   'compensation-completed': (graph, state, { step }) =>
-    isUnderWay(state, step, 'compensating') ? compensated(graph, state, step) : state,
+    isInProgress(state, step, 'compensating') ? compensated(graph, state, step) : state,
 
   'compensation-failed': compensationFailed,
 
@@ -178,7 +178,7 @@ const TRANSITIONS: Transitions = {
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
     const barred = state.heldPhase === 'compensating' ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
-    const next = mapSteps(state, (s, key) =>
+    const next = mapSteps(state, GAVE_UP, (s, key) =>
       step === undefined || key === step || stepOfKey(key) === step ? tryAgain(graph, state, s, key) : s,
     );
     return unstuck(step === undefined ? next : reopenFanOut(next, step));
@@ -228,7 +228,7 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
 function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
   const barred = [...graph.steps.keys()].filter((name) => isBarred(graph, state, name));
   const needed = uncut(graph, { ...state, heldPhase: 'running', rollbackTo: undefined }, barred);
-  const next = mapSteps(needed, (step, key) =>
+  const next = mapSteps(needed, GAVE_UP, (step, key) =>
     barred.includes(key)
       ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
       : tryAgain(graph, needed, step, key),
@@ -264,6 +264,9 @@ function toBeUndone(node: StepNode, step: StepState): boolean {
 function isHeld({ status }: SagaState): boolean {
   return status === 'stuck' || status === 'suspended';
 }
+
+/** What an operator may try again. */
+const GAVE_UP = FAILED | KIND.compensationFailed;
 
 /** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
@@ -310,9 +313,11 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
 function reopenFanOut(state: SagaState, key: string): SagaState {
   const name = stepOfKey(key);
   if (key === name || stepState(state, name).status !== 'failed') return state;
-  const items = stepState(state, name).items!.map((_, index) => stepState(state, itemKey(name, index)));
-  const others = items.filter((item) => item.status === 'failed' && item !== state.steps.get(key));
-  return others.length > 0 ? state : withStep(state, name, (s) => ({ ...s, status: 'running' }));
+  const itself = state.steps.get(key);
+  const isOther = (_: number, item?: StepState) => item?.status === 'failed' && item !== itself;
+  const count = stepState(state, name).items!.length;
+  const isAnyOther = itemsOf(state.steps, name).search(count, ({ kinds }) => (kinds & FAILED) !== 0, isOther);
+  return isAnyOther ? state : withStep(state, name, (s) => ({ ...s, status: 'running' }));
 }
 
 function unstuck(state: SagaState): SagaState {
@@ -331,6 +336,6 @@ function inWhich({ status, heldPhase }: SagaState): 'running' | 'compensating' {
 
 /** An attempt is being made by the holder of the lease. */
 function isAnyActive({ steps }: SagaState): boolean {
-  for (const [, step] of unsettledSteps(steps)) if (step.active) return true;
+  for (const [, step] of stepsOfKinds(steps, KIND.active)) if (step.active) return true;
   return false;
 }

@@ -13,7 +13,7 @@ import { withError, withStep } from './step-changes.js';
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** Only the attempt in progress can settle: what ends late finds its step settled, and changes nothing. */
-export function isUnderWay(state: SagaState, key: string, status: 'running' | 'compensating'): boolean {
+export function isInProgress(state: SagaState, key: string, status: 'running' | 'compensating'): boolean {
   const step = stepState(state, key);
   return step.active && step.status === status;
 }
@@ -21,7 +21,7 @@ export function isUnderWay(state: SagaState, key: string, status: 'running' | 'c
 /** An attempt of a step, or of an item, has failed: it waits for another attempt, or fails permanently. */
 export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'step-failed'>): SagaState {
   const { step: key, now } = event;
-  if (!isUnderWay(state, key, 'running')) return state;
+  if (!isInProgress(state, key, 'running')) return state;
   const { retry, idempotent } = nodeOf(graph, key);
   const before = stepState(state, key);
   const failures = before.failures + 1;
@@ -34,7 +34,7 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     status: again ? 'waiting' : 'failed',
     failures,
     unknown: before.unknown || event.unknown,
-    retryAt: again ? now + retryDelay(retry, failures, event.random) : undefined,
+    retryAt: again ? now + nextDelay(retry, failures, event) : undefined,
     errors: withError(step, event.error, now, 'step'),
     active: false,
   }));
@@ -43,12 +43,21 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
 }
 
+/** Milliseconds until the next attempt: by the policy, or later if the participant asked for it. */
+function nextDelay(
+  policy: ResolvedRetryPolicy,
+  failures: number,
+  { random, retryAfter = 0 }: EventOf<'step-failed' | 'compensation-failed'>,
+): number {
+  return Math.max(retryDelay(policy, failures, random), retryAfter);
+}
+
 export function compensationFailed(
   graph: SagaGraph,
   state: SagaState,
   event: EventOf<'compensation-failed'>,
 ): SagaState {
-  if (!isUnderWay(state, event.step, 'compensating')) return state;
+  if (!isInProgress(state, event.step, 'compensating')) return state;
   const policy = nodeOf(graph, event.step).compensationRetry;
   return withStep(state, event.step, (step) => {
     const failures = step.compensationFailures + 1;
@@ -59,7 +68,7 @@ export function compensationFailed(
       active: false,
     };
     return mayRetry(policy, failures, event.retryable)
-      ? { ...failed, retryAt: event.now + retryDelay(policy, failures, event.random) }
+      ? { ...failed, retryAt: event.now + nextDelay(policy, failures, event) }
       : { ...failed, status: 'compensation_failed' };
   });
 }

@@ -23,7 +23,7 @@ const expanded = (count: number): SagaEvent => ({
 });
 
 describe('the items of a fan-out', () => {
-  it('are under way in no larger number than its concurrency', () => {
+  it('run no more at once than its concurrency', () => {
     const first = after([expanded(5)]);
     expect(due(first)).toEqual(['ship[0]', 'ship[1]']);
     const full = after([started('ship[0]'), started('ship[1]')], first);

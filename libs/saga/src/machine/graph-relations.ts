@@ -9,6 +9,8 @@ interface Relations {
   readonly pivots: readonly string[];
   /** In topological order. */
   readonly savepoints: readonly string[];
+  /** The place of each step in topological order, from 0. */
+  readonly places: ReadonlyMap<string, number>;
   readonly descendants: Map<string, ReadonlySet<string>>;
 }
 
@@ -24,6 +26,7 @@ export function relationsOf(graph: SagaGraph): Relations {
       hasWaits: nodes.some((node) => node.wait !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
+      places: new Map(nodes.map(({ name }, place) => [name, place])),
       descendants: new Map(),
     };
     RELATIONS.set(graph, relations);

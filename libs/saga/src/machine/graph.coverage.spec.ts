@@ -49,7 +49,7 @@ describe('the sagas of the promises', () => {
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 5)).toEqual([]);
   });
 
-  it('wait for what comes early, in time, twice, for nobody, or not at all', () => {
+  it('wait for signals that come early, in time, twice, without a waiter, or not at all', () => {
     const plays = fc.sample(randomGraphs, { numRuns: 1_500, seed: 4 }).map((saga) => playGraph(saga));
     const ways = plays.flatMap(({ entries }) => waysOfWaits(entries));
     const wanted = [
@@ -62,14 +62,15 @@ describe('the sagas of the promises', () => {
         'nobody',
         'sent again',
       ],
-      ...['a wait is cut', 'a wait is turned back', 'called again'],
+      ...['a wait is cut', 'a wait is rolled back', 'called again'],
     ];
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 10)).toEqual([]);
   });
 });
 
 /**
- * Every second step is a pivot that nothing can compensate, and in the end the saga is retried: in random graphs both
+ * Every second step is a pivot that nothing can compensate, and in the end the saga is retried: in random
+ * graphs both
  * are rare.
  */
 function withPivots({ graph, moves }: RandomGraph): RandomGraph {
@@ -100,9 +101,9 @@ function waysOfPivots(graph: SagaGraph, entries: readonly Entry[]): string[] {
 
 /** What became of what was sent, and of those that waited. */
 function waysOfWaits(entries: readonly Entry[]): string[] {
-  const begun = new Set<string>();
+  const started = new Set<string>();
   return entries.flatMap((entry) => {
-    if (entry.type === 'begun' && entry.attempt.node.wait) return again(begun, entry.attempt);
+    if (entry.type === 'started' && entry.attempt.node.wait) return again(started, entry.attempt);
     if (entry.type === 'sent') return entry.signal.isRefusal ? ['a refusal is sent'] : [];
     if (entry.type === 'decision' && entry.known.some(({ name }) => name === 'z')) return ['nobody'];
     if (entry.type !== 'event') return [];
@@ -116,15 +117,15 @@ function waysOfWaits(entries: readonly Entry[]): string[] {
       status === 'waiting' && wait && wait.takenSignal === undefined;
     const left = [...before.steps].filter(([, step]) => isLeft(step)).map(([key]) => stepState(after, key));
     if (left.some(({ pruned }) => pruned)) return ['a wait is cut'];
-    return left.some((step) => !isLeft(step)) ? ['a wait is turned back'] : [];
+    return left.some((step) => !isLeft(step)) ? ['a wait is rolled back'] : [];
   });
 }
 
-/** A step that took a signal, and was begun with it before. */
-function again(begun: Set<string>, { key, round, kind }: Attempt): string[] {
+/** A step that took a signal and had started with it before. */
+function again(started: Set<string>, { key, round, kind }: Attempt): string[] {
   const id = `${kind} ${key}~${round}`;
-  const isAgain = begun.has(id);
-  begun.add(id);
+  const isAgain = started.has(id);
+  started.add(id);
   return isAgain ? ['called again'] : [];
 }
 

@@ -12,7 +12,10 @@ class Walk {
 
   constructor(readonly graph: SagaGraph) {}
 
-  /** Everything that is decided, again and again; some steps fail the first time, some are begun first and left under way. */
+  /**
+   * Carries out every decision until none is left. Some steps fail the first time, others start first and
+   * stay in progress.
+   */
   go(but: { failing?: string[]; leaving?: string[] } = {}): this {
     const failing = new Set(but.failing);
     const leaving = new Set(but.leaving);
@@ -86,7 +89,7 @@ describe('a condition in a forked branch before a join', () => {
     expect(walk.complete('gift-wrap').go().trace.at(-1)).toBe('ship');
   });
 
-  it('that says no is not undone, and holds up nobody who is', () => {
+  it('that is false is not compensated, and delays no step that is', () => {
     const walk = new Walk(graph(no)).go({ failing: ['ship'] });
     expect(walk.trace).toEqual(['order', 'pack', 'undo pack', 'undo order']);
     expect(walk.state.status).toBe('compensated');
@@ -125,7 +128,7 @@ describe('nested fork rollback', () => {
     stepOf('join', { after: ['left-join', 'right'] }),
   );
 
-  it('undoes the inner fork before the outer, each step after all that depends on it, and once', () => {
+  it('compensates the inner fork before the outer, each step after all that depends on it, and once', () => {
     const { trace, state } = new Walk(graph).go({ failing: ['join'] });
     const undone = trace.filter((entry) => entry.startsWith('undo')).map((entry) => entry.slice(5));
     expect([...undone].sort()).toEqual(['left', 'left-1', 'left-2', 'left-join', 'right', 'start']);
@@ -139,7 +142,7 @@ describe('nested fork rollback', () => {
     expect(state.status).toBe('compensated');
   });
 
-  it('undoes one inner branch while the other is still under way, and the fork only after both', () => {
+  it('compensates one inner branch while the other is still running, and the fork only after both', () => {
     const walk = new Walk(graph).go({ failing: ['left-1'], leaving: ['left-2'] });
     expect(walk.trace).not.toContain('undo left');
     walk.complete('left-2').go();
@@ -148,7 +151,7 @@ describe('nested fork rollback', () => {
   });
 });
 
-describe('a sibling that completes after rollback began', () => {
+describe('a sibling that completes after the rollback started', () => {
   const graph = graphOf(stepOf('a'), stepOf('b', { after: ['a'] }), stepOf('c', { after: ['a'] }));
 
   it('is undone like the rest, before what it depends on', () => {
@@ -166,7 +169,7 @@ describe('a sibling that completes after rollback began', () => {
     expect(walk.state).toMatchObject({ status: 'compensated', failure });
   });
 
-  it('outside of what returns to a savepoint keeps what it came to', () => {
+  it('outside the part that rolls back to a savepoint keeps its result', () => {
     const beside = graphOf(
       stepOf('pay', { savepoint: { attempts: 2 } }),
       stepOf('ship', { after: ['pay'] }),
@@ -214,7 +217,7 @@ describe('a join any', () => {
       ...more,
     );
 
-  it('undoes exactly the branch that lost, though it completes late', () => {
+  it('compensates exactly the branch that lost, though it completes late', () => {
     const walk = new Walk(race()).go({ leaving: ['slow'] });
     expect(walk.trace).toEqual(['fast', 'ship']);
     expect(walk.state.status).toBe('running');
@@ -238,7 +241,7 @@ describe('a join any', () => {
     expect(walk.state.status).toBe('compensated');
   });
 
-  it('before a savepoint that is returned to is won by whoever won it, if that still stands', () => {
+  it('before a savepoint that is rolled back to keeps its winner, if the winner is still completed', () => {
     const graph = graphOf(
       stepOf('pay', { pivot: true }),
       stepOf('credit', { savepoint: { attempts: 2 } }),
@@ -283,14 +286,14 @@ describe('a worker lost before the deadline, and found after it', () => {
 test('what is lost with a worker fails in the order of the graph, whatever the order of its rows', () => {
   const once = { idempotent: false } as const;
   const graph = graphOf(stepOf('a', once), stepOf('b', once));
-  const begun = ['a', 'b'].reduce(
+  const bothStarted = ['a', 'b'].reduce(
     (state, step) => evolve(graph, state, { type: 'step-started', step }),
     INITIAL,
   );
-  const rows = [...begun.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
+  const rows = [...bothStarted.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
   for (const order of [rows, rows.toReversed()]) {
     const lost = { type: 'taken-over', count: 1, bound: 3, now: 0 } as const;
-    const { status, failure } = evolve(graph, { ...begun, steps: new Map(order) }, lost);
+    const { status, failure } = evolve(graph, { ...bothStarted, steps: new Map(order) }, lost);
     expect({ status, step: failure?.step }).toEqual({ status: 'compensating', step: 'a' });
   }
 });

@@ -19,12 +19,12 @@ describe('a saga whose workers are lost, one after the other, has come further',
       { status: 'compensating' },
       { status: 'compensating', compensationFailures: 1 },
     ],
-    ['it waits for somebody', { status: 'pending' }, { status: 'waiting', wait: { signal: 'reply' } }],
+    ['it waits for a signal', { status: 'pending' }, { status: 'waiting', wait: { signal: 'reply' } }],
   ] satisfies [string, Partial<StepState>, Partial<StepState>][])('when %s', (_, before, after) => {
     expect(advances(before, after)).toBe(true);
   });
 
-  test('when it turned back, or began anew at a savepoint', () => {
+  test('when it started to roll back, or restarted at a savepoint', () => {
     const [step, keys] = [{ status: 'running' } as const, ['charge']];
     expect(hasAdvanced(sagaOf(step), sagaOf(step, { status: 'compensating' }), keys)).toBe(true);
     expect(hasAdvanced(sagaOf(step), sagaOf(step, { round: 2 }), keys)).toBe(true);

@@ -1,12 +1,21 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
-import { itemKey, leavesNothing, nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
+import {
+  indexOfKey,
+  leavesNothing,
+  nodeOf,
+  type SagaGraph,
+  stepOfKey,
+} from '../definition/graph/saga-graph.js';
 import { dueWhenLost } from './decide.js';
+import { relationsOf } from './graph-relations.js';
 import { failPermanently, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { type StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
+import { KIND } from './step-kinds.js';
+import { stepsOfKinds } from './step-map.js';
 
 /**
  * Workers were lost with this saga, one after the other. Whatever each may have been doing may have happened: the
@@ -47,7 +56,7 @@ export function takenOver(
 
 /** The worker lets go of what is in progress. */
 export function interrupted(graph: SagaGraph, state: SagaState, now: number): SagaState {
-  return keysOf(graph, state).reduce(
+  return keysOf(graph, state, KIND.active).reduce(
     (next, key) =>
       stepState(state, key).active ? withLoss(next, attemptLost(graph, next, key, now), key, now) : next,
     state,
@@ -59,7 +68,7 @@ export function interrupted(graph: SagaGraph, state: SagaState, now: number): Sa
  * last: they make the saga compensate, which must find what the others may have done.
  */
 function suspectsOf(graph: SagaGraph, state: SagaState, now: number): string[] {
-  const recorded = keysOf(graph, state).filter((key) => {
+  const recorded = keysOf(graph, state, KIND.active | KIND.running).filter((key) => {
     const { status, items } = stepState(state, key);
     return status === 'running' && items === undefined;
   });
@@ -70,12 +79,20 @@ function suspectsOf(graph: SagaGraph, state: SagaState, now: number): string[] {
   return [...new Set([...recorded, ...due])].sort((a, b) => idempotent(b) - idempotent(a));
 }
 
-/** Steps and items in the order of the graph: what becomes of a saga must not depend on the order of its rows. */
-function keysOf(graph: SagaGraph, { steps }: SagaState): string[] {
-  return [...graph.steps.keys()].flatMap((name) => {
-    const { items = [] } = steps.get(name) ?? {};
-    return [name, ...items.map((_, index) => itemKey(name, index))];
-  });
+/**
+ * Steps and items of some kinds, at least, in the order of the graph: what becomes of a saga must not depend on the order of
+ * its rows. Without the items that only an earlier round had.
+ */
+function keysOf(graph: SagaGraph, { steps }: SagaState, kinds: number): string[] {
+  const { places } = relationsOf(graph);
+  const found: { key: string; place: number; index: number }[] = [];
+  for (const [key] of stepsOfKinds(steps, kinds)) {
+    const name = stepOfKey(key);
+    const [place, index = -1] = [places.get(name), indexOfKey(key)];
+    const isThere = index < 0 || index < (steps.get(name)?.items?.length ?? 0);
+    if (place !== undefined && isThere) found.push({ key, place, index });
+  }
+  return found.sort((a, b) => a.place - b.place || a.index - b.index).map(({ key }) => key);
 }
 
 /** An attempt without an outcome. Attempts that were recorded or in progress were counted when they began. */

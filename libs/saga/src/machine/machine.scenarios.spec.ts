@@ -54,7 +54,7 @@ function next(graph: SagaGraph, state: SagaState, now = 0): string[] {
 const SEQUENCE = sequenceOf(stepOf('a'), stepOf('b'), stepOf('c'));
 
 describe('a step that fails', () => {
-  it('is tried as often as its policy says, and then the saga turns back', () => {
+  it('is tried as often as its policy says, and then the saga rolls back', () => {
     const graph = sequenceOf(
       stepOf('a', { retry: resolveRetryPolicy({ attempts: 3, delay: 100, jitter: 0 }) }),
     );
@@ -108,7 +108,7 @@ describe('a step that fails', () => {
     expect(stepState(state, 'a').errors.at(-1)).toMatchObject({ attempt: 1, during: 'compensation' });
   });
 
-  it('without our knowing what it did is undone, even if a later attempt definitely failed', () => {
+  it('with an unknown outcome is compensated, even if a later attempt failed permanently', () => {
     const state = after(SEQUENCE, INITIAL, started('a'), timedOut('a'), started('a'), rejected('a'));
     expect(next(SEQUENCE, state)).toEqual(['compensate a']);
     expect(stepState(state, 'a').result).toBeUndefined();
@@ -165,7 +165,7 @@ describe('an at-most-once step', () => {
 });
 
 describe('a saga taken over from a lost worker', () => {
-  it('runs again what may have been under way, counted as attempts but not as failures', () => {
+  it('repeats steps that may have been in progress, and counts attempts but no failures', () => {
     const lost = after(SEQUENCE, INITIAL, takenOver(2));
     expect(stepState(lost, 'a')).toMatchObject({
       status: 'pending',
@@ -199,7 +199,7 @@ describe('a saga taken over from a lost worker', () => {
     expect(next(graph, after(graph, lost, cancelled))).toEqual(['compensated']);
   });
 
-  it('undoes what may have happened if it turns back after all', () => {
+  it('compensates steps that may have taken effect if it rolls back', () => {
     expect(next(SEQUENCE, after(SEQUENCE, INITIAL, takenOver(1), cancelled))).toEqual(['compensate a']);
   });
 
@@ -214,7 +214,7 @@ describe('a saga taken over from a lost worker', () => {
     expect(stepState(lost, 'a')).toMatchObject({ attempts: 1, compensationAttempts: 2, unknown: true });
   });
 
-  it('undoes the step that was under way while it turned back', () => {
+  it('compensates the step that was in progress during its rollback', () => {
     const graph = graphOf(stepOf('a'), stepOf('b'));
     const lost = after(graph, stateOf('compensating', 'a=running b=failed'), takenOver(1));
     expect(shortOf(lost)).toBe('a=failed? b=failed');
@@ -227,8 +227,8 @@ describe('a saga taken over from a lost worker', () => {
   });
 });
 
-describe('a saga that takes down worker after worker', () => {
-  it('is stuck even where the loss of an at-most-once step turned it back, and then its undoing took them down', () => {
+describe('a saga that crashes worker after worker', () => {
+  it('is stuck even if a lost at-most-once step made it roll back and its compensation then crashed workers', () => {
     const graph = sequenceOf(stepOf('a', { idempotent: false }));
     const state = after(graph, stateOf('running', 'a=running'), takenOver(4));
     expect(state).toMatchObject({ status: 'stuck', heldPhase: 'compensating', failure: { step: 'a' } });
@@ -263,7 +263,7 @@ describe('a saga that takes down worker after worker', () => {
     expect(next(SEQUENCE, after(SEQUENCE, back, retried()))).toEqual(['compensate a']);
   });
 
-  it('goes on behind the step that was done by hand', () => {
+  it('goes on after the step that was completed manually', () => {
     const state = after(SEQUENCE, forward, { type: 'operator-skipped', step: 'b', result: '7' });
     expect(stepState(state, 'b')).toMatchObject({ status: 'completed', result: '7', unknown: false });
     expect(next(SEQUENCE, state)).toEqual(['run c']);
@@ -272,7 +272,7 @@ describe('a saga that takes down worker after worker', () => {
     ]);
   });
 
-  it('undoes what it may have done when it is cancelled', () => {
+  it('compensates what it may have done when it is cancelled', () => {
     const state = after(SEQUENCE, forward, cancelled);
     expect(state).toMatchObject({ status: 'compensating', failure: { kind: 'cancelled' } });
     expect(next(SEQUENCE, state)).toEqual(['compensate b']);
@@ -285,7 +285,7 @@ describe('a saga that takes down worker after worker', () => {
   });
 });
 
-describe('a saga with compensations that gave up', () => {
+describe('a saga with compensations that failed permanently', () => {
   const graph = graphOf(stepOf('a'), stepOf('b', { after: ['a'] }), stepOf('c', { after: ['a'] }));
   const both = after(
     graph,
@@ -320,7 +320,7 @@ describe('a saga with compensations that gave up', () => {
     }
   });
 
-  it('takes the one done by hand as undone', () => {
+  it('counts the manually completed compensation as compensated', () => {
     const state = after(graph, both, { type: 'operator-skipped', step: 'b' }, stuck, {
       type: 'operator-skipped',
       step: 'c',
@@ -335,7 +335,7 @@ describe('a saga with compensations that gave up', () => {
 });
 
 describe('a saga that is cancelled', () => {
-  it('undoes the step under way once it has completed', () => {
+  it('compensates the step in progress once it has completed', () => {
     const state = after(SEQUENCE, INITIAL, started('a'), completed('a'), started('b'), cancelled);
     expect(state.failure).toEqual({ kind: 'cancelled', reason: 'changed my mind' });
     expect(next(SEQUENCE, state)).toEqual([]);

@@ -37,8 +37,8 @@ const EVENTS = {
   'compensation-failed': { type: 'compensation-failed', ...failed },
   'compensation-refused': { type: 'compensation-failed', ...failed, retryable: false },
   interrupted: { type: 'interrupted', now: NOW },
-  cancelled: { type: 'cancelled', reason: 'by hand' },
-  aborted: { type: 'aborted', reason: 'by hand' },
+  cancelled: { type: 'cancelled', reason: 'manual' },
+  aborted: { type: 'aborted', reason: 'manual' },
   retried: { type: 'retried' },
   'retried b': { type: 'retried', step: 'b' },
   'skipped b': { type: 'operator-skipped', step: 'b', result: '"new"' },
@@ -136,13 +136,13 @@ const LIVE: SagaName[] = [
   ...(['paused forward', 'paused back'] as const),
 ];
 
-/** While turning back a step that waits will not be tried again. */
+/** During a rollback, a waiting step is not tried again. */
 const noMore = (step: StepName) => (step === 'waiting@2000' ? 'failed' : step);
 const undoAgain = (step: StepName) => (step === 'compensation_failed' ? 'compensating' : step);
-/** A compensation may give up while the saga goes forward: that of a branch which lost a race. */
+/** A compensation may fail permanently while the saga goes forward: that of a branch which lost a race. */
 const again = (step: StepName) =>
   step.startsWith('failed') ? step.replace('failed', 'pending') : undoAgain(step);
-const byHand = (step: StepName) => (step === 'compensation_failed' ? 'compensated' : 'completed');
+const manualStatus = (step: StepName) => (step === 'compensation_failed' ? 'compensated' : 'completed');
 const undone = (step: StepName) => (step === 'failed?' ? 'compensated?' : 'compensated');
 
 const BY_HAND: Row[] = [
@@ -153,7 +153,7 @@ const BY_HAND: Row[] = [
   ...(['stuck forward', 'suspended'] as const).flatMap((saga) => [
     ...forAll(STEPS, (step) => ['retried', saga, step, 'running', again(step)]),
     ...forAll(NOT_DONE, (step) => ['retried b', saga, step, 'running', again(step)]),
-    ...forAll(NOT_DONE, (step) => ['skipped b', saga, step, 'running', byHand(step)]),
+    ...forAll(NOT_DONE, (step) => ['skipped b', saga, step, 'running', manualStatus(step)]),
   ]),
   ...forAll(STEPS, (step) => ['retried', 'stuck back', step, 'compensating', undoAgain(step)]),
   ...forAll(TO_BE_UNDONE, (step) => ['retried b', 'stuck back', step, 'compensating', undoAgain(step)]),
@@ -171,7 +171,7 @@ const SETTLED: Row[] = [
   ['settled stuck', 'compensating', 'compensation_failed', 'stuck back', 'compensation_failed'],
 ];
 
-/** No attempt is under way in a saga at rest, and nothing is being undone in one that goes forward. */
+/** An idle saga has no attempt in progress. A saga that goes forward compensates nothing. */
 const meets = (saga: SagaName, step: StepName) =>
   saga === 'running'
     ? step !== 'compensating!'
@@ -247,7 +247,7 @@ describe('what is kept of a step', () => {
     }
   });
 
-  it('is the result given by hand', () => {
+  it('is the result that an operator gave', () => {
     expect(bOf(evolve(GRAPH, given('stuck forward', 'failed?'), EVENTS['skipped b'])).result).toBe('"new"');
   });
 });

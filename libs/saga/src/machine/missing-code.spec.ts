@@ -23,14 +23,14 @@ describe('a saga needs a step that is gone', () => {
     ['after it', stateOf('running', 'a=completed b=completed'), []],
     ['after it was skipped', stateOf('running', 'a=completed b=skipped'), []],
     [
-      'when it has failed, and a person may retry it',
+      'when it has failed, and an operator may retry it',
       { ...stateOf('stuck', 'a=completed b=failed'), heldPhase: 'running' },
       HAS_BEGUN,
     ],
     ['while paused before it', stateOf('paused', 'a=completed'), HAS_NOT],
-    ['not while turning back', stateOf('compensating', 'a=completed'), []],
+    ['not while rolling back', stateOf('compensating', 'a=completed'), []],
     [
-      'not when stuck in turning back',
+      'not when stuck in compensation',
       { ...stateOf('stuck', 'a=compensation_failed'), heldPhase: 'compensating' },
       [],
     ],
@@ -75,7 +75,11 @@ describe('a saga needs a compensation that is gone', () => {
       stateOf('running', ''),
       ["step 'b' is not completed yet, and cannot be undone"],
     ],
-    ['of what is done, turning back', stateOf('compensating', 'a=completed b=completed c=failed'), DONE],
+    [
+      'of completed steps, while rolling back',
+      stateOf('compensating', 'a=completed b=completed c=failed'),
+      DONE,
+    ],
     [
       'of what may have happened',
       stateOf('compensating', 'a=completed b=failed?'),
@@ -86,10 +90,10 @@ describe('a saga needs a compensation that is gone', () => {
       stateOf('compensating', 'b=compensating'),
       ["step 'b' is being compensated, and cannot be undone"],
     ],
-    ['not of what definitely failed', stateOf('compensating', 'a=completed b=failed'), []],
+    ['not of a step that failed permanently', stateOf('compensating', 'a=completed b=failed'), []],
     ['not of what was skipped', stateOf('running', 'a=completed b=skipped'), []],
     ['not of what is undone', stateOf('compensating', 'a=completed b=compensated'), []],
-    ['not of what never began, turning back', stateOf('compensating', 'a=completed'), []],
+    ['not of a step that never started, while rolling back', stateOf('compensating', 'a=completed'), []],
   ])('%s', (_, state, expected) => {
     expect(needs(ORDER, { b: UNDO }, state)).toEqual(expected);
   });

@@ -37,7 +37,7 @@ function next(graph: SagaGraph, state: SagaState, now = 0): string[] {
 describe('behind its pivot', () => {
   const passed = stateOf('running', 'book=completed pay=completed');
 
-  it('a saga is not turned back by a cancellation', () => {
+  it('a saga is not rolled back by a cancellation', () => {
     expect(evolve(line, passed, { type: 'cancelled' })).toBe(passed);
   });
 
@@ -54,7 +54,7 @@ describe('behind its pivot', () => {
     expect(evolve(line, waiting, cancelled)).toBe(waiting);
   });
 
-  it('it goes no further when a step gives up', () => {
+  it('it goes no further when a step fails permanently', () => {
     const stopped = after(line, passed, { type: 'step-started', step: 'ship' }, failed('ship'));
     expect(stopped.status).toBe('running');
     expect(next(line, stopped)).toEqual(['stuck']);
@@ -86,7 +86,7 @@ describe('while a pivot is in progress', () => {
     ],
   ];
 
-  it.each(calls)('%s compensates nothing, and nothing else begins', (_, state) => {
+  it.each(calls)('%s compensates nothing, and nothing else starts', (_, state) => {
     expect([state.status, next(fork, state, 6)]).toEqual(['running', []]);
   });
 
@@ -94,6 +94,16 @@ describe('while a pivot is in progress', () => {
     const done = evolve(fork, state, paid);
     expect([done.status, done.pendingRollback]).toEqual(['running', undefined]);
     expect(next(fork, done, 6)).toEqual([stepState(done, 'pack').status === 'failed' ? 'stuck' : 'run ship']);
+  });
+
+  it.each([
+    ['alone', []],
+    ['after a cancellation', [cancelled]],
+  ])('a step that fails %s is the failure of the saga when the pivot completes', (_, before) => {
+    const running = stateOf('running', 'book=completed pay=running! pack=running!');
+    const done = after(fork, running, ...before, failed('pack'), paid);
+    expect(done.failure).toMatchObject({ kind: 'error', step: 'pack' });
+    expect(next(fork, done)).toEqual(['stuck']);
   });
 
   it.each(calls)('%s rolls the saga back when the pivot fails', (_, state) => {
@@ -106,21 +116,21 @@ describe('while a pivot is in progress', () => {
   });
 
   it.each(calls)(
-    '%s rolls the saga back at once when an attempt of the pivot fails for certain',
+    '%s rolls the saga back immediately when an attempt of the pivot fails for certain',
     (_, state) => {
       const back = evolve(fork, state, failed('pay', false, true));
       expect([back.status, stepState(back, 'pay').status]).toEqual(['compensating', 'failed']);
     },
   );
 
-  it.each(calls)('%s waits for the next attempt when nobody knows what this one did', (_, state) => {
+  it.each(calls)('%s waits for the next attempt when the outcome of this one is unknown', (_, state) => {
     const again = evolve(fork, state, failed('pay', true, true));
     expect([again.status, next(fork, again, 1_000)]).toEqual(['running', ['run pay']]);
     const done = after(fork, again, { type: 'step-started', step: 'pay' }, paid);
     expect([done.status, done.pendingRollback]).toEqual(['running', undefined]);
   });
 
-  it.each(calls)('%s leaves it to an operator when nobody will know', (_, state) => {
+  it.each(calls)('%s leaves it to an operator when the outcome stays unknown', (_, state) => {
     const barred = evolve(fork, state, failed('pay', true));
     expect([barred.status, next(fork, barred)]).toEqual(['compensating', ['stuck']]);
   });

@@ -27,7 +27,7 @@ export interface PlannedRollback {
   /** Steps that took effect, or may have, and have no compensation. */
   readonly kept: readonly string[];
   /** Steps that may be in progress: if they complete, they are undone as well. */
-  readonly underWay: readonly string[];
+  readonly inProgress: readonly string[];
   /** The point of no return that lies behind: the saga only goes forward. */
   readonly pivot?: string;
   /** The point of no return whose outcome is not known yet: if it completes, nothing of this happens. */
@@ -37,23 +37,23 @@ export interface PlannedRollback {
 /** Plays compensating through, as if everything were undone at the first attempt. Of a completed saga too. */
 export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollback {
   const standing: SagaState = given.status === 'completed' ? { ...given, status: 'running' } : given;
-  if (isTerminal(standing.status)) return { compensations: [], kept: [], underWay: [] };
+  if (isTerminal(standing.status)) return { compensations: [], kept: [], inProgress: [] };
   const kept = [...graph.steps.values()]
     .filter((node) => !canBeUndone(node) && tookEffect(standing, node))
     .map((node) => node.name);
-  const underWay = decide(graph, standing, Infinity)
+  const inProgress = decide(graph, standing, Infinity)
     .actions.filter(({ kind }) => kind === 'run' || kind === 'probe')
     .map(({ key }) => key);
   if (pivotPassed(graph, standing)) {
     const pivot = relationsOf(graph).pivots.find((name) => isDone(stepState(standing, name)));
-    return { compensations: [], kept, underWay, pivot };
+    return { compensations: [], kept, inProgress, pivot };
   }
   const undecided = pivotToCome(graph, standing);
   const back: SagaEvent =
     standing.heldPhase === 'compensating' ? { type: 'retried' } : { type: 'cancelled', reason: 'preview' };
   const failed = withFailedPivots(graph, standing);
   const compensations = played(graph, evolve(graph, failed, back));
-  return { compensations, kept, underWay, ...(undecided !== undefined && { undecided }) };
+  return { compensations, kept, inProgress, ...(undecided !== undefined && { undecided }) };
 }
 
 /** A pivot that may be in progress, in doubt, or barred. */

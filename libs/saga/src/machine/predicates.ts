@@ -1,5 +1,6 @@
 import { type SagaGraph, type StepNode, canBeUndone, startsSaga } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
+import { FAILED, KIND } from './step-kinds.js';
 import { awaitsChild, type SagaState, type StepState, stepState } from './saga-state.js';
 
 /** Done going forward: those that wait for it may begin. */
@@ -16,6 +17,14 @@ export function needsUndo(node: StepNode, step: StepState): boolean {
   return (
     step.status === 'completed' || (step.status === 'failed' && (step.unknown || node.compensateOnFailure))
   );
+}
+
+/** The kinds of which an item of this step may have something to undo, or is being undone: all others have not. */
+export function mayNeedUndo(node: StepNode): number {
+  let kinds = KIND.active | KIND.timedBack | KIND.compensating | KIND.compensationFailed;
+  if (!node.idempotent && node.probe !== undefined) kinds |= KIND.running;
+  if (canBeUndone(node)) kinds |= KIND.completed | (node.compensateOnFailure ? FAILED : KIND.inDoubt);
+  return kinds;
 }
 
 /** The point of no return lies behind: the saga only goes forward. */

@@ -132,6 +132,8 @@ interface AttemptFailed {
   readonly now: number;
   /** 0 to 1, for the jitter. */
   readonly random: number;
+  /** Milliseconds before which the participant does not want another attempt. Default: 0. */
+  readonly retryAfter?: number;
 }
 
 /** Something that a saga may still need, and that the deployed class does not have. */

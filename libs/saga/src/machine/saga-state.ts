@@ -1,4 +1,3 @@
-import { itemKey } from '../definition/graph/saga-graph.js';
 import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
 import type { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
 
@@ -175,11 +174,4 @@ export function awaitsSignal({ status, wait, active }: StepState): boolean {
 export function isKept(state: SagaState, name: string): boolean {
   const { status, pruned } = stepState(state, name);
   return status === 'completed' && !pruned;
-}
-
-/** What a step came to, as JSON text: of a fan-out the array of its items' results. */
-export function resultOf(state: SagaState, name: string): string | undefined {
-  const { result, items, status } = stepState(state, name);
-  if (result !== undefined || items === undefined || status !== 'completed') return result;
-  return `[${items.map((_, index) => stepState(state, itemKey(name, index)).result ?? 'null').join(',')}]`;
 }

@@ -4,8 +4,9 @@ import { hasPassed, isRace, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
+import { ALL } from './step-kinds.js';
 import { PENDING, type SagaState, isKept, stepState } from './saga-state.js';
-import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
+import { GIVES_UP, giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
 export function savepointFor(graph: SagaGraph, state: SagaState, failed: string): string | undefined {
@@ -44,7 +45,7 @@ export function startTurningBack(
     return { ...state, status, heldPhase: undefined, pendingRollback: { failure, rollbackTo } };
   }
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
-  const next = mapSteps(state, (step, key) =>
+  const next = mapSteps(state, GIVES_UP, (step, key) =>
     region === undefined || region.has(stepOfKey(key)) ? giveUpWaiting(step) : step,
   );
   return {
@@ -61,14 +62,17 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
   const savepoint = state.rollbackTo!;
   const round = state.round + 1;
   const region = descendantsOf(graph, savepoint);
-  const steps = new Map(state.steps);
-  for (const name of region) if (!steps.has(name)) steps.set(name, PENDING);
-  for (const [key, { errors, wonBy, lost }] of steps) {
+  const again = [...region].reduce(
+    (known, name) => (known.steps.has(name) ? known : withStep(known, name, () => PENDING)),
+    state,
+  );
+  const { steps } = mapSteps(again, ALL, (step, key) => {
+    const { errors, wonBy, lost } = step;
+    if (!region.has(stepOfKey(key))) return step;
     // A race that was won from outside stays so, unless its winner is being undone in its turn.
     const won = wonBy !== undefined && !region.has(wonBy) && isKept(state, wonBy) ? wonBy : undefined;
-    if (region.has(stepOfKey(key)))
-      steps.set(key, { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) });
-  }
+    return { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) };
+  });
   // Outside, a step behind a pivot may have failed permanently meanwhile: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {
     const step = stepState(state, name);

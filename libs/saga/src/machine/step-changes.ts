@@ -1,7 +1,8 @@
 import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
+import { KIND, TIMED } from './step-kinds.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
 import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
-import { StepMap } from './step-map.js';
+import { mapOfKinds, StepMap } from './step-map.js';
 
 /** Failed attempts kept per step. */
 export const ERRORS_KEPT = 5;
@@ -19,9 +20,13 @@ function unbegun(state: SagaState, key: string): StepState {
   return name === key ? PENDING : { ...PENDING, round: stepState(state, name).round };
 }
 
-/** Changes the steps that something has happened to. */
-export function mapSteps(state: SagaState, change: (step: StepState, key: string) => StepState): SagaState {
-  return { ...state, steps: new Map([...state.steps].map(([key, step]) => [key, change(step, key)])) };
+/** Changes the steps and items of some kinds, of those that something has happened to. */
+export function mapSteps(
+  state: SagaState,
+  kinds: number,
+  change: (step: StepState, key: string) => StepState,
+): SagaState {
+  return { ...state, steps: mapOfKinds(state.steps, kinds, change) };
 }
 
 export function withError(
@@ -33,6 +38,9 @@ export function withError(
   const attempt = during === 'step' ? step.attempts : step.compensationAttempts;
   return [...step.errors, { ...error, attempt, at: new Date(now).toISOString(), during }].slice(-ERRORS_KEPT);
 }
+
+/** What `giveUpWaiting` changes. */
+export const GIVES_UP = KIND.pending | KIND.waiting | KIND.running | TIMED;
 
 /** No further attempt will be made. */
 export function giveUpWaiting(step: StepState): StepState {

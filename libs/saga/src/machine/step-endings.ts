@@ -1,10 +1,11 @@
-import { itemKey, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isDone, needsUndo } from './predicates.js';
+import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
+import { isDone, mayNeedUndo, needsUndo } from './predicates.js';
 import { goesOn } from './failures.js';
 import { winRaces } from './join-any.js';
-import { type SagaState, stepState } from './saga-state.js';
+import { type SagaState, type StepState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
-import { itemsToLookAt } from './step-map.js';
+import { DONE } from './step-kinds.js';
+import { itemsOf } from './step-map.js';
 
 /** A step, or an item, is done, and with its last item the fan-out. */
 export function completed(
@@ -33,10 +34,8 @@ export function completed(
 }
 
 function areDone(state: SagaState, name: string, items: readonly string[]): boolean {
-  // They begin in their order: mostly it is the last one that is not done.
-  if (items.length > 0 && !isDone(stepState(state, itemKey(name, items.length - 1)))) return false;
-  const { open, begun } = itemsToLookAt(state.steps, name, items);
-  return begun === items.length && open.every((index) => isDone(stepState(state, itemKey(name, index))));
+  const isOpen = (_: number, item?: StepState) => item === undefined || !isDone(item);
+  return !itemsOf(state.steps, name).search(items.length, ({ kinds }) => (kinds & ~DONE) !== 0, isOpen);
 }
 
 /** A step, or an item, is undone, and with its last item the fan-out. */
@@ -50,18 +49,17 @@ export function compensated(graph: SagaGraph, state: SagaState, key: string): Sa
   const name = stepOfKey(key);
   const node = graph.steps.get(name);
   if (key === name || node === undefined) return next;
-  const isUndone = (index: number) => {
-    const item = stepState(next, itemKey(name, index));
-    return (
-      !item.active &&
-      item.status !== 'compensating' &&
-      item.status !== 'compensation_failed' &&
-      !needsUndo(node, item)
-    );
-  };
-  const items = stepState(next, name).items!;
-  // They are undone in their order, too: mostly it is the last one that is not.
-  if (!isUndone(items.length - 1)) return next;
-  const undone = itemsToLookAt(next.steps, name, items).standing.every(isUndone);
-  return undone ? withStep(next, name, (s) => ({ ...s, status: 'compensated' })) : next;
+  const isLeft = (_: number, item?: StepState) =>
+    item !== undefined &&
+    (item.active ||
+      item.status === 'compensating' ||
+      item.status === 'compensation_failed' ||
+      needsUndo(node, item));
+  const kindsLeft = mayNeedUndo(node);
+  const isAnyLeft = itemsOf(next.steps, name).search(
+    stepState(next, name).items!.length,
+    ({ kinds }) => (kinds & kindsLeft) !== 0,
+    isLeft,
+  );
+  return !isAnyLeft ? withStep(next, name, (s) => ({ ...s, status: 'compensated' })) : next;
 }

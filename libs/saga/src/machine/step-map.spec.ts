@@ -1,6 +1,15 @@
-import { itemKey } from '../definition/graph/saga-graph.js';
+import { indexOfKey, itemKey, stepOfKey } from '../definition/graph/saga-graph.js';
 import { PENDING, type StepState } from './saga-state.js';
-import { changedSteps, itemsToLookAt, StepMap, unsettledSteps } from './step-map.js';
+import { kindOf, KIND, TIMED, UNSETTLED } from './step-kinds.js';
+import {
+  changedSteps,
+  itemsOf,
+  mapOfKinds,
+  namesOfKinds,
+  StepMap,
+  StepMapBuilder,
+  stepsOfKinds,
+} from './step-map.js';
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'skipped', 'failed', 'compensated'] as const;
 
@@ -30,15 +39,38 @@ function played(seed: number, count: number) {
   return moments;
 }
 
+/** As a store reads them. */
+function loadedOf(plain: ReadonlyMap<string, StepState>): ReadonlyMap<string, StepState> {
+  const builder = new StepMapBuilder();
+  for (const [key, step] of plain) builder.add(key, step);
+  return builder.build();
+}
+
 describe('the states of many steps', () => {
-  test('are what a map would hold, in its order, at each moment', () => {
+  test('are what a map would hold, steps first and items in their order, at each moment', () => {
     for (const { steps, plain } of played(1, 700)) {
-      expect([...steps]).toEqual([...plain]);
-      expect([...steps.keys()]).toEqual([...plain.keys()]);
-      expect([...steps.values()]).toEqual([...plain.values()]);
+      const items = (name: string) =>
+        [...plain]
+          .filter(([key]) => stepOfKey(key) === name)
+          .sort(([a], [b]) => indexOfKey(a)! - indexOfKey(b)!);
+      const own = [...plain].filter(([key]) => indexOfKey(key) === undefined);
+      const fanOuts = new Set(
+        [...plain.keys()].filter((key) => !own.some(([o]) => o === key)).map(stepOfKey),
+      );
+      const expected = steps instanceof StepMap ? [...own, ...[...fanOuts].flatMap(items)] : [...plain];
+      expect([...steps]).toEqual(expected);
+      expect([...steps.keys()]).toEqual(expected.map(([key]) => key));
+      expect([...steps.values()]).toEqual(expected.map(([, step]) => step));
       expect(steps.size).toBe(plain.size);
       expect(steps.has('nothing')).toBe(false);
       expect([...plain].every(([key, step]) => steps.get(key) === step)).toBe(true);
+    }
+  });
+
+  test('are the same when they are loaded', () => {
+    for (const { plain } of played(6, 700)) {
+      const loaded = loadedOf(plain);
+      expect(new Map(loaded)).toEqual(plain);
     }
   });
 
@@ -55,43 +87,44 @@ describe('the states of many steps', () => {
     }
   });
 
-  test('name all that something is left to do of', () => {
+  test('give those of some kinds, and of those that wait for a time the ones that are due', () => {
     for (const { steps, plain } of played(3, 700)) {
-      const left = [...plain].filter(
-        ([, { status, active }]) => active || !['completed', 'skipped', 'compensated'].includes(status),
-      );
-      const named = new Map(unsettledSteps(steps));
-      expect(left.every(([key, step]) => named.get(key) === step)).toBe(true);
-      expect([...named].every(([key, step]) => plain.get(key) === step)).toBe(true);
+      for (const [kinds, dueBy] of [
+        [UNSETTLED, Infinity],
+        [KIND.failed | KIND.inDoubt, Infinity],
+        [TIMED | KIND.running, 350],
+      ] as const) {
+        const isOne = (step: StepState) => {
+          const kind = kindOf(step);
+          return (kind & kinds) !== 0 && (!(kind & TIMED) || step.retryAt! <= dueBy);
+        };
+        const given = [...stepsOfKinds(steps, kinds, dueBy)].filter(([, step]) => isOne(step));
+        expect(new Map(given)).toEqual(new Map([...plain].filter(([, step]) => isOne(step))));
+        const names = [...plain].filter(([, step]) => isOne(step)).map(([key]) => stepOfKey(key));
+        if (dueBy === Infinity) expect(new Set(namesOfKinds(steps, kinds, isOne))).toEqual(new Set(names));
+      }
     }
   });
 
-  test('name the items that are not done, not undone, or wait for a time, and from where none has begun', () => {
-    const items = Array<string>(300).fill('0');
+  test('are changed by their kinds, and only those', () => {
     for (const { steps, plain } of played(4, 700)) {
-      const { open, standing, timed, begun } = itemsToLookAt(steps, 'each-1', items);
-      for (const list of [open, standing, timed]) expect(list).toEqual([...list].sort((a, b) => a - b));
-      const missing = items.flatMap((_, index) => {
-        const step = plain.get(itemKey('each-1', index));
-        if (!step) return index < begun && !open.includes(index) ? [`open ${index}`] : [];
-        const done = step.status === 'completed' || step.status === 'skipped';
-        const undone = step.status === 'skipped' || step.status === 'compensated';
-        return [
-          index >= begun && `begun ${index}`,
-          !done && !open.includes(index) && `open ${index}`,
-          !undone && !standing.includes(index) && `standing ${index}`,
-          step.retryAt !== undefined && !timed.includes(index) && `timed ${index}`,
-        ].filter(Boolean);
-      });
-      expect(missing).toEqual([]);
+      const mapped = mapOfKinds(steps, TIMED, (step, key) => ({ ...step, result: key }));
+      const expected = [...plain].map(([key, step]) => [
+        key,
+        kindOf(step) & TIMED ? { ...step, result: key } : step,
+      ]);
+      expect(Object.fromEntries(mapped)).toEqual(Object.fromEntries(expected));
+      expect(changedSteps(steps, mapped)).toHaveLength(
+        [...plain.values()].filter((step) => kindOf(step) & TIMED).length,
+      );
     }
   });
 
-  test('leave out the items that a round before had more', () => {
-    for (const { steps } of played(5, 700).slice(-20)) {
-      const { open, standing, timed, begun } = itemsToLookAt(steps, 'each-0', Array<string>(10).fill('0'));
-      for (const index of [...open, ...standing, ...timed]) expect(index).toBeLessThan(10);
-      expect(begun).toBeLessThanOrEqual(10);
+  test('have the items of a fan-out by their indexes', () => {
+    for (const { steps, plain } of played(5, 700)) {
+      const tree = itemsOf(steps, 'each-1');
+      for (let index = 0; index < 310; index += 1)
+        expect(tree.get(index)).toBe(plain.get(itemKey('each-1', index)));
     }
   });
 });

@@ -1,71 +1,100 @@
-import { indexOfKey, stepOfKey } from '../definition/graph/saga-graph.js';
+import { indexOfKey, itemKey, stepOfKey } from '../definition/graph/saga-graph.js';
 import type { StepState } from './saga-state.js';
+import { kindOf, TIMED } from './step-kinds.js';
+import { StepTree } from './step-tree.js';
 
-/** Up to so many steps and items, a copy of them all costs less than anything else. */
+/** Fewer steps than this are a Map, if none of them is an item: to copy them all costs less than anything else. */
 const SMALL = 64;
 
-/** What of a fan-out's items is worth a look, by their indexes in order. */
-interface ItemsToLookAt {
-  /** Not done, or in progress; of those before `begun`. */
-  readonly open: readonly number[];
-  /** Something happened to them that was neither skipped nor compensated. */
-  readonly standing: readonly number[];
-  /** They wait for a time. */
-  readonly timed: readonly number[];
-  /** In progress. */
-  readonly active: readonly number[];
-  /** Nothing has happened to items from this index on. */
-  readonly begun: number;
+type Steps = ReadonlyMap<string, StepState>;
+type Entry = readonly [string, StepState];
+
+/** The numbers of steps by name, in the order in which something first happened to them. They only grow, so maps share them. */
+class Names {
+  private readonly numbers = new Map<string, number>();
+  readonly list: string[] = [];
+
+  numberOf(name: string): number | undefined {
+    return this.numbers.get(name);
+  }
+
+  added(name: string): number {
+    const known = this.numbers.get(name);
+    if (known !== undefined) return known;
+    this.numbers.set(name, this.list.length);
+    return this.list.push(name) - 1;
+  }
 }
 
 /**
- * The states of many steps and items: a base that never changes and is shared, and what differs from it. An event of one
- * item among 10,000 then copies some hundred entries and not all; and who asks what is left to do, or what changed, looks
- * at the differences and at what was left to do in the base. Made anew from time to time, when the differences have grown.
+ * The states of many steps and items. An event of one among 100,000 copies a few branches of a tree, and not all; and who
+ * asks what is left to do, or what changed, is led to it by the tree. Steps come first, then the items of each fan-out in
+ * their order.
  */
 export class StepMap implements ReadonlyMap<string, StepState> {
-  private looked: Map<string, ItemsToLookAt> | undefined;
-
   private constructor(
-    private readonly base: Base,
-    private readonly delta: ReadonlyMap<string, StepState>,
-    readonly size: number,
+    private readonly names: Names,
+    private readonly own: StepTree,
+    /** By the name of the fan-out. */
+    private readonly items: ReadonlyMap<string, StepTree>,
   ) {}
 
   /** These with one changed. */
-  static with(
-    steps: ReadonlyMap<string, StepState>,
-    key: string,
-    step: StepState,
-  ): ReadonlyMap<string, StepState> {
+  static with(steps: Steps, key: string, step: StepState): Steps {
     if (steps instanceof StepMap) return steps.with(key, step);
-    if (steps.size < SMALL) return new Map(steps).set(key, step);
-    return new StepMap(new Base(steps), new Map(), steps.size).with(key, step);
+    const isItem = key.endsWith(']');
+    if (steps.size < SMALL && !isItem) return new Map(steps).set(key, step);
+    return StepMap.of(steps).with(key, step);
+  }
+
+  static of(steps: Iterable<Entry>): StepMap {
+    if (steps instanceof StepMap) return steps;
+    const builder = new StepMapBuilder();
+    for (const [key, step] of steps) builder.add(key, step);
+    return builder.buildLarge();
+  }
+
+  /** For the builder. */
+  static made(names: readonly string[], own: StepTree, items: ReadonlyMap<string, StepTree>): StepMap {
+    const known = new Names();
+    for (const name of names) known.added(name);
+    return new StepMap(known, own, items);
+  }
+
+  get size(): number {
+    let { size } = this.own;
+    for (const tree of this.items.values()) size += tree.size;
+    return size;
   }
 
   private with(key: string, step: StepState): StepMap {
-    const size = this.has(key) ? this.size : this.size + 1;
-    const delta = new Map(this.delta).set(key, step);
-    if (delta.size * delta.size <= 4 * size) return new StepMap(this.base, delta, size);
-    const steps = new Map(this.base.steps);
-    for (const [name, state] of delta) steps.set(name, state);
-    return new StepMap(new Base(steps), new Map(), size);
+    const index = indexOfKey(key);
+    if (index === undefined)
+      return new StepMap(this.names, this.own.with(this.names.added(key), step), this.items);
+    const name = stepOfKey(key);
+    const items = new Map(this.items).set(name, this.itemsOf(name).with(index, step));
+    return new StepMap(this.names, this.own, items);
   }
 
   get(key: string): StepState | undefined {
-    return this.delta.get(key) ?? this.base.steps.get(key);
+    const index = indexOfKey(key);
+    if (index !== undefined) return this.items.get(stepOfKey(key))?.get(index);
+    const number = this.names.numberOf(key);
+    return number === undefined ? undefined : this.own.get(number);
   }
 
   has(key: string): boolean {
-    return this.delta.has(key) || this.base.steps.has(key);
+    return this.get(key) !== undefined;
+  }
+
+  itemsOf(name: string): StepTree {
+    return this.items.get(name) ?? StepTree.EMPTY;
   }
 
   *entries(): MapIterator<[string, StepState]> {
-    for (const entry of this.base.steps) {
-      const changed = this.delta.get(entry[0]);
-      yield changed ? [entry[0], changed] : entry;
-    }
-    for (const entry of this.delta) if (!this.base.steps.has(entry[0])) yield entry;
+    for (const [name, step] of this.ownEntries()) yield [name, step];
+    for (const [name, tree] of this.items)
+      for (const [index, step] of tree.entries()) yield [itemKey(name, index), step];
   }
 
   [Symbol.iterator](): MapIterator<[string, StepState]> {
@@ -77,147 +106,170 @@ export class StepMap implements ReadonlyMap<string, StepState> {
   }
 
   *values(): MapIterator<StepState> {
-    for (const [, step] of this.entries()) yield step;
+    for (const [, step] of this.own.entries()) yield step;
+    for (const tree of this.items.values()) for (const [, step] of tree.entries()) yield step;
   }
 
-  forEach(visit: (step: StepState, key: string, map: ReadonlyMap<string, StepState>) => void): void {
+  forEach(visit: (step: StepState, key: string, map: Steps) => void): void {
     for (const [key, step] of this.entries()) visit(step, key, this);
   }
 
-  /** Those that something is left to do of, or that an error is kept of; and others. */
-  *unsettled(): Iterable<readonly [string, StepState]> {
-    for (const key of this.base.unsettled) if (!this.delta.has(key)) yield [key, this.base.steps.get(key)!];
-    yield* this.delta;
+  /** Steps, without items, of some kinds. */
+  ownOf(kinds: number): Entry[] {
+    return found(this.own, kinds, Infinity, (number) => this.names.list[number]!);
   }
 
-  /** What differs from an earlier state; undefined: that is of another base. */
-  changesSince(before: ReadonlyMap<string, StepState>): [string, StepState][] | undefined {
-    if (!(before instanceof StepMap) || before.base !== this.base) return undefined;
-    return [...this.delta].filter(([key, step]) => before.get(key) !== step);
+  /** Steps and items of some kinds; of those that wait for a time only those that are due by `dueBy`. */
+  of(kinds: number, dueBy: number): Entry[] {
+    const entries = found(this.own, kinds, dueBy, (number) => this.names.list[number]!);
+    for (const [name, tree] of this.items)
+      entries.push(...found(tree, kinds, dueBy, (index) => itemKey(name, index)));
+    return entries;
   }
 
-  itemsToLookAt(name: string): ItemsToLookAt {
-    let found = this.looked?.get(name);
-    if (!found) (this.looked ??= new Map()).set(name, (found = this.lookAt(name)));
-    return found;
-  }
-
-  private lookAt(name: string): ItemsToLookAt {
-    const known = this.base.itemsOf(name) ?? NO_ITEMS;
-    const more: number[] = [];
-    const prefix = itemPrefix(name);
-    for (const key of this.delta.keys()) if (key.startsWith(prefix)) more.push(indexOfKey(key)!);
-    if (more.length === 0) return known;
-    more.sort((a, b) => a - b);
-    const begun = Math.max(known.begun, more.at(-1)! + 1);
-    // The item that ended first need not have begun first.
-    const passed = Array.from({ length: begun - known.begun }, (_, n) => known.begun + n);
-    return {
-      open: merged(merged(known.open, more), passed),
-      standing: merged(known.standing, more),
-      timed: merged(known.timed, more),
-      active: merged(known.active, more),
-      begun,
-    };
-  }
-}
-
-/** What the keys of a step's items begin with. */
-const itemPrefix = (name: string): string => `${name}[`;
-
-const NO_ITEMS: ItemsToLookAt = { open: [], standing: [], timed: [], active: [], begun: 0 };
-
-/** Two lists in order, as one. */
-function merged(a: readonly number[], b: readonly number[]): readonly number[] {
-  const all: number[] = [];
-  for (let [i, j] = [0, 0]; i < a.length || j < b.length;) {
-    const next = j >= b.length || a[i]! <= b[j]! ? a[i++]! : b[j++]!;
-    if (next !== all.at(-1)) all.push(next);
-  }
-  return all;
-}
-
-/** States that do not change, with what is left to do of them. */
-class Base {
-  private left: { readonly unsettled: string[]; readonly items: Map<string, ItemsToLookAt> } | undefined;
-
-  constructor(readonly steps: ReadonlyMap<string, StepState>) {}
-
-  get unsettled(): readonly string[] {
-    return (this.left ??= leftOf(this.steps)).unsettled;
-  }
-
-  itemsOf(name: string): ItemsToLookAt | undefined {
-    return (this.left ??= leftOf(this.steps)).items.get(name);
-  }
-}
-
-type Mutable = { -readonly [K in keyof ItemsToLookAt]: ItemsToLookAt[K] extends number ? number : number[] };
-
-function leftOf(steps: ReadonlyMap<string, StepState>) {
-  const unsettled: string[] = [];
-  const happened = new Map<string, Set<number>>();
-  const items = new Map<string, Mutable>();
-  for (const [key, step] of steps) {
-    const isDone = step.status === 'completed' || step.status === 'skipped';
-    if (step.active || !(isDone || step.status === 'compensated')) unsettled.push(key);
-    const index = indexOfKey(key);
-    if (index === undefined) continue;
-    const name = stepOfKey(key);
-    let of = items.get(name);
-    if (!of) {
-      items.set(name, (of = { open: [], standing: [], timed: [], active: [], begun: 0 }));
-      happened.set(name, new Set());
+  /** The names of the steps of which the step, or an item, is so. */
+  namesOf(kinds: number, is: (step: StepState) => boolean): string[] {
+    const names = this.ownOf(kinds).flatMap(([name, step]) => (is(step) ? [name] : []));
+    for (const [name, tree] of this.items) {
+      const isOne = (_: number, step?: StepState) => step !== undefined && is(step);
+      if (tree.search(tree.length, (part) => (part.kinds & kinds) !== 0, isOne)) names.push(name);
     }
-    happened.get(name)!.add(index);
-    if (step.active || !isDone) of.open.push(index);
-    if (step.active || (step.status !== 'skipped' && step.status !== 'compensated')) of.standing.push(index);
-    if (step.retryAt !== undefined) of.timed.push(index);
-    if (step.active) of.active.push(index);
-    of.begun = Math.max(of.begun, index + 1);
+    return names;
   }
-  for (const [name, { open, begun }] of items)
-    for (let index = 0; index < begun; index += 1) if (!happened.get(name)!.has(index)) open.push(index);
-  for (const { open, standing, timed, active } of items.values())
-    for (const indexes of [open, standing, timed, active]) indexes.sort((a, b) => a - b);
-  return { unsettled, items };
+
+  /** What differs from an earlier state; undefined: that is of another saga, or of another load of this one. */
+  changesSince(before: Steps): [string, StepState][] | undefined {
+    if (!(before instanceof StepMap) || before.names !== this.names) return undefined;
+    const changes = this.own
+      .changesSince(before.own)
+      .map(([number, step]): [string, StepState] => [this.names.list[number]!, step]);
+    for (const [name, tree] of this.items)
+      for (const [index, step] of tree.changesSince(before.itemsOf(name)))
+        changes.push([itemKey(name, index), step]);
+    return changes;
+  }
+
+  /** What all states of a saga share from one load on, and those of no other. */
+  get lineage(): object {
+    return this.names;
+  }
+
+  /** Steps, without items. */
+  *ownEntries(): Generator<Entry> {
+    for (const [number, step] of this.own.entries()) yield [this.names.list[number]!, step];
+  }
+
+  /** What differs from an earlier state, without items; undefined: it is not an earlier one. */
+  ownChangesSince(before: StepMap): Entry[] | undefined {
+    if (before.names !== this.names) return undefined;
+    const changes = this.own.changesSince(before.own);
+    const added = changes.filter(([number]) => before.own.get(number) === undefined).length;
+    if (before.own.size + added !== this.own.size) return undefined;
+    return changes.map(([number, step]) => [this.names.list[number]!, step]);
+  }
+
+  /** With all of some kinds changed. */
+  map(kinds: number, change: (step: StepState, key: string) => StepState): StepMap {
+    const own = this.own.map(kinds, (number, step) => change(step, this.names.list[number]!));
+    const items = new Map<string, StepTree>();
+    for (const [name, tree] of this.items)
+      items.set(
+        name,
+        tree.map(kinds, (index, step) => change(step, itemKey(name, index))),
+      );
+    const isSame = own === this.own && [...items].every(([name, tree]) => this.items.get(name) === tree);
+    return isSame ? this : new StepMap(this.names, own, items);
+  }
 }
 
-/** Those that something is left to do of, that wait, or failed permanently, among others that may be settled. */
-export function unsettledSteps(
-  steps: ReadonlyMap<string, StepState>,
-): Iterable<readonly [string, StepState]> {
-  return steps instanceof StepMap ? steps.unsettled() : steps;
+function found(tree: StepTree, kinds: number, dueBy: number, keyOf: (n: number) => string): Entry[] {
+  const entries: Entry[] = [];
+  tree.search(
+    tree.length,
+    (part) => (part.kinds & kinds & ~TIMED) !== 0 || ((part.kinds & kinds) !== 0 && part.dueAt <= dueBy),
+    (number, step) => {
+      const kind = kindOf(step);
+      if (kind & kinds && (!(kind & TIMED) || step!.retryAt! <= dueBy)) entries.push([keyOf(number), step!]);
+    },
+  );
+  return entries;
+}
+
+/** Makes a map of many steps, a few at a time if need be. */
+export class StepMapBuilder {
+  private readonly names: string[] = [];
+  private readonly own: StepState[] = [];
+  private readonly items = new Map<string, (StepState | undefined)[]>();
+
+  add(key: string, step: StepState): void {
+    const index = indexOfKey(key);
+    if (index === undefined) {
+      this.names.push(key);
+      this.own.push(step);
+      return;
+    }
+    const name = stepOfKey(key);
+    let items = this.items.get(name);
+    if (!items) this.items.set(name, (items = []));
+    while (items.length < index) items.push(undefined);
+    items[index] = step;
+  }
+
+  /** A map that suits their number. */
+  build(): Steps {
+    const steps = this.buildLarge();
+    return steps.size < SMALL ? new Map(steps) : steps;
+  }
+
+  buildLarge(): StepMap {
+    const items = new Map([...this.items].map(([name, steps]) => [name, StepTree.of(steps)]));
+    return StepMap.made(this.names, StepTree.of(this.own), items);
+  }
+}
+
+/**
+ * Steps and items, those of some kinds at least, and of those that wait for a time those that are due by `dueBy`. Few steps
+ * are all given: the kinds save a search of many.
+ */
+export function stepsOfKinds(steps: Steps, kinds: number, dueBy = Infinity): Iterable<Entry> {
+  return steps instanceof StepMap ? steps.of(kinds, dueBy) : steps;
+}
+
+/** The same of steps without their items. */
+export function ownStepsOfKinds(steps: Steps, kinds: number): Iterable<Entry> {
+  return steps instanceof StepMap ? steps.ownOf(kinds) : steps;
+}
+
+/** The names of the steps of which the step, or an item, is so: all that are, are of these kinds. */
+export function namesOfKinds(steps: Steps, kinds: number, is: (step: StepState) => boolean): string[] {
+  if (steps instanceof StepMap) return steps.namesOf(kinds, is);
+  const names: string[] = [];
+  for (const [key, step] of steps) if (is(step)) names.push(stepOfKey(key));
+  return names;
 }
 
 /** The steps and items whose state is another than before. */
-export function changedSteps(
-  before: ReadonlyMap<string, StepState>,
-  after: ReadonlyMap<string, StepState>,
-): [string, StepState][] {
+export function changedSteps(before: Steps, after: Steps): [string, StepState][] {
   const changes = after instanceof StepMap ? after.changesSince(before) : undefined;
   return changes ?? [...after].filter(([key, step]) => before.get(key) !== step);
 }
 
-/** The items of a fan-out that there may be something to do of. */
-export function itemsToLookAt(
-  steps: ReadonlyMap<string, StepState>,
-  name: string,
-  items: readonly string[],
-): ItemsToLookAt {
-  const found =
-    steps instanceof StepMap ? steps.itemsToLookAt(name) : (leftOf(steps).items.get(name) ?? NO_ITEMS);
-  // A round before may have had more items.
-  return found.begun <= items.length ? found : within(found, items.length);
+/** The items of a fan-out to which something has happened, by their indexes. */
+export function itemsOf(steps: Steps, name: string): StepTree {
+  return (steps instanceof StepMap ? steps : StepMap.of(steps)).itemsOf(name);
 }
 
-function within({ open, standing, timed, active }: ItemsToLookAt, count: number): ItemsToLookAt {
-  const isThere = (index: number) => index < count;
-  return {
-    open: open.filter(isThere),
-    standing: standing.filter(isThere),
-    timed: timed.filter(isThere),
-    active: active.filter(isThere),
-    begun: count,
-  };
+/** All of some kinds changed; the others are as they were. Itself, if that changes none. */
+export function mapOfKinds(
+  steps: Steps,
+  kinds: number,
+  change: (step: StepState, key: string) => StepState,
+): Steps {
+  if (steps instanceof StepMap) return steps.map(kinds, change);
+  let changed: Map<string, StepState> | undefined;
+  for (const [key, step] of steps) {
+    const after = kindOf(step) & kinds ? change(step, key) : step;
+    if (after !== step) (changed ??= new Map(steps)).set(key, after);
+  }
+  return changed ?? steps;
 }

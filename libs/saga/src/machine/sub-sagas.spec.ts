@@ -65,7 +65,7 @@ const askUndo = (step: string): SagaEvent[] => [
   { type: 'compensation-started', step },
   { type: 'child-undoing', step, child: `${step}-1` },
 ];
-const CANCELLED: SagaEvent = { type: 'cancelled', reason: 'by hand' };
+const CANCELLED: SagaEvent = { type: 'cancelled', reason: 'manual' };
 
 function next(graph: SagaGraph, state: SagaState): string {
   const { actions, settle } = decide(graph, state, NOW);
@@ -104,7 +104,7 @@ describe('a sub-saga step going forward', () => {
     expect(next(graph, state)).toBe('run bill');
   });
 
-  it.each(['compensated', 'aborted'] as const)('fails when its saga is %s, and turns back', (status) => {
+  it.each(['compensated', 'aborted'] as const)('fails when its saga is %s, and rolls back', (status) => {
     const state = after(graph, [ended('ship', status)], waiting);
     expect(state).toMatchObject({ status: 'compensating', failure: { kind: 'error', step: 'ship' } });
     expect(stepState(state, 'ship')).toMatchObject({
@@ -119,7 +119,7 @@ describe('a sub-saga step going forward', () => {
     expect(evolve(graph, waiting, { type: 'step-started', step: 'ship' })).toBe(waiting);
   });
 
-  it('hears of the end of its saga once', () => {
+  it('receives the end of its saga once', () => {
     const state = after(graph, [ended('ship', 'completed', '1')], waiting);
     expect(evolve(graph, state, ended('ship', 'compensated'))).toBe(state);
   });
@@ -139,7 +139,7 @@ describe('a sub-saga step going forward', () => {
     });
   });
 
-  it('hears nothing late of the saga that it started before', () => {
+  it('ignores late outcomes of the saga that it started before', () => {
     const retrying = sequenceOf(stepOf('order', { savepoint: { attempts: 2 } }), subSaga('ship'));
     const first = [...done('order'), ...begun('ship'), ended('ship', 'compensated')];
     const second = after(retrying, [...first, { type: 'resumed' }, ...begun('ship', 'ship-2')]);
@@ -161,7 +161,7 @@ describe('a sub-saga step going forward', () => {
     expect(next(graph, lost)).toBe('compensate order');
   });
 
-  it('keeps a saga from being stuck while another branch has given up behind a pivot', () => {
+  it('keeps a saga from being stuck while another branch has failed permanently behind a pivot', () => {
     const fork = graphOf(
       stepOf('pay', { pivot: true, compensate: undefined }),
       subSaga('ship', { after: ['pay'] }),
@@ -181,14 +181,14 @@ describe('a saga that lost too many workers while it waits for another', () => {
   );
   const stuck = after(race, [...begun('parcel'), { type: 'taken-over', count: 6, bound: 5, now: NOW }]);
 
-  it('hears of its end when it goes on, so that what follows from it does', () => {
+  it('receives the end when the saga goes on, so that the next steps run', () => {
     expect(evolve(race, stuck, ended('parcel'))).toBe(stuck);
     const state = after(race, [{ type: 'retried' }, ended('parcel')], stuck);
     expect(stepState(state, 'done').wonBy).toBe('parcel');
     expect(stepState(state, 'courier').pruned).toBe(true);
   });
 
-  it('does not have it taken as done by hand', () => {
+  it('rejects marking the sub-saga step as completed manually', () => {
     expect(evolve(race, stuck, { type: 'operator-skipped', step: 'parcel', result: '1' })).toBe(stuck);
     const back = after(
       race,
@@ -200,23 +200,23 @@ describe('a saga that lost too many workers while it waits for another', () => {
   });
 });
 
-describe('turning back while the saga of a step goes on', () => {
+describe('a rollback while the saga of a step runs', () => {
   const graph = sequenceOf(stepOf('order'), subSaga('ship'));
   const turning = after(graph, [...done('order'), ...begun('ship'), CANCELLED]);
 
-  it('cancels it, once, and undoes what came before only when it has ended', () => {
+  it('cancels it once, and compensates earlier steps only when it has ended', () => {
     expect(next(graph, turning)).toBe('cancel-child ship');
     const asked = after(graph, [{ type: 'child-cancelling', step: 'ship', child: 'ship-1' }], turning);
     expect(next(graph, asked)).toBe('');
     expect(next(graph, after(graph, [ended('ship', 'compensated')], asked))).toBe('compensate order');
   });
 
-  it('undoes it if it completed all the same', () => {
+  it('compensates it if it completed all the same', () => {
     const state = after(graph, [ended('ship', 'completed')], turning);
     expect(next(graph, state)).toBe('undo-child ship');
   });
 
-  it('starts none that would have to be cancelled at once', () => {
+  it('starts none that would have to be cancelled immediately', () => {
     const late = after(graph, [
       ...done('order'),
       { type: 'step-started', step: 'ship' },
@@ -243,7 +243,7 @@ describe('turning back while the saga of a step goes on', () => {
   });
 });
 
-describe('undoing a step whose saga completed', () => {
+describe('compensating a step whose saga completed', () => {
   const plain = sequenceOf(stepOf('order'), subSaga('ship'), stepOf('bill'));
   const toBill = [...done('order'), ...begun('ship'), ended('ship', 'completed', '1')];
 
@@ -274,7 +274,7 @@ describe('undoing a step whose saga completed', () => {
     expect(next(both, over)).toBe('settle compensated');
   });
 
-  it('is before a person when somebody aborts its saga meanwhile', () => {
+  it('needs an operator if its saga is aborted meanwhile', () => {
     const state = after(plain, [
       ...toBill,
       ...rejected('bill'),
@@ -286,9 +286,9 @@ describe('undoing a step whose saga completed', () => {
   });
 
   it.each(['compensated', 'aborted'] as const)(
-    'undoes what an operator did in the stead of a saga that was %s by its own compensation alone',
+    'compensates what an operator completed in place of a saga that was %s by its own compensation alone',
     (status) => {
-      const byHand = (compensate?: string) => {
+      const afterSkip = (compensate?: string) => {
         const graph: SagaGraph = {
           ...sequenceOf(stepOf('order'), subSaga('ship', { compensate }), stepOf('bill')),
           onFailure: 'suspend',
@@ -298,13 +298,13 @@ describe('undoing a step whose saga completed', () => {
           ...begun('ship'),
           ended('ship', status),
           { type: 'settled', status: 'suspended' },
-          { type: 'operator-skipped', step: 'ship', result: '"by hand"' },
+          { type: 'operator-skipped', step: 'ship', result: '"manual"' },
           CANCELLED,
         ]);
         return next(graph, standing);
       };
-      expect(byHand('tellCustomer')).toBe('compensate ship');
-      expect(byHand()).toBe('compensate order');
+      expect(afterSkip('tellCustomer')).toBe('compensate ship');
+      expect(afterSkip()).toBe('compensate order');
     },
   );
 
@@ -332,11 +332,11 @@ describe('undoing a step whose saga completed', () => {
   });
 });
 
-describe('a completed saga that is undone after all', () => {
+describe('a completed saga that is compensated later', () => {
   const graph = sequenceOf(stepOf('a'), stepOf('b'));
   const completed = after(graph, [...done('a'), ...done('b'), { type: 'settled', status: 'completed' }]);
 
-  it('turns back as any other', () => {
+  it('rolls back as any other', () => {
     const state = after(graph, [{ type: 'undone', reason: 'returned' }], completed);
     expect(state).toMatchObject({ status: 'compensating', failure: { kind: 'undone', reason: 'returned' } });
     expect(next(graph, state)).toBe('compensate b');

@@ -1,5 +1,5 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently, goesOn, isUnderWay } from './failures.js';
+import { failPermanently, goesOn, isInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
@@ -13,7 +13,7 @@ export function childStarted(
   state: SagaState,
   { step: key, child }: EventOf<'child-started'>,
 ): SagaState {
-  if (!isUnderWay(state, key, 'running')) return state;
+  if (!isInProgress(state, key, 'running')) return state;
   // What would have to be compensated at once does not begin.
   if (!goesOn(graph, state, key)) {
     return withStep(state, key, (step) => ({ ...step, status: 'failed', active: false }));
@@ -32,7 +32,7 @@ export function childAsked(
   const fits =
     phase === 'cancelling'
       ? awaitsChild(step) && step.child.phase === 'running'
-      : isUnderWay(state, key, 'compensating') && step.child.phase === 'ended';
+      : isInProgress(state, key, 'compensating') && step.child.phase === 'ended';
   return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 

@@ -52,14 +52,18 @@ describe('a step that waits for a signal', () => {
     expect(decide(line, waiting, 0)).toEqual({ actions: [] });
   });
 
-  it('leaves the saga at rest, neither stuck nor due at any time', () => {
+  it('leaves the saga idle, neither stuck nor due at any time', () => {
     expect(decide(line, waiting, 10 ** 12)).toEqual({ actions: [] });
   });
 
-  it('is run with what came, and with nothing if that was nothing', () => {
-    const told = evolve(line, waiting, sent(1));
-    expect(decide(line, told, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
-    expect(stepState(told, 'reply').wait).toEqual({ signal: 'reply', takenSignal: 1, payload: '"reply 1"' });
+  it('runs with the payload of the signal, or with none if it had none', () => {
+    const signalled = evolve(line, waiting, sent(1));
+    expect(decide(line, signalled, 0).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
+    expect(stepState(signalled, 'reply').wait).toEqual({
+      signal: 'reply',
+      takenSignal: 1,
+      payload: '"reply 1"',
+    });
     const empty = evolve(line, waiting, { type: 'signalled', name: 'reply', number: 1 });
     expect(stepState(empty, 'reply').wait).toEqual({ signal: 'reply', takenSignal: 1 });
   });
@@ -85,7 +89,7 @@ describe('a step that waits for a signal', () => {
     expect(decide(line, state, 100).actions).toMatchObject([{ kind: 'run', key: 'reply' }]);
   });
 
-  it('is tried again by hand with the same signal', () => {
+  it('is retried by an operator with the same signal', () => {
     const suspending: SagaGraph = { ...line, onFailure: 'suspend' };
     const rest: SagaEvent[] = [{ type: 'settled', status: 'suspended' }, { type: 'retried' }];
     const state = reach(suspending, waiting, sent(1), ...failed('reply'), ...rest);
@@ -113,7 +117,7 @@ describe('a step that waits for a signal', () => {
     expect(decide(asked, evolve(asked, state, sent(1)), 0).actions).toMatchObject([{ kind: 'run' }]);
   });
 
-  it('begins to wait once, however often it is told to', () => {
+  it('starts to wait once, however often the event is repeated', () => {
     expect(evolve(line, waiting, { type: 'wait-started', step: 'reply', now: 5 })).toBe(waiting);
     expect(evolve(line, waiting, { type: 'wait-started', step: 'ship', now: 5 })).toBe(waiting);
   });
@@ -160,7 +164,7 @@ describe('a wait with a timeout', () => {
     expect(decide(timed, waiting, 1_499)).toEqual({ actions: [], wakeAt: 1_500 });
   });
 
-  it('that is over fails, and the saga turns back', () => {
+  it('that expires fails, and the saga rolls back', () => {
     const state = at(timed, 1_500, waiting);
     expect(stepState(state, 'reply')).toMatchObject({ status: 'failed', unknown: false, attempts: 0 });
     expect(state).toMatchObject({ status: 'compensating', failure: { kind: 'timeout', step: 'reply' } });
@@ -176,9 +180,9 @@ describe('a wait with a timeout', () => {
   it('is not over before its time, nor once its signal has come', () => {
     const early: SagaEvent = { type: 'wait-expired', step: 'reply', now: 1_499 };
     expect(evolve(timed, waiting, early)).toBe(waiting);
-    const told = evolve(timed, waiting, sent(1));
-    expect(evolve(timed, told, { ...early, now: 2_000 })).toBe(told);
-    expect(decide(timed, told, 2_000).wakeAt).toBeUndefined();
+    const signalled = evolve(timed, waiting, sent(1));
+    expect(evolve(timed, signalled, { ...early, now: 2_000 })).toBe(signalled);
+    expect(decide(timed, signalled, 2_000).wakeAt).toBeUndefined();
   });
 
   it('waits anew when an operator tries it again, and without its delay', () => {
@@ -206,7 +210,7 @@ describe('a refusal', () => {
     expect(decide(decided, state, 0).actions).toMatchObject([{ kind: 'compensate', key: 'pay' }]);
   });
 
-  it('counts as taken, and is of no use before somebody asks', () => {
+  it('counts as taken, and has no effect before a step asks for it', () => {
     expect(evolve(decided, waiting, refusal(1, 'approval:pay')).lastTakenSignals).toEqual({
       'approval:pay': 1,
     });
@@ -215,8 +219,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('what waits, and is not to go on,', () => {
-  it('takes nothing once the saga turns back', () => {
+describe('a wait that must not go on', () => {
+  it('takes no signal once the saga rolls back', () => {
     const fork = graphOf(reply, pay);
     const state = at(fork, 0, at(fork, 0, INITIAL), ...failed('pay'));
     expect(state.status).toBe('compensating');
@@ -286,7 +290,7 @@ describe('a worker that is lost', () => {
     expect(evolve(line, state, sent(2))).toBe(state);
   });
 
-  it('may have been at it also if the saga turns back then: it is undone', () => {
+  it('may have run the step also if the saga then rolls back: it is compensated', () => {
     const state = reach(line, waiting, sent(1), lost, { type: 'cancelled' });
     expect(decide(line, state, 0).actions).toMatchObject([{ kind: 'compensate', key: 'reply' }]);
   });

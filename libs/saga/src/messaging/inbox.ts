@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 import { readOptions } from '../nest/calls/call-options.js';
 import { NotedMeanwhile } from '../store/postgres/outbox/postgres-inbox.js';
 import { isKey, LONGEST_KEY } from '../engine/payload/storable-key.js';
+import type { JoinedTransaction } from '../store/postgres/connection/saga-database.js';
 import { committed, TransactionWatch } from '../store/postgres/connection/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 
@@ -25,20 +25,21 @@ export class Inbox {
 
   /**
    * Handles a message once. Calls `work` unless this message has been handled before, and records the message in the
-   * same transaction as the writes of `work` through its manager. If two deliveries arrive concurrently, the second
+   * same transaction as the writes of `work`. If two deliveries arrive concurrently, the second
    * waits for the first, and is handled only if the first fails. An error of `work` rolls back both and is thrown.
    *
    * @param messageId 1 to 255 characters
-   * @param manager a manager in a transaction, which then includes the work; otherwise a transaction is opened
+   * @param transaction a transaction, such as an EntityManager of TypeORM in one, which then includes the work. With a
+   * manager outside of a transaction, or what the module's database was made of, a transaction is opened
    * @returns `{ handled: false }` if the message has been handled before
    * @throws SagaValidationError for an id or a consumer that cannot be stored
    * @throws SagaTransactionError if `work` caught the error of a statement, or ended the transaction; then nothing is
    * stored
    */
-  async once<T>(
+  async once<T, Tx extends object, Own = Tx>(
     messageId: string,
-    manager: EntityManager,
-    work: (manager: EntityManager) => Promise<T> | T,
+    transaction: Tx,
+    work: (transaction: Own) => Promise<T> | T,
     options?: OnceOptions,
   ): Promise<Once<T>> {
     const { consumer = 'default' } = readOptions('once(): options', options, ['consumer']);
@@ -48,17 +49,19 @@ export class Inbox {
           `once(): ${name} is ${shown(value)}; give a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs.`,
         );
     }
-    const { inbox } = await this.runtime.ready();
+    const { inbox, sql } = await this.runtime.ready();
+    const { database } = sql;
     const what = `Message '${messageId}'`;
-    const inTransaction = async (own: EntityManager): Promise<Once<T>> => {
-      if (!(await inbox.isNew(own, consumer, messageId))) return { handled: false };
-      return { handled: true, result: await work(own) };
+    const within = async (own: unknown, joined: JoinedTransaction): Promise<Once<T>> => {
+      if (!(await inbox.isNew(joined, consumer, messageId))) return { handled: false };
+      return { handled: true, result: await work(own as Own) };
     };
-    if (!manager.queryRunner?.isTransactionActive)
-      return ownTransaction(() => committed(manager, what, inTransaction));
-    const watch = await TransactionWatch.of(manager);
-    const once = await inTransaction(manager);
-    await watch?.requireOpen(what, manager);
+    const open = database.opener(transaction);
+    if (open) return ownTransaction(() => committed(open, (own) => database.join(own), what, within));
+    const joined = database.join(transaction);
+    const watch = await TransactionWatch.of(joined);
+    const once = await within(transaction, joined);
+    await watch?.requireOpen(what, joined);
     return once;
   }
 }

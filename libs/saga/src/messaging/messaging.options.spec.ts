@@ -28,13 +28,13 @@ test('a transport is all that has to be given', () => {
   });
 });
 
-test('who sends nothing needs no transport', () => {
+test('an application that sends nothing needs no transport', () => {
   expect(withMessagingDefaults({ relay: false, outbox: { retention: '1d' } })).toMatchObject({
     outboxRetention: 86_400_000,
   });
 });
 
-test('all problems are told at once, each with the value and the fix', () => {
+test('all problems are reported in one error, each with the value and the fix', () => {
   const message = refusal({
     schema: 'Saga',
     migrate: 'yes',

@@ -6,6 +6,8 @@ import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { codecProblem } from '../nest/codec-problem.js';
+import { readDatabase } from '../nest/database-options.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
@@ -15,6 +17,11 @@ import type { EventClient } from './transports/emitted.js';
 
 /** Options of `SagaMessagingModule.forRoot()`. */
 export interface SagaMessagingModuleOptions {
+  /**
+   * The database of an application that does not use TypeORM: `pgDatabase(pool)` of `nestjs-durable-saga/pg`, for
+   * example. With SagaModule, it must be the same. It excludes `dataSource`. Default: a TypeORM DataSource.
+   */
+  database?: SagaDatabase;
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
   /** The schema of the tables, which contains nothing else. With SagaModule, it must be the same. Default: `'saga'`. */
@@ -84,6 +91,7 @@ export interface InboxOptions {
 
 /** The options with defaults, and durations in milliseconds. */
 export interface ResolvedMessagingOptions {
+  readonly database?: SagaDatabase;
   readonly dataSource?: string;
   readonly schema: string;
   readonly migrate: boolean;
@@ -107,7 +115,7 @@ export interface ResolvedRelayOptions {
 }
 
 const OPTIONS = [
-  ...(['dataSource', 'schema', 'migrate', 'transport', 'client'] as const),
+  ...(['database', 'dataSource', 'schema', 'migrate', 'transport', 'client'] as const),
   ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes', 'codec'] as const),
 ] satisfies (keyof SagaMessagingModuleOptions)[];
 const RELAY_OPTIONS = [
@@ -143,11 +151,9 @@ type Report = (problem: string, fix: string) => void;
 function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
   const reader = new OptionReader(report);
   const options = reader.options(given, OPTIONS);
-  const { schema = DEFAULT_SCHEMA, dataSource, maxPayloadBytes = 2 ** 20 } = options;
+  const { schema = DEFAULT_SCHEMA, maxPayloadBytes = 2 ** 20 } = options;
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
-  if (dataSource !== undefined && typeof dataSource !== 'string')
-    report(`dataSource is ${shown(dataSource)}`, 'give the name of a DataSource');
   const part = <T extends object>(
     given: T | undefined,
     name: string,
@@ -163,7 +169,7 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   const wrongCodec = codecProblem(options.codec);
   if (wrongCodec) report(...wrongCodec);
   return {
-    dataSource,
+    ...readDatabase(options, report),
     schema,
     migrate: reader.flag(options.migrate, 'migrate', true),
     maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),

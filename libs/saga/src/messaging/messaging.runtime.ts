@@ -5,19 +5,17 @@ import { v4 as uuid } from 'uuid';
 import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
-import { applicationDataSource } from '../nest/application-data-source.js';
+import { applicationDatabase } from '../nest/application-database.js';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { watchdogOf } from '../store/postgres/connection/statement-watchdog.js';
+import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import { checkMigrated, migrate } from '../store/postgres/setup/migrate.js';
 import { MESSAGING_NEEDS } from '../store/postgres/setup/needs.js';
-import { messagingMigrations } from '../store/postgres/schema/saga-migrations.js';
 import { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
 import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
-import { createSagaDataSource, poolOf } from '../store/postgres/connection/saga-data-source.js';
 import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
 import { CodedOutbox, decodingTransport } from './relay/coded-outbox.js';
 import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
@@ -44,6 +42,7 @@ const HANDLERS_PATIENCE = 10_000;
 /** What runs once the application does. */
 export interface Messaging {
   readonly options: ResolvedMessagingOptions;
+  readonly sql: EngineSql;
   readonly outbox: PostgresOutbox;
   readonly inbox: PostgresInbox;
   readonly retention: Retention;
@@ -83,8 +82,8 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   }
 
   async begin(): Promise<void> {
-    const { relay, wakeup, retention, options } = await this.ready();
-    this.boundAnswers();
+    const { relay, wakeup, retention, options, sql } = await this.ready();
+    this.boundAnswers(sql);
     retention.start();
     if (!relay || !wakeup || !options.relay) return;
     relay.start();
@@ -119,29 +118,21 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   }
 
   /** SagaModule, if it is there, has bounded them by its own lease. Migrations, which may take long, are over. */
-  private boundAnswers(): void {
-    const { dataSource, relay } = this.options;
-    const answers = watchdogOf(
-      poolOf(applicationDataSource(this.moduleRef, dataSource, 'SagaMessagingModule')),
-    );
-    if (!answers.bounded)
-      answers.setStatementTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
+  private boundAnswers({ watchdog }: EngineSql): void {
+    const { relay } = this.options;
+    if (!watchdog.bounded)
+      watchdog.setStatementTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
   }
 
   private async setUp(): Promise<Messaging> {
     const { options, log } = this;
     const { schema } = options;
-    const application = applicationDataSource(this.moduleRef, options.dataSource, 'SagaMessagingModule');
-    const dataSource = await createSagaDataSource(application, schema, {
-      entities: () => [],
-      migrations: messagingMigrations,
-    });
-    await (options.migrate ? migrate : checkMigrated)(dataSource, schema, MESSAGING_NEEDS);
-    const outbox = new CodedOutbox(dataSource, schema, this.coder);
-    const inbox = new PostgresInbox(dataSource, schema);
+    const sql = new EngineSql(applicationDatabase(this.moduleRef, options, 'SagaMessagingModule'));
+    await (options.migrate ? migrate : checkMigrated)(sql, schema, MESSAGING_NEEDS);
+    const outbox = new CodedOutbox(sql, schema, this.coder);
+    const inbox = new PostgresInbox(sql, schema);
     const channel = wakeupChannel(schema);
-    const notify = (name: string, payload: string) =>
-      dataSource.query('SELECT pg_notify($1, $2)', [name, payload]);
+    const notify = (name: string, payload: string) => sql.query('SELECT pg_notify($1, $2)', [name, payload]);
     const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
     const relay =
       options.relay &&
@@ -154,9 +145,9 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
         (error) => this.observers?.relayFailed(error),
       );
     return {
-      ...{ options, outbox, inbox, relay },
+      ...{ options, sql, outbox, inbox, relay },
       retention: new Retention(outbox, inbox, options, this.poller, log),
-      wakeup: relay && new ListenWakeup(poolOf(application), channel, notify, log),
+      wakeup: relay && new ListenWakeup(sql.pool, channel, notify, log),
       announce: () => outbox.announce(channel),
     };
   }

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { v7 as uuid } from 'uuid';
 import type { OutboxMessage } from '../definition/types/outbox-message.js';
 import { shown } from '../shared/shown-value.js';
@@ -58,18 +57,16 @@ export class Outbox {
   constructor(@Inject(MessagingRuntime) private readonly runtime: MessagingRuntime) {}
 
   /**
-   * Stores messages in the manager's transaction. If it commits, they are sent at least once, in this order per topic
+   * Stores messages in a transaction: an EntityManager of TypeORM, or the transaction of the layer whose database the
+   * module was given. If it commits, they are sent at least once, in this order per topic
    * and key. If it does not commit, they are never sent. Messages without a key have no order. In a handler
    * (`@DurableEvent`, `@SagaReply`), the messages continue the trace of the handled message.
    * @returns their ids, which receivers see
    * @throws SagaPayloadError that names the path of the invalid value; then nothing is stored
-   * @throws SagaTransactionError if the manager's transaction is already aborted
+   * @throws SagaTransactionError if the transaction is already aborted, or is not one of the module's database
    */
-  async publish(
-    manager: EntityManager,
-    messages: OutboxMessage | readonly OutboxMessage[],
-  ): Promise<string[]> {
-    return this.store(manager, messages, {});
+  async publish(transaction: object, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
+    return this.store(transaction, messages, {});
   }
 
   /**
@@ -77,14 +74,14 @@ export class Outbox {
    * the saga's id as the key. `@SagaReply` receives them there.
    * @throws SagaStateError if no message of a saga is being handled
    */
-  async reply(manager: EntityManager, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
+  async reply(transaction: object, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
     const saga = handledMessage()?.headers[SAGA_ID];
     if (saga === undefined)
       throw new SagaStateError(
         `reply(): ${handledMessage() ? `the message being handled has no ${SAGA_ID} header` : 'no message is being handled'}. ` +
           `Call it in a @DurableEvent handler of messages from sagas, or call publish() with a header that identifies the saga.`,
       );
-    return this.store(manager, messages, { [SAGA_ID]: saga });
+    return this.store(transaction, messages, { [SAGA_ID]: saga });
   }
 
   /**
@@ -126,11 +123,11 @@ export class Outbox {
   }
 
   private async store(
-    manager: EntityManager,
+    transaction: object,
     given: OutboxMessage | readonly OutboxMessage[],
     headers: Record<string, string>,
   ): Promise<string[]> {
-    const { outbox, options } = await this.runtime.ready();
+    const { outbox, options, sql } = await this.runtime.ready();
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly OutboxMessage[];
     const handled = partsOf(handledMessage()?.headers[TRACEPARENT]);
@@ -145,7 +142,7 @@ export class Outbox {
       const outgoing: OutgoingMessage = outgoingMessage(message, what, options.maxPayloadBytes, defaults);
       return { id, ...outgoing };
     });
-    await outbox.publish(manager, stored);
+    await outbox.publish(sql.database.join(transaction), stored);
     return stored.map(({ id }) => id);
   }
 }

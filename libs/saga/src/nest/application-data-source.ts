@@ -1,6 +1,9 @@
 import { DiscoveryService, type ModuleRef } from '@nestjs/core';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../errors.js';
+import { typeOrm } from '../store/postgres/typeorm/typeorm-package.js';
+
+type TypeOrm = ReturnType<typeof typeOrm>;
 
 /**
  * The application's DataSource of this name, or its default one.
@@ -12,7 +15,8 @@ export function applicationDataSource(
   name: string | undefined,
   module: string,
 ): DataSource {
-  const dataSource = found<DataSource>(moduleRef, tokenOf(name));
+  const typeorm = typeOrm(module);
+  const dataSource = found<DataSource>(moduleRef, tokenOf(name, typeorm));
   if (dataSource?.isInitialized) return dataSource;
   const which = `TypeORM DataSource${name === undefined ? '' : ` named '${name}'`}`;
   if (dataSource) {
@@ -21,14 +25,14 @@ export function applicationDataSource(
         `application starts.`,
     );
   }
-  if (hasForeignDataSource(moduleRef)) {
+  if (hasForeignDataSource(moduleRef, typeorm)) {
     throw new SagaConfigurationError(
       `${module} found the ${which} only of another copy of the package typeorm. npm ls typeorm shows both copies. ` +
         `Install the version that @nestjs/typeorm uses, so that there is one copy.`,
     );
   }
   throw new SagaConfigurationError(
-    `${module} found no ${which}. ${fixOf(name, module, namesOfOthers(moduleRef))}`,
+    `${module} found no ${which}. ${fixOf(name, module, namesOfOthers(moduleRef, typeorm))}`,
   );
 }
 
@@ -47,12 +51,12 @@ function fixOf(name: string | undefined, module: string, others: readonly string
 }
 
 /** As `getDataSourceToken()` of @nestjs/typeorm, which is not imported: only the application needs it. */
-function tokenOf(name: string | undefined): Parameters<ModuleRef['get']>[0] {
+function tokenOf(name: string | undefined, { DataSource }: TypeOrm): Parameters<ModuleRef['get']>[0] {
   return name === undefined || name === 'default' ? DataSource : `${name}DataSource`;
 }
 
 /** Two copies of typeorm have two classes DataSource, and tokens are classes. */
-function hasForeignDataSource(moduleRef: ModuleRef): boolean {
+function hasForeignDataSource(moduleRef: ModuleRef, { DataSource }: TypeOrm): boolean {
   const providers = found<DiscoveryService>(moduleRef, DiscoveryService)?.getProviders() ?? [];
   return providers.some(({ token, instance }) => {
     const isOne = typeof token === 'function' && token.name === 'DataSource' && token !== DataSource;
@@ -61,7 +65,7 @@ function hasForeignDataSource(moduleRef: ModuleRef): boolean {
 }
 
 /** The names of the application's DataSources; of the default one, nothing. */
-function namesOfOthers(moduleRef: ModuleRef): string[] {
+function namesOfOthers(moduleRef: ModuleRef, { DataSource }: TypeOrm): string[] {
   const providers = found<DiscoveryService>(moduleRef, DiscoveryService)?.getProviders() ?? [];
   const tokens = providers
     .filter(({ instance }) => instance instanceof DataSource)

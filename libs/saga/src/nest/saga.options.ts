@@ -1,17 +1,18 @@
-import { PARTITIONS_RULE } from '../store/postgres/schema/saga-migrations.js';
-import { type Partitions, PERIODS } from '../store/postgres/schema/partition-saga-tables.js';
+import type { Partitions } from '../store/postgres/schema/partition-saga-tables.js';
 import type { Type } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
+import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js';
 import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
-import { resolveRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
-import { SagaConfigurationError, SagaValidationError } from '../errors.js';
+import { type Report, textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
+import type { RetryPolicy } from '../definition/options/retry-policy.js';
+import { SagaConfigurationError } from '../errors.js';
 import { shown } from '../shared/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { codecProblem } from './codec-problem.js';
+import { readDatabase } from './database-options.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
 /**
@@ -19,6 +20,11 @@ import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
  * at once.
  */
 export interface SagaModuleOptions {
+  /**
+   * The database of an application that does not use TypeORM: `pgDatabase(pool)` of `nestjs-durable-saga/pg`, for
+   * example. It excludes `dataSource`. Default: a TypeORM DataSource.
+   */
+  database?: SagaDatabase;
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
   /** The schema of the sagas' tables, which contains nothing else. Default: `'saga'`. */
@@ -31,6 +37,11 @@ export interface SagaModuleOptions {
    * instance that needs a removed step or compensation becomes stuck. Default: `'error'`.
    */
   onDrift?: 'error' | 'warn';
+  /**
+   * Files of declared sagas, with `*`, `?` and `**`, relative to the working directory: `['sagas/*.yaml']`. Their sagas
+   * run beside those that are classes. Default: none.
+   */
+  declared?: string | string[];
   /** `false`: this process starts and reads sagas but runs none. Default: it runs all of its sagas. */
   worker?: false | SagaWorkerOptions;
   /** The retry policy of steps without their own policy. Default: 3 attempts, exponential, with jitter. */
@@ -78,7 +89,10 @@ export type RequiredApprovals = {
 
 /** Options of the worker that runs sagas in a process. */
 export interface SagaWorkerOptions {
-  /** The maximum number of sagas that the worker runs at once. Default: 100. */
+  /**
+   * The maximum number of sagas that the worker runs at once. Default: adapted to the load, from 100 to 1,000, as long
+   * as the database answers within 250 ms and less than 80 % of the heap is in use.
+   */
   concurrency?: number;
   /** The interval of the fallback poll. While LISTEN/NOTIFY works, only every fifth poll is made. Default: `'1s'`. */
   pollInterval?: Duration;
@@ -97,14 +111,16 @@ export interface SagaWorkerOptions {
 
 /** The options with defaults, and durations in milliseconds. */
 export interface ResolvedSagaOptions {
+  readonly database?: SagaDatabase;
   readonly dataSource?: string;
   readonly schema: string;
   readonly migrate: boolean;
   readonly onDrift: 'error' | 'warn';
+  readonly declared?: readonly string[];
   readonly pollInterval: number;
   readonly lease: number;
   readonly worker?: {
-    readonly concurrency: number;
+    readonly concurrency?: number;
     readonly sagas?: readonly Type[];
     readonly shutdownTimeout: number;
     readonly maxTakeovers: number;
@@ -119,10 +135,12 @@ export interface ResolvedSagaOptions {
 }
 
 const OPTIONS = [
+  'database',
   'dataSource',
   'schema',
   'migrate',
   'onDrift',
+  'declared',
   'worker',
   'retry',
   'compensationRetry',
@@ -163,100 +181,102 @@ export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
 /** Returns the options with defaults, or the texts of all problems. */
 function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const problems: string[] = [];
-  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-  const duration = (value: Duration, name: string, least: number): number => {
-    const ms = attempt(() => toMilliseconds(value, name, LONGEST_TIMER)) ?? least;
-    if (ms < least) problems.push(`${name} is ${shown(value)}; give at least ${least} ms`);
-    return ms;
-  };
-  const whole = (value: number, name: string): number => {
-    if (!Number.isInteger(value) || value < 1)
-      problems.push(`${name} is ${shown(value)}; give a whole number from 1`);
-    return value;
-  };
-  const retention = (value: Duration): number | undefined => {
-    const ms = attempt(() => toMilliseconds(value, 'retention'));
-    if (ms === 0)
-      problems.push(
-        'retention is 0, which deletes every saga as soon as it ends; remove it to keep sagas for ever',
-      );
-    return ms;
-  };
-  const attempt = <T>(read: () => T): T | undefined => {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof SagaValidationError)) throw error;
-      problems.push(error.message.replace(/\.$/, ''));
-      return undefined;
-    }
-  };
-
+  const report: Report = (problem, fix) => void problems.push(textOfDiagnostic({ problem, fix }));
+  const reader = new OptionReader(report);
   const options = reader.options(given, OPTIONS);
-  const worker =
-    options.worker === undefined || options.worker === false
-      ? (options.worker ?? {})
-      : (reader.object(options.worker, 'worker', WORKER_OPTIONS, 'false, or an object of its options') ?? {});
-  if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
-    problems.push(`migrate is ${shown(options.migrate)}; give true or false`);
-  if (options.dataSource !== undefined && typeof options.dataSource !== 'string')
-    problems.push(`dataSource is ${shown(options.dataSource)}; give the name of a DataSource`);
+  const worker = readWorker(options.worker, reader);
+  const { schema = DEFAULT_SCHEMA, codec, partitions, retry, compensationRetry } = options;
+  const migrate = reader.flag(options.migrate, 'migrate', true);
   if (worker && worker.sagas !== undefined && !Array.isArray(worker.sagas))
-    problems.push(`worker.sagas is ${shown(worker.sagas)}; give an array of classes`);
-  const { schema = DEFAULT_SCHEMA } = options;
+    report(`worker.sagas is ${shown(worker.sagas)}`, 'give an array of classes');
   const flaw = schemaFlaw(schema);
   if (flaw !== undefined) problems.push(flaw);
-  const wrongCodec = codecProblem(options.codec);
-  if (wrongCodec) problems.push(wrongCodec.join('; '));
-  const onDrift = options.onDrift ?? 'error';
-  if (onDrift !== 'error' && onDrift !== 'warn')
-    problems.push(`onDrift is ${shown(onDrift)}; give 'error' or 'warn'`);
-  const { partitions } = options;
-  if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
-    problems.push(`partitions is ${shown(partitions)}; ${PARTITIONS_RULE}`);
-  if (options.retry !== undefined) attempt(() => resolveRetryPolicy(options.retry!, 'retry'));
-  if (options.compensationRetry !== undefined)
-    attempt(() => resolveRetryPolicy(options.compensationRetry!, 'compensationRetry'));
-  const {
-    concurrency = 100,
-    pollInterval = '1s',
-    lease = '30s',
-    shutdownTimeout = '10s',
-    maxTakeovers = 5,
-  } = worker || {};
+  const wrongCodec = codecProblem(codec);
+  if (wrongCodec) report(...wrongCodec);
+  const onDrift = reader.oneOf(options.onDrift ?? undefined, 'onDrift', ['error', 'warn']);
+  if (partitions !== undefined) reader.oneOf(partitions, 'partitions', ['daily', 'weekly']);
+  if (retry !== undefined) reader.retry(retry, 'retry');
+  if (compensationRetry !== undefined) reader.retry(compensationRetry, 'compensationRetry');
   const resolved: ResolvedSagaOptions = {
-    dataSource: options.dataSource,
-    schema,
-    migrate: options.migrate ?? true,
-    onDrift,
-    pollInterval: duration(pollInterval, 'worker.pollInterval', SHORTEST_POLL),
-    lease: duration(lease, 'worker.lease', SHORTEST_LEASE),
-    worker:
-      (worker && {
-        concurrency: whole(concurrency, 'worker.concurrency'),
-        sagas: worker.sagas,
-        shutdownTimeout: duration(shutdownTimeout, 'worker.shutdownTimeout', 0),
-        maxTakeovers: whole(maxTakeovers, 'worker.maxTakeovers'),
-      }) ||
-      undefined,
-    retry: options.retry,
-    compensationRetry: options.compensationRetry,
-    approvals: readApprovals(options.approvals ?? {}, whole, reader),
-    maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes'),
-    codec: options.codec,
-    retention: options.retention === undefined ? undefined : retention(options.retention),
-    partitions,
+    ...readDatabase(options, report),
+    ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
+    ...resolvedWorker(worker, reader, report),
+    declared: readDeclared(options.declared, report),
+    approvals: readApprovals(options.approvals ?? {}, reader),
+    maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes', reader),
+    retention: readRetention(options.retention, reader, report),
   };
   return problems.length > 0 ? problems : resolved;
 }
 
-function readApprovals(
-  given: NonNullable<SagaModuleOptions['approvals']>,
-  whole: (value: number, name: string) => number,
+function readDeclared(
+  declared: SagaModuleOptions['declared'],
+  report: Report,
+): readonly string[] | undefined {
+  if (declared === undefined) return undefined;
+  const paths = [declared].flat() as unknown[];
+  if (paths.length > 0 && paths.every((path) => typeof path === 'string' && path !== ''))
+    return paths as string[];
+  report(`declared is ${shown(declared)}`, "give paths of YAML or JSON files, such as 'sagas/*.yaml'");
+  return undefined;
+}
+
+function readWorker(
+  worker: SagaModuleOptions['worker'],
   reader: OptionReader,
-): ResolvedSagaOptions['approvals'] {
+): Partial<SagaWorkerOptions> | false {
+  if (worker === undefined || worker === false) return worker ?? {};
+  return reader.object(worker, 'worker', WORKER_OPTIONS, 'false, or an object of its options') ?? {};
+}
+
+/** Processes that run no sagas poll as well, and know how long a lease is. */
+function resolvedWorker(
+  worker: Partial<SagaWorkerOptions> | false,
+  reader: OptionReader,
+  report: Report,
+): Pick<ResolvedSagaOptions, 'pollInterval' | 'lease' | 'worker'> {
+  const duration = (value: Duration, name: string, least: number): number => {
+    const ms = reader.duration(value, name, LONGEST_TIMER, least);
+    if (ms < least) report(`${name} is ${shown(value)}`, `give at least ${least} ms`);
+    return ms;
+  };
+  const { concurrency, sagas, maxTakeovers = 5 } = worker || {};
+  const { pollInterval = '1s', lease = '30s', shutdownTimeout = '10s' } = worker || {};
+  return {
+    pollInterval: duration(pollInterval, 'worker.pollInterval', SHORTEST_POLL),
+    lease: duration(lease, 'worker.lease', SHORTEST_LEASE),
+    worker: worker
+      ? {
+          concurrency:
+            concurrency === undefined ? undefined : whole(concurrency, 'worker.concurrency', reader),
+          sagas,
+          shutdownTimeout: duration(shutdownTimeout, 'worker.shutdownTimeout', 0),
+          maxTakeovers: whole(maxTakeovers, 'worker.maxTakeovers', reader),
+        }
+      : undefined,
+  };
+}
+
+function readRetention(
+  retention: Duration | undefined,
+  reader: OptionReader,
+  report: Report,
+): number | undefined {
+  if (retention === undefined) return undefined;
+  const ms = reader.duration(retention, 'retention', undefined, NaN);
+  if (ms === 0)
+    report('retention is 0, which deletes every saga as soon as it ends', 'remove it to keep sagas for ever');
+  return ms;
+}
+
+/** These are kept in memory, where a count may be larger than an integer of PostgreSQL. */
+function whole(value: number, name: string, reader: OptionReader): number {
+  return reader.count(value, name, 1, Number.MAX_VALUE);
+}
+
+function readApprovals(given: RequiredApprovals, reader: OptionReader): ResolvedSagaOptions['approvals'] {
   const read = reader.object(given, 'approvals', APPROVALS, 'an object such as { abort: 2 }') ?? {};
   return Object.fromEntries(
-    Object.entries(read).map(([action, people]) => [action, whole(people, `approvals.${action}`)]),
+    Object.entries(read).map(([action, people]) => [action, whole(people, `approvals.${action}`, reader)]),
   );
 }

@@ -1,4 +1,4 @@
-import { Injectable, type Type } from '@nestjs/common';
+import { Inject, Injectable, type Type } from '@nestjs/common';
 import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
 import { decisionEdit } from '../engine/operate/approvals.js';
@@ -25,7 +25,8 @@ import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views
 import { toOutcome, toSnapshot, toSummary } from './views/to-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
 import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
-import { type Running, SagaRuntime } from './saga.runtime.js';
+import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
+import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
 import { type Decision, readDecision, readSignal, type SignalOptions } from './calls/signals.js';
@@ -53,7 +54,7 @@ const LONGEST_HISTORY = 1_000;
 @Injectable()
 export class SagaService {
   /** @hidden */
-  constructor(private readonly runtime: SagaRuntime) {}
+  constructor(@Inject(SagaRuntime) private readonly runtime: ServiceRuntime) {}
 
   /**
    * Starts a saga. When the promise resolves, the saga is stored and runs even if this process dies. Concurrent calls
@@ -66,19 +67,21 @@ export class SagaService {
    * @throws SagaCodecError if the codec cannot encode the input, or cannot decode the input of the existing saga
    * @throws SagaUnavailableError if the database could not be reached for 30 s
    */
-  async start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>> {
+  start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
+  /** Starts a saga by its name, in its highest version: a declared saga, for example. */
+  start(saga: string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>>;
+  async start(saga: Type | string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
-    const graph = registry.latest(saga);
-    const { manager, ...fields } = toStartFields(options);
+    const graph = typeof saga === 'string' ? registry.latestOf(saga) : registry.latest(saga);
+    const { transaction, ...fields } = toStartFields(options);
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
     const start = newSagaOf(graph, text, { ...fields, id, fresh });
-    const result = await (manager ? engine.submitWithin(manager, start) : engine.submit(start));
+    const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
-    const runner = manager?.queryRunner;
-    const isUncommitted = runner && (() => runner.isTransactionActive && !runner.isReleased);
+    const isUncommitted = transaction && running.database?.join(transaction).follow?.();
     const { created } = result;
     return this.handle(created ? start.id : result.existing.id, created, running, isUncommitted);
   }
@@ -96,7 +99,7 @@ export class SagaService {
     if (!saga) throw notFound(target);
     const graph = await engine.graphOf(saga);
     const remote = await remoteOf(saga, graph, running);
-    const snapshot = toSnapshot(saga, {
+    const snapshot = await toSnapshot(saga, {
       graph,
       now: engine.now(),
       limit: registry.concurrencyOf(saga.name),
@@ -216,6 +219,7 @@ export class SagaService {
    * @throws SagaStateError if the saga has ended
    * @throws SagaPayloadError if JSON cannot represent the payload; the message names the path
    * @throws SagaValidationError for a name that no step of this saga waits for, or an invalid messageId
+   * @throws SagaTransactionError if `transaction` is already aborted, or is not one of the application's database layer
    */
   async signal(
     target: SagaTarget,
@@ -224,11 +228,12 @@ export class SagaService {
     options?: SignalOptions,
   ): Promise<void> {
     const { engine, registry, options: resolved } = await this.runtime.ready();
-    const { name, messageId = newId() } = readSignal(signal, options);
+    const { name, messageId = newId(), transaction } = readSignal(signal, options);
     const to = toTarget(target, registry);
     if ('name' in to) registry.checkSignal(to.name, name);
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
-    const result = await engine.signal(to, { name, messageId, payload: text });
+    const sent = { name, messageId, payload: text };
+    const result = await (transaction ? engine.signalWithin(transaction, to, sent) : engine.signal(to, sent));
     if (result.outcome === 'unknown') throw notFound(target);
     const { saga } = result;
     if (result.outcome === 'refused') registry.checkSignal(saga.name, name);
@@ -279,7 +284,7 @@ export class SagaService {
   }
 
   /**
-   * Retries what failed in a stuck or suspended saga, with all attempts again.
+   * Retries the failed steps of a stuck or suspended saga, with all attempts again.
    * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input
    * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
    */
@@ -360,7 +365,7 @@ export class SagaService {
   private handle<S>(
     id: string,
     created: boolean,
-    { engine }: Running,
+    { engine }: ServiceParts,
     isUncommitted?: () => boolean,
   ): SagaHandle<S> {
     return {
@@ -380,12 +385,9 @@ export class SagaService {
     about: Pick<OperatorCall, 'step' | 'newInput' | 'given'> = {},
   ): Promise<void> {
     const options = readOperatorOptions(action, given);
-    const {
-      engine,
-      registry,
-      options: { approvals },
-    } = await this.runtime.ready();
-    const call: OperatorCall = { ...options, ...about, action, id: newId(), needed: approvals[action] ?? 1 };
+    const { engine, registry, options: rules } = await this.runtime.ready();
+    const needed = rules.approvals[action] ?? 1;
+    const call: OperatorCall = { ...options, ...about, action, id: newId(), needed };
     checkNamed(call);
     let pending: number | undefined;
     const edited = await engine.edit(toTarget(target, registry), (saga, graph, now) => {

@@ -15,7 +15,7 @@ test('a mutex lets in one at a time, in order of arrival', async () => {
   expect(seen).toEqual(['a in', 'a out', 'b in', 'b out', 'c in', 'c out']);
 });
 
-test('a mutex that was let go twice lets in one all the same', async () => {
+test('a mutex that is released twice still admits one waiter', async () => {
   const mutex = new Mutex();
   const release = await mutex.acquire();
   release();
@@ -28,7 +28,7 @@ test('a mutex that was let go twice lets in one all the same', async () => {
   next();
 });
 
-test('who waits for a mutex for a bounded time is not let in later, and keeps nobody out', async () => {
+test('a waiter that timed out does not get the mutex later, and blocks no other waiter', async () => {
   const mutex = new Mutex();
   const release = await mutex.acquire();
   expect(await mutex.acquireWithin(5, systemClock)).toBeUndefined();
@@ -39,7 +39,7 @@ test('who waits for a mutex for a bounded time is not let in later, and keeps no
   expect(mutex.isFree).toBe(true);
 });
 
-test('who is let in within the bound holds a mutex like anybody else', async () => {
+test('a waiter admitted within its bound holds the mutex like any other', async () => {
   const mutex = new Mutex();
   const first = await mutex.acquireWithin(5, systemClock);
   const second = mutex.acquireWithin(60_000, systemClock);

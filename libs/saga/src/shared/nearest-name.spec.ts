@@ -9,7 +9,8 @@ describe('the name that may be meant', () => {
     ['reservestock', 'reserveStock'],
     ['chargeCards', 'chargeCard'],
     ['shp', 'ship'],
-    ['hsip', undefined],
+    ['hsip', 'ship'],
+    ['pihs', undefined],
     ['refund', undefined],
     ['', undefined],
   ])('by %p is %p', (written, meant) => {

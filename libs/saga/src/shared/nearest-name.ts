@@ -12,16 +12,19 @@ export function nearestName(written: string, names: Iterable<string>): string | 
   return nearest;
 }
 
-/** Letters to insert, delete or replace (Levenshtein, 1965), row by row. */
+/** Letters to insert, delete, replace, or swap with the next one (Damerau, 1964, without overlaps), row by row. */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const replaced = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, above[column]! + 1, current[column - 1]! + 1));
+      const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwapped && row > 1 && column > 1 ? before[column - 2]! + 1 : Infinity;
+      current.push(Math.min(replaced, swapped, current[column - 1]! + 1, above[column]! + 1));
     }
-    above = current;
+    [before, above] = [above, current];
   }
   return above[b.length]!;
 }

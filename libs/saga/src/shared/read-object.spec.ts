@@ -58,7 +58,7 @@ describe('an object of options', () => {
     expect(read(Object.assign(Object.create(null), { limit: 1 }))!.options.limit).toBe(1);
   });
 
-  test('has nothing of what somebody has left on Object.prototype', () => {
+  test('has no property that was added to Object.prototype', () => {
     const polluted = Object.prototype as Options & { nope?: number };
     try {
       polluted.dryRun = false;

@@ -14,8 +14,8 @@ function scene() {
   return { time, clock: new StoreClock(clock) };
 }
 
-describe("the database's time, as a process knows it", () => {
-  test('is its own, before it has heard of the other', () => {
+describe("a process's estimate of the database's time", () => {
+  test('is the local time of the process before the first answer', () => {
     expect(scene().clock.now()).toBe(WALL);
   });
 
@@ -27,11 +27,11 @@ describe("the database's time, as a process knows it", () => {
     expect(clock.now()).toBe(5_250);
   });
 
-  test('is not put back by an answer that was long under way', () => {
+  test('does not go back after an answer that took long', () => {
     const { time, clock } = scene();
     clock.observe(5_000);
     time.monotonic = 4_000;
-    // Given at 6,000, heard at 9,000.
+    // Sent at 6,000, received at 9,000.
     clock.observe(6_000);
     expect(clock.now()).toBe(9_000);
   });

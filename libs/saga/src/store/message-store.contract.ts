@@ -26,7 +26,7 @@ export function describeMessageStore(name: string, create: () => Promise<Message
 
     const publishIn = (manager: EntityManager, key: string, ...payloads: string[]) =>
       subject.outbox.publish(
-        manager,
+        subject.join(manager),
         payloads.map((payload) => message(key, payload)),
       );
     const publish = async (key: string, ...payloads: string[]) => {
@@ -56,7 +56,7 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         const [key] = subject.keys as [string];
         const { manager, commit } = await subject.begin();
         const published = message(key, 'a');
-        await subject.outbox.publish(manager, [published]);
+        await subject.outbox.publish(subject.join(manager), [published]);
         expect((await take()).found).toBe(false);
         await commit();
         const taken = await take();
@@ -84,7 +84,7 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         const [key] = subject.keys as [string];
         for (const payload of ['first', 'again']) {
           const { manager, commit } = await subject.begin();
-          await subject.outbox.publish(manager, [
+          await subject.outbox.publish(subject.join(manager), [
             message(key, payload, '01900000-0000-7000-8000-000000000001'),
           ]);
           await commit();
@@ -129,7 +129,7 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         expect(await drain()).toEqual([]);
       });
 
-      test('is kept by who renews its lease in time', async () => {
+      test('is kept by a relay that renews its lease in time', async () => {
         await publish(subject.keys[0]!, 'a');
         const taken = await take();
         for (let n = 0; n < 3; n += 1) {
@@ -139,7 +139,7 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         expect((await take()).found).toBe(false);
       });
 
-      test('that was given back with something unsent is read again from there', async () => {
+      test('that was released with unsent messages is read again from the first of them', async () => {
         await publish(subject.keys[0]!, 'a', 'b', 'c', 'd');
         const taken = await take(PAGE);
         await settleAs(taken, { sent: [taken.messages[0]!.id], unfinished: new Set([taken.lanes[0]!.lane]) });
@@ -182,6 +182,35 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         expect([payloadsOf(again), again.messages[0]!.attempts]).toEqual([['a'], 1]);
         await sent(again);
         expect(await drain()).toEqual(['b', 'c']);
+      });
+
+      test('holds what comes behind it in a lane in which nothing was held before', async () => {
+        const [key] = subject.keys as [string];
+        await publish(key, 'sent');
+        expect(await drain()).toEqual(['sent']);
+        await publish(key, 'a');
+        const taken = await take();
+        await settleAs(taken, { failed: [failedAt(taken, 0, 60_000)] });
+        await publish(key, 'b');
+        expect(await drain()).toEqual([]);
+        await subject.advance(61_000);
+        expect(await drain()).toEqual(['a', 'b']);
+      });
+
+      test('permanently holds what comes behind it, however often its lane is read from the beginning', async () => {
+        const [key, other] = subject.keys as [string, string];
+        await publish(key, 'a');
+        const taken = await take();
+        await settleAs(taken, { failed: [failedAt(taken, 0)] });
+        for (const [n, payload] of ['b', 'c', 'd'].entries()) {
+          await subject.advance(120_000);
+          await publish(other, `x${n}`);
+          expect(await drain()).toEqual([`x${n}`]);
+          await publish(key, payload);
+          expect(await drain()).toEqual([]);
+        }
+        expect(await subject.outbox.requeue([taken.messages[0]!.id])).toBe(1);
+        expect(await drain()).toEqual(['a', 'b', 'c', 'd']);
       });
 
       test('is dead without a time to be tried again, and goes on when it is requeued', async () => {
@@ -253,11 +282,11 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         const { manager, commit } = await subject.begin();
         const noted: boolean[] = [];
         for (const consumer of ['one', 'two', 'one'])
-          noted.push(await subject.inbox.isNew(manager, consumer, 'm'));
+          noted.push(await subject.inbox.isNew(subject.join(manager), consumer, 'm'));
         await commit();
         expect(noted).toEqual([true, true, false]);
         const later = await subject.begin();
-        expect(await subject.inbox.isNew(later.manager, 'one', 'm')).toBe(false);
+        expect(await subject.inbox.isNew(subject.join(later.manager), 'one', 'm')).toBe(false);
         await later.rollback();
       });
 
@@ -265,8 +294,8 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         'makes the second of two transactions wait for the end of the first: %s',
         async (how) => {
           const [first, second] = [await subject.begin(), await subject.begin()];
-          expect(await subject.inbox.isNew(first.manager, 'one', 'm')).toBe(true);
-          const waiting = subject.inbox.isNew(second.manager, 'one', 'm');
+          expect(await subject.inbox.isNew(subject.join(first.manager), 'one', 'm')).toBe(true);
+          const waiting = subject.inbox.isNew(subject.join(second.manager), 'one', 'm');
           let isOver = false;
           void waiting.then(() => (isOver = true));
           await take();

@@ -41,7 +41,7 @@ async function play(subject: MessageSubject, seed: number): Promise<unknown[]> {
       const name = `${key}:${(published += 1)}`;
       return message(key, name, uuidOf(name, NAMESPACE));
     });
-    await subject.outbox.publish(manager, messages);
+    await subject.outbox.publish(subject.join(manager), messages);
   };
   const settle = async ({ lanes, messages }: Taken) => {
     const [sent, behind, lines] = [[] as string[], [] as string[], new Map<string, string>()];

@@ -10,6 +10,7 @@ import { describeFinding } from './contract/find.contract.js';
 import { describeGraphs } from './contract/graph.contract.js';
 import { describeLockCircles } from './contract/lock-circle.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
+import { describeNotes } from './contract/notes.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeReports } from './contract/report.contract.js';
@@ -41,6 +42,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     };
     describeStarts(current);
     describeCheckpoints(current);
+    describeNotes(current);
     describeFencing(current);
     describeClaims(current);
     describeEdits(current);

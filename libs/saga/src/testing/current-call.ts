@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaService } from '../nest/saga.service.js';
-import type { SagaRuntime } from '../nest/saga.runtime.js';
+import type { ServiceRuntime } from '../nest/assemble-engine.js';
 import type { TestCall } from './test-call.js';
 
 /** The world of a call, as providers that are called in it reach it. */
-export type CallWorld = Pick<SagaRuntime, 'ready'>;
+export type CallWorld = ServiceRuntime;
 
 /** A method of a saga that is called, and the world in which. Tests that run side by side share their providers. */
 interface CurrentCall {
@@ -24,7 +24,7 @@ export function withinCall<T>(call: CurrentCall, method: () => T): T {
 
 /** What sagas and their providers inject: every call goes to the world of the method that makes it. */
 export function injectedSagaService(): SagaService {
-  const ready: SagaRuntime['ready'] = async () => {
+  const ready: ServiceRuntime['ready'] = async () => {
     const call = currentCall();
     if (call) return call.world.ready();
     throw new SagaConfigurationError(
@@ -32,5 +32,5 @@ export function injectedSagaService(): SagaService {
         `and the test itself cannot use. In the test, call run.sagas instead.`,
     );
   };
-  return new SagaService({ ready } as SagaRuntime);
+  return new SagaService({ ready });
 }

@@ -2,7 +2,7 @@ import { SagaConfigurationError } from '../errors.js';
 import { currentCall } from './current-call.js';
 
 /**
- * What transactional methods are given as `ctx.manager` in a test without one: whatever they use of it is an error.
+ * What transactional methods are given as `ctx.manager` and `ctx.transaction` in a test without one: whatever they use of it is an error.
  * @param onUse is notified of the error, too, since a step may swallow it
  */
 export function missingManager(onUse: (error: SagaConfigurationError) => void): object {
@@ -25,6 +25,7 @@ function textOf(property: string): string {
   const who = call ? `'${call.method}' of ${call.saga}` : 'A method';
   return (
     `${who} uses ctx.manager.${property}, but this SagaTest has no manager. Call .manager(fake) on the builder, with a fake ` +
-    `of the methods that transactional steps and compensations call: SagaTest.of(…).manager({ ${property}: async () => undefined }).`
+    `of the methods that transactional steps and compensations call: SagaTest.of(…).manager({ ${property}: async () => undefined }). ` +
+    `With another database layer than TypeORM, call .transaction(fake).`
   );
 }

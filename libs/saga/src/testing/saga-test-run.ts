@@ -8,8 +8,8 @@ import { type SagaOutcome, type SagaSnapshotOf, type WaitingFor } from '../nest/
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
-import { hasStopped, isQuiet } from './is-quiet.js';
-import { type OpenQuestion, openQuestions } from './open-questions.js';
+import { hasStopped, isQuiet } from '../engine/run/is-quiet.js';
+import { type OpenQuestion, openQuestions } from '../engine/run/open-questions.js';
 import type { TestCall } from './test-call.js';
 import type { TestWorld } from './test-world.js';
 

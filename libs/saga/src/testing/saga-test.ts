@@ -134,6 +134,14 @@ export class SagaTest<S> {
     return this.with({ manager });
   }
 
+  /**
+   * Sets the fake that transactional steps and compensations receive as `ctx.transaction`, for another database layer than
+   * TypeORM. The same as `manager()`.
+   */
+  transaction(transaction: object): SagaTest<S> {
+    return this.manager(transaction);
+  }
+
   /** Sets options of SagaModule.forRoot: `retry`, `compensationRetry`, `maxPayloadBytes`. */
   options(options: Pick<SagaModuleOptions, 'retry' | 'compensationRetry' | 'maxPayloadBytes'>): SagaTest<S> {
     const given = readOptions('options(): options', options, [

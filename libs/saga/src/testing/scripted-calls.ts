@@ -39,7 +39,7 @@ const TURNS = 20;
 export class ScriptedCalls {
   readonly calls: TestCall[] = [];
   /** Calls that have not come back, but those that never will. */
-  underWay = 0;
+  inProgress = 0;
   /** Why cancellations were refused, in order. */
   readonly refusedCancellations: string[] = [];
   private readonly left: Map<Fault, number>;
@@ -74,11 +74,11 @@ export class ScriptedCalls {
 
   /** Virtual time waits for this as it does for a call. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    this.underWay += 1;
+    this.inProgress += 1;
     try {
       return await work();
     } finally {
-      this.underWay -= 1;
+      this.inProgress -= 1;
     }
   }
 
@@ -87,7 +87,7 @@ export class ScriptedCalls {
     if (fault?.kind === 'cancelling') return this.carryOutCancelled(call, signal, invoke);
     // The effects of a call that does not end in time are rolled back.
     const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
-    this.underWay += 1;
+    this.inProgress += 1;
     try {
       if (fault?.kind === 'failing') throw fault.error;
       const result = leavesNothing ? undefined : await invoke();
@@ -99,7 +99,7 @@ export class ScriptedCalls {
       Object.assign(call, { outcome: 'failed', error });
       throw error;
     } finally {
-      this.underWay -= 1;
+      this.inProgress -= 1;
     }
     call.outcome = 'unknown';
     // The step's own timeout ends it, in virtual time; without one it says itself that it cannot tell.

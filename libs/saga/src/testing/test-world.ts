@@ -1,14 +1,11 @@
 import type { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../shared/new-id.js';
-import { SagaBindings } from '../engine/versions/saga-bindings.js';
-import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaConfigurationError, SagaStateError } from '../errors.js';
-import type { SagaCleanup } from '../nest/maintenance/saga.cleanup.js';
+import { assembleEngine, type ServiceParts } from '../nest/assemble-engine.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
-import type { Running, SagaRuntime } from '../nest/saga.runtime.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import { missingManager } from './missing-manager.js';
@@ -22,14 +19,14 @@ const LEASE = 100 * 365 * 86_400_000;
 const REAL_PATIENCE = 500;
 
 /** Deletes nothing: what the store in memory cannot do is refused. */
-const NO_CLEANUP = {
+const NO_CLEANUP: ServiceParts['cleanup'] = {
   cleanup: async () => {
     throw new SagaConfigurationError(
       `cleanup() does nothing in a SagaTest: its store is in memory, and empty at the start of each run. Test retention ` +
         `on a database.`,
     );
   },
-} as unknown as SagaCleanup;
+};
 
 export interface TestWorldOptions {
   readonly registry: SagaRegistry;
@@ -56,7 +53,7 @@ export class TestWorld {
   misuse: SagaConfigurationError | undefined;
   private readonly crashes: CrashPoint[];
   private process!: TestProcess;
-  private running!: Running;
+  private running!: ServiceParts;
   private started: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: TestWorldOptions) {
@@ -64,11 +61,11 @@ export class TestWorld {
     this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
     this.calls = new ScriptedCalls(given.saga, given.faults, (id) => this.cancel(id));
     this.crashes = [...given.crashes];
-    this.sagas = new SagaService({ ready: () => this.ready() } as SagaRuntime);
+    this.sagas = new SagaService(this);
     this.begin();
   }
 
-  async ready(): Promise<Running> {
+  async ready(): Promise<ServiceParts> {
     return this.running;
   }
 
@@ -88,7 +85,7 @@ export class TestWorld {
     do {
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
-    } while (this.calls.underWay > 0 && performance.now() < patience);
+    } while (this.calls.inProgress > 0 && performance.now() < patience);
   }
 
   /** Lets time pass until the check gives true, or nothing is going to happen any more. */
@@ -122,16 +119,15 @@ export class TestWorld {
     const { registry, options, log } = this.given;
     this.process = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
     const sagas = registry.all.map((saga) => this.calls.around(saga, this));
-    const engine = new SagaEngine(
-      this.process.store,
-      this.hub.wakeup(),
-      sagas,
-      {
+    const { graphs } = this.store;
+    const engine = assembleEngine({
+      ...{ store: this.process.store, wakeup: this.hub.wakeup(), graphs, sagas, log },
+      definitions: {
         awaitedSignals: registry.awaitedSignals,
         latest: (type) => registry.latest(type),
         checked: (graph, input) => this.calls.during(() => registry.checked(graph, input)),
       },
-      {
+      options: {
         ...options,
         // No poll in between: a year of waiting is one step.
         worker: { ...options.worker!, longestWait: Infinity },
@@ -139,17 +135,8 @@ export class TestWorld {
         ...{ workerId: `test-${this.crashed}`, lease: LEASE, clock: this.time.clockOf(this.process) },
         ...{ random: () => 0, newId },
       },
-      log,
-      new SagaBindings(sagas, (versions) => this.store.graphs.stored(versions)),
-    );
-    // No call of SagaService needs the others.
-    this.running = {
-      engine,
-      registry,
-      options,
-      graphs: this.store.graphs,
-      cleanup: NO_CLEANUP,
-    } as Partial<Running> as Running;
+    });
+    this.running = { engine, registry, options, graphs, cleanup: NO_CLEANUP };
     this.started = engine.start();
   }
 

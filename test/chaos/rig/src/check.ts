@@ -4,14 +4,14 @@ import type { RigInput } from './programs/rig-sagas.js';
 import type { DemoEnvironment } from './stage.js';
 
 /** What did not go as promised, in words. */
-export interface Verdict {
+export interface Findings {
   /** Acknowledged, and not there, or not ended. */
   readonly lost: string[];
   /** Done twice: another key for the same effect, a ledger entry, an at-most-once step. */
   readonly doubled: string[];
   /** Left behind, undone though wanted, in a wrong order, or a wrong end. */
   readonly wrong: string[];
-  /** Before a person, though nothing failed but what the rig broke. */
+  /** Waiting for an operator, though nothing failed except what the rig broke. */
   readonly stuck: string[];
 }
 
@@ -22,7 +22,7 @@ interface SagaRow {
   readonly status: string;
   readonly input: RigInput;
   readonly correlation_id: string | null;
-  /** For a person who looks into it. */
+  /** Details for the reader of the report. */
   readonly why: string;
 }
 
@@ -40,7 +40,7 @@ const NEEDS_A_PERSON = ['stuck', 'suspended'];
 export async function check(
   stage: DemoEnvironment,
   acknowledged: ReadonlyMap<string, Started>,
-): Promise<Verdict> {
+): Promise<Findings> {
   const { rows: sagas } = await stage.sagas.query<SagaRow>(
     `SELECT id, name, version, status, input, correlation_id,
        concat_ws(' ', step, takeovers, error) AS why FROM saga.instance`,
@@ -53,53 +53,54 @@ export async function check(
   const { rows: entries } = await stage.sagas.query<{ saga_id: string; entry: string }>(
     'SELECT saga_id, entry FROM ledger ORDER BY entry',
   );
-  const verdict: Verdict = { lost: [], doubled: [], wrong: [], stuck: [] };
+  const findings: Findings = { lost: [], doubled: [], wrong: [], stuck: [] };
   const known = new Map(sagas.map((saga) => [saga.id, saga]));
   for (const [id, { correlationId }] of acknowledged) {
     const saga = known.get(id);
-    if (!saga) verdict.lost.push(`${id}: its start was acknowledged, and it is not there`);
-    else if (saga.correlation_id !== correlationId) verdict.wrong.push(`${id}: another's correlation id`);
+    if (!saga) findings.lost.push(`${id}: its start was acknowledged, and it is not there`);
+    else if (saga.correlation_id !== correlationId) findings.wrong.push(`${id}: another's correlation id`);
   }
   const effectsOf = groupedBySaga(effects);
   const entriesBySaga = groupedBySaga(entries);
   for (const id of new Set([...effectsOf.keys(), ...entriesBySaga.keys()]))
-    if (!known.has(id)) verdict.wrong.push(`${id}: did something, and is not there`);
+    if (!known.has(id)) findings.wrong.push(`${id}: did something, and is not there`);
   for (const saga of sagas) {
     const written = (entriesBySaga.get(saga.id) ?? []).map(({ entry }) => entry);
-    checkSaga(saga, effectsOf.get(saga.id) ?? [], written, verdict);
+    checkSaga(saga, effectsOf.get(saga.id) ?? [], written, findings);
   }
-  verdict.wrong.push(...overtakenInQueue(sagas, effectsOf));
-  return verdict;
+  findings.wrong.push(...overtakenInQueue(sagas, effectsOf));
+  return findings;
 }
 
-function checkSaga(saga: SagaRow, effects: Effect[], entries: string[], verdict: Verdict): void {
+function checkSaga(saga: SagaRow, effects: Effect[], entries: string[], findings: Findings): void {
   const { id, name, version, status, input, why } = saga;
   const say = (list: string[], what: string) => list.push(`${name}@${version} ${id}: ${what}`);
-  if (NEEDS_A_PERSON.includes(status)) return void say(verdict.stuck, `${status}: ${why}`);
-  if (!TERMINAL.includes(status)) return void say(verdict.lost, `is still ${status}: ${why}`);
-  if (!endsOf(name, input.refused).includes(status)) say(verdict.wrong, `is ${status}`);
+  if (NEEDS_A_PERSON.includes(status)) return void say(findings.stuck, `${status}: ${why}`);
+  if (!TERMINAL.includes(status)) return void say(findings.lost, `is still ${status}: ${why}`);
+  if (!endsOf(name, input.refused).includes(status)) say(findings.wrong, `is ${status}`);
 
   const waves = wavesOf(name, version);
   const wanted = new Set(waves.flat().flatMap((key) => [`${id}:${key}`, `${id}:${key}:compensate`]));
   for (const { key, calls } of effects) {
-    if (!wanted.has(key)) say(verdict.doubled, `has an effect under ${key}`);
-    if (key === `${id}:notify` && calls > 1) say(verdict.doubled, `its at-most-once step ran ${calls} times`);
+    if (!wanted.has(key)) say(findings.doubled, `has an effect under ${key}`);
+    if (key === `${id}:notify` && calls > 1)
+      say(findings.doubled, `its at-most-once step ran ${calls} times`);
   }
   const expected = entriesOf(name, status);
-  if (new Set(entries).size < entries.length) say(verdict.doubled, `wrote ${entries.join()}`);
-  else if (entries.join() !== expected.join()) say(verdict.wrong, `wrote ${entries.join()}`);
+  if (new Set(entries).size < entries.length) say(findings.doubled, `wrote ${entries.join()}`);
+  else if (entries.join() !== expected.join()) say(findings.wrong, `wrote ${entries.join()}`);
 
   const at = (key: string) => effects.find((effect) => effect.key === `${id}:${key}`)?.seq;
   for (const key of waves.flat()) {
     const [done, undone] = [at(key), at(`${key}:compensate`)];
-    if (status === 'completed' && done === undefined) say(verdict.wrong, `${key} is missing`);
-    if (status === 'completed' && undone !== undefined) say(verdict.wrong, `${key} was undone`);
+    if (status === 'completed' && done === undefined) say(findings.wrong, `${key} is missing`);
+    if (status === 'completed' && undone !== undefined) say(findings.wrong, `${key} was undone`);
     if (status === 'compensated' && done !== undefined && undone === undefined)
-      say(verdict.wrong, `${key} is left behind`);
+      say(findings.wrong, `${key} is left behind`);
   }
   const forward = waves.flatMap((wave) => [wave.flatMap((key) => at(key) ?? [])]);
   const back = waves.toReversed().map((wave) => wave.flatMap((key) => at(`${key}:compensate`) ?? []));
-  if (!follow([...forward, ...back])) say(verdict.wrong, 'happened in a wrong order');
+  if (!follow([...forward, ...back])) say(findings.wrong, 'happened in a wrong order');
 }
 
 /** Is everything of a wave later than everything of those before? */

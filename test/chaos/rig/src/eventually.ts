@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves once it is so: for what other processes do and tell nobody. */
+/** Resolves once the condition holds. For actions of other processes that send no notification. */
 export async function eventually(isSo: () => Promise<boolean>, timeout = 60_000): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!(await isSo())) {

@@ -21,7 +21,7 @@ export function wavesOf(name: string, version: number): Waves {
 /** How a saga may end, given what it was started with. */
 export function endsOf(name: string, refused: boolean): readonly string[] {
   if (refused) return ['compensated'];
-  // Its at-most-once step may have been interrupted, and then nobody knows whether it took effect.
+  // Its at-most-once step may have been interrupted. Its outcome is then unknown.
   return name === 'rig-once' ? ['completed', 'compensated'] : ['completed'];
 }
 

@@ -1,7 +1,7 @@
 /** What a run of one fault came to. */
 export interface Figures {
   readonly fault: string;
-  /** Of the run: YYYY-MM-DD. */
+  /** The date of the run: YYYY-MM-DD. */
   readonly date: string;
   readonly minutes: number;
   readonly injections: number;

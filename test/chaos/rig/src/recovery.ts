@@ -5,7 +5,8 @@ import type pg from 'pg';
 const LOOK = 50;
 
 /**
- * Milliseconds from the end of a fault until every saga has ended that was there by then, and one that was started
+ * Milliseconds from the end of a fault until every saga has ended that was there by then, and one that was
+ * started
  * since. Infinity: not within `patience`.
  */
 export async function recovered(sagas: pg.Pool, patience: number): Promise<number> {
@@ -23,7 +24,7 @@ export async function recovered(sagas: pg.Pool, patience: number): Promise<numbe
   return Infinity;
 }
 
-/** Resolves once every saga has ended, or needs a person; after `patience` in any case. */
+/** Resolves once every saga has ended or needs an operator, and after `patience` at the latest. */
 export async function ended(sagas: pg.Pool, patience: number): Promise<void> {
   const deadline = performance.now() + patience;
   while (performance.now() < deadline) {

@@ -15,14 +15,17 @@ export interface RunOptions {
   readonly say: (line: string) => void;
 }
 
-/** What was under way may take this long (ms) to end after a fault; afterwards it counts as lost. */
+/** Unfinished sagas may take this long (ms) to end after a fault. Afterwards they count as lost. */
 const PATIENCE = 90_000;
 /** The pause (ms) between two injections, in which all is well. */
 const BREATH = 1_500;
 /** A worker that was just replaced learns of things by polling at the latest. */
 const WARM_UP = 2_000;
 
-/** Injects a fault again and again under a steady load, and counts what it did. Undefined: it is not permitted here. */
+/**
+ * Injects a fault again and again under a steady load, and counts what it did. Undefined: it is not permitted
+ * here.
+ */
 export async function runFault(fault: Fault, options: RunOptions): Promise<Figures | undefined> {
   const chance = new Chance(options.seed);
   const stage = await DemoEnvironment.set(fault, chance);
@@ -43,12 +46,12 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
       await sleep(BREATH * (0.5 + chance.next()));
     } while (performance.now() < end);
     const minutes = (performance.now() - began) / 60_000;
-    // The last are started after everything is over: what was under way has their time to end.
+    // The last sagas start after the last fault. The unfinished ones have the same time to end.
     await load.end();
     await ended(stage.sagas, PATIENCE);
-    const verdict = await check(stage, load.acknowledged);
+    const findings = await check(stage, load.acknowledged);
     const unexpected = [...load.surprises, ...stage.surprises];
-    for (const [kind, list] of Object.entries<string[]>({ ...verdict, unexpected }))
+    for (const [kind, list] of Object.entries<string[]>({ ...findings, unexpected }))
       for (const line of list.slice(0, 20)) options.say(`${fault.name}: ${kind}: ${line}`);
     return {
       fault: fault.name,
@@ -56,10 +59,10 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
       minutes,
       injections: recoveries.length,
       sagas: load.acknowledged.size,
-      lost: verdict.lost.length,
-      doubled: verdict.doubled.length,
-      wrong: verdict.wrong.length + unexpected.length,
-      stuck: verdict.stuck.length,
+      lost: findings.lost.length,
+      doubled: findings.doubled.length,
+      wrong: findings.wrong.length + unexpected.length,
+      stuck: findings.stuck.length,
       recoveryMedian: median(recoveries),
       recoveryMax: Math.max(...recoveries),
     };

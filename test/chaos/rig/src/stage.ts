@@ -14,7 +14,7 @@ import { SmallDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { WorkerProcess } from './worker-process.js';
 
-/** Of the workers, in milliseconds. */
+/** The lease of the workers, in milliseconds. */
 export const LEASE = 5_000;
 const WORKERS = 3;
 
@@ -23,7 +23,7 @@ export interface Fault {
   readonly name: string;
   /** What it does, in a sentence. */
   readonly what: string;
-  /** Of the sagas' PostgreSQL, as in postgresql.conf. */
+  /** Settings of the sagas' PostgreSQL, as in postgresql.conf. */
   readonly settings?: Record<string, string | number>;
   /** The sagas' PostgreSQL lives on a disk of this size, which needs the right to mount one. */
   readonly diskMegabytes?: number;
@@ -31,10 +31,13 @@ export interface Fault {
   inject(stage: DemoEnvironment): Promise<void>;
 }
 
-/** Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application that starts sagas. */
+/**
+ * Everything that a fault can reach: the sagas' PostgreSQL, the way to it, the workers, and the application
+ * that starts sagas.
+ */
 export class DemoEnvironment {
   readonly workers: WorkerProcess[] = [];
-  /** What nobody did on purpose. */
+  /** Events that no fault caused on purpose. */
   readonly surprises: string[] = [];
   /** Straight to the sagas' server, past the proxy. */
   readonly sagas: pg.Pool;
@@ -79,7 +82,7 @@ export class DemoEnvironment {
     return stage;
   }
 
-  /** Of the application that starts the sagas, and runs none. */
+  /** The service of the application that starts the sagas, and runs none. */
   get service(): SagaService {
     return this.starter!.get(SagaService);
   }

@@ -20,9 +20,12 @@ interface Link {
   readonly server: Socket;
   /** It has sent LISTEN: what comes back on it are announcements. */
   listens: boolean;
-  /** Cut off for good: whatever comes later on it is swallowed as well, as by a firewall that has forgotten it. */
+  /**
+   * Cut off for good: whatever comes later on it is swallowed as well, as by a firewall that has forgotten
+   * it.
+   */
   dead: boolean;
-  /** What became of one side is not told to the other any more. */
+  /** From now on the end of one side is no longer passed to the other. */
   broken: boolean;
 }
 
@@ -31,8 +34,8 @@ export class TcpProxy {
   private readonly links = new Set<Link>();
   private toServer: Treatment = PASS;
   private toClient: Treatment = PASS;
-  private lastWords: string | undefined;
-  /** Of connections that have sent LISTEN; undefined: as of the others. */
+  private lastWords: { readonly text: string; readonly then: 'silence' | 'reset' } | undefined;
+  /** The mode of connections that have sent LISTEN. Default: the mode of the others. */
   private toListeners: ((data: Buffer) => boolean) | undefined;
 
   private constructor(
@@ -59,7 +62,10 @@ export class TcpProxy {
     this.toClient = toClient;
   }
 
-  /** Announcements are swallowed for which this is true, and whatever else comes on the connections that listen. */
+  /**
+   * Announcements are swallowed for which this is true, and whatever else comes on the connections that
+   * listen.
+   */
   deafen(swallows: ((data: Buffer) => boolean) | undefined): void {
     this.toListeners = swallows;
   }
@@ -77,7 +83,7 @@ export class TcpProxy {
     return cut.length;
   }
 
-  /** A share of the connections goes nowhere from now on, and nobody is told; healing does not bring them back. */
+  /** A share of the connections becomes silent without notice. `heal` does not repair them. */
   forget(share = 1, random = Math.random): number {
     const forgotten = [...this.links].filter(() => random() < share);
     for (const link of forgotten) link.dead = true;
@@ -86,7 +92,12 @@ export class TcpProxy {
 
   /** The next connection that is to carry these words to the server goes silent at that moment, with them. */
   forgetAt(words: string): void {
-    this.lastWords = words;
+    this.lastWords = { text: words, then: 'silence' };
+  }
+
+  /** The next connection that is to carry these words to the server is reset at that moment. */
+  cutAt(words: string): void {
+    this.lastWords = { text: words, then: 'reset' };
   }
 
   /** Connections on which something was swallowed. */
@@ -106,9 +117,10 @@ export class TcpProxy {
     this.links.add(link);
     this.pump(link, client, server, (data) => {
       link.listens ||= data.includes(LISTEN);
-      if (this.lastWords !== undefined && data.includes(this.lastWords)) {
-        this.lastWords = undefined;
+      if (this.lastWords !== undefined && data.includes(this.lastWords.text)) {
         link.dead = true;
+        if (this.lastWords.then === 'reset') this.end(link);
+        this.lastWords = undefined;
       }
       return link.dead ? { kind: 'drop' } : this.toServer;
     });

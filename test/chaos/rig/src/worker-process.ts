@@ -12,7 +12,7 @@ export class WorkerProcess {
 
   private constructor(private readonly child: ChildProcess) {}
 
-  /** @param onCrash called if it ends though nobody ended it */
+  /** @param onCrash called if it ends unexpectedly */
   static async start(
     environment: Record<string, string>,
     onCrash: (how: string) => void,

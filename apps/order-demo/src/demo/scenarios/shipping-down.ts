@@ -10,7 +10,7 @@ export const shippingDown: Scenario = {
     const order = await stage.orders.place(someOrder({ sku: 'desk-lamp', quantity: 3 }));
     narrate(`order ${short(order.id)}, while the carrier cannot be reached`);
     const { events } = await settlesAs(stage, order.id, 'compensated');
-    const attempts = events.filter(({ step, event }) => step === 'ship' && event === 'attempt failed');
+    const attempts = events.filter(({ step, error }) => step === 'ship' && error);
     assert.equal(attempts.length, 4, 'Shipping should have been tried four times');
     await stage.orders.heal('shipping');
     return endsAs(stage, order.id, 'cancelled');

@@ -15,7 +15,7 @@ export const stuckRefund: Scenario = {
     assert.equal(
       (await orders.order(order.id)).status,
       'processing',
-      'Nobody is told that it is cancelled yet',
+      'The order should not be cancelled yet',
     );
     assert.deepEqual(await orders.stuck(), [order.id], 'An operator should find it');
     narrate('nothing is dropped: an operator finds it by GET /sagas?status=stuck');

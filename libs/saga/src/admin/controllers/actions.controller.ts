@@ -80,7 +80,7 @@ export class AdminActionsController {
   }
 
   @Post('retry')
-  @Action('Retries what failed in a stuck or suspended saga, optionally with another input', RetryDto)
+  @Action('Retries the failed steps of a stuck or suspended saga, optionally with another input', RetryDto)
   async retry(
     @Param('id') id: string,
     @Body() body: unknown,

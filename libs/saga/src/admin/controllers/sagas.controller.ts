@@ -1,6 +1,5 @@
 import { Get, Inject, Param, Query, Req } from '@nestjs/common';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
-import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { AdminAccess } from '../admin-access.js';
@@ -10,7 +9,7 @@ import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
 import { LONGEST_PAGE, type Query as QueryString, readListQuery, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
-import { type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
+import { type AdminHistoryEntry, type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
 
 /** Looking at sagas. */
@@ -30,7 +29,7 @@ export class AdminSagasController {
     query: {
       saga: { description: 'The name of a saga.' },
       status: {
-        description: `needs-person (stuck, suspended or paused), or a comma-separated list of: ${SAGA_STATUSES.join(', ')}.`,
+        description: `needs-attention (stuck, suspended or paused), or a comma-separated list of: ${SAGA_STATUSES.join(', ')}.`,
       },
       search: { description: 'A complete id or a complete correlation id.' },
       tag: {
@@ -77,7 +76,7 @@ export class AdminSagasController {
     answer: [HistoryEntryDto],
     errors: [404],
   })
-  history(@Param('id') id: string, @Req() request: unknown): Promise<HistoryEntry[]> {
+  history(@Param('id') id: string, @Req() request: unknown): Promise<AdminHistoryEntry[]> {
     return this.views.history(id, request);
   }
 

@@ -2,7 +2,7 @@ import { get, post } from './api.js';
 import { ACTIONS } from './actions.js';
 import { compensationName } from './compensation.js';
 import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
-import { h } from './dom.js';
+import { focusedKey, focusKey, h } from './dom.js';
 import { plural, words } from './format.js';
 import { previewView } from './preview.js';
 import { problem } from './problem.js';
@@ -11,12 +11,14 @@ import { toast } from './toast.js';
 /**
  * Asks for the reason and the arguments of an action, sends it and shows the result. The request contains the state that
  * the operator saw, so that nothing happens to a saga that has changed since.
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ * @param {import('../dashboard-data.js').ShownAction} action
  */
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
   const about = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
   const what = saga.heldPhase === 'compensating' ? { ...about, ...about.compensating } : about;
-  const opener = document.activeElement?.dataset.key;
+  const opener = focusedKey();
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h(
     'button',
@@ -58,13 +60,17 @@ export function actionDialog(saga, action, context, done) {
   });
   dialog.addEventListener('close', () => {
     dialog.remove();
-    [...document.querySelectorAll('[data-key]')].find(({ dataset }) => dataset.key === opener)?.focus();
+    focusKey(opener);
   });
   document.body.append(dialog);
   dialog.showModal();
 }
 
-function fields(saga, { kind, steps = [], signals }, { asks = [], reason, comment, noReason }, context) {
+/**
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ * @param {import('../dashboard-data.js').ShownAction} action
+ */
+function fields(saga, { steps = [], signals }, { asks = [], reason, comment, noReason }, context) {
   const compensating = saga.heldPhase === 'compensating';
   const label = compensating ? 'Compensation' : 'Step';
   const names = compensating ? steps.map((step) => [step, compensationName(saga, step)]) : steps;
@@ -77,14 +83,15 @@ function fields(saga, { kind, steps = [], signals }, { asks = [], reason, commen
       saga.payloads.shown &&
       jsonField('input', 'With another input (JSON)', saga.input, true),
     asks.includes('result') && jsonField('result', 'Result of the step (JSON)'),
-    !noReason &&
-      field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Reason', { required: reason, key: kind }),
+    !noReason && field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Reason', { required: reason }),
     !noReason && operatorField(context, comment),
   ];
 }
 
 function bodyOf(form, { status, revision }, kind) {
-  const given = Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim() !== ''));
+  const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
+  const given = Object.fromEntries(texts.filter(([, text]) => text.trim() !== ''));
+  /** @type {Record<string, unknown>} */
   const body = {};
   for (const [name, text] of Object.entries(given)) {
     if (name === 'input' || name === 'result' || name === 'payload') body[name] = readJson(name, text);

@@ -1,5 +1,5 @@
 import { get } from './api.js';
-import { h } from './dom.js';
+import { byId, h } from './dom.js';
 import { definitionsPage } from './definitions-page.js';
 import { listenToKeys } from './keyboard.js';
 import { overviewPage } from './overview-page.js';
@@ -7,7 +7,10 @@ import { problem } from './problem.js';
 import { sagaPage } from './saga-page.js';
 import { sagasPage } from './sagas-page.js';
 
-/** The pages by the address after the `#`. Groups of the expression are the parameters of the page. */
+/**
+ * The pages by the address after the `#`. Groups of the expression are the parameters of the page.
+ * @type {[RegExp, string, string, (root: any, page: any) => unknown][]}
+ */
 const PAGES = [
   [/^\/?$/, 'sagas', 'Sagas', sagasPage],
   [/^\/saga\/([^/]+)$/, 'sagas', 'Saga', sagaPage],
@@ -15,7 +18,7 @@ const PAGES = [
   [/^\/definitions(?:\/([^/]+))?$/, 'definitions', 'Definitions', definitionsPage],
 ];
 
-const main = document.getElementById('main');
+const main = byId('main');
 let context;
 let current = new AbortController();
 
@@ -33,12 +36,14 @@ function show() {
   const [pattern, name, title, page] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
   const params = (pattern.exec(path) ?? []).slice(1).map((part) => part && decodeURIComponent(part));
   document.title = [title, context.title].filter(Boolean).join(' · ');
-  for (const link of document.querySelectorAll('header nav a'))
+  /** @type {NodeListOf<HTMLElement>} */
+  const links = document.querySelectorAll('header nav a');
+  for (const link of links)
     if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   main.replaceChildren();
   // A page that refreshes itself sets this text.
-  const sign = document.getElementById('live');
+  const sign = byId('live');
   sign.textContent = '';
   delete sign.dataset.state;
   void page(main, { params, query: new URLSearchParams(search), context, signal, go });
@@ -54,7 +59,7 @@ async function begin() {
     );
     return;
   }
-  const title = document.getElementById('title');
+  const title = byId('title');
   title.textContent = context.title ?? '';
   title.hidden = !context.title;
   window.addEventListener('hashchange', show);

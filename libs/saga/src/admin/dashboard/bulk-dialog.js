@@ -63,8 +63,9 @@ export function bulkDialog(filter, context, done) {
   const dialog = h('dialog', { 'aria-labelledby': 'bulk-title', onclose: () => dialog.remove() }, form);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    submit.disabled = true;
     const request = chosen();
+    if (!request) return;
+    submit.disabled = true;
     rememberOperator(request.by);
     try {
       const came = await post('bulk', { ...request, dryRun: false });

@@ -1,7 +1,15 @@
 /** Elements made manually: what comes from sagas is only ever text, never markup. */
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** @param props attributes; `onclick` and the like are listeners; what is undefined, null or false is left out */
+/** The element of the page that has this id. @returns {any} */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/**
+ * @returns {any} an element, whose properties depend on its tag
+ * @param props attributes; `onclick` and the like are listeners; what is undefined, null or false is left out
+ */
 export function h(tag, props, ...children) {
   return filled(document.createElement(tag), props, children);
 }
@@ -33,9 +41,7 @@ function nodes(children) {
  * its `data-key`.
  */
 export function swap(container, ...children) {
-  const focused = container.contains(document.activeElement)
-    ? document.activeElement.closest('[data-key]')?.dataset.key
-    : undefined;
+  const focused = container.contains(document.activeElement) ? focusedKey() : undefined;
   const toggled = new Map(
     [...container.querySelectorAll('details[data-key]')].map(({ dataset, open }) => [dataset.key, open]),
   );
@@ -46,4 +52,18 @@ export function swap(container, ...children) {
   [...container.querySelectorAll('[data-key]')]
     .find(({ dataset }) => dataset.key === focused)
     ?.focus({ preventScroll: true });
+}
+
+/** The `data-key` of what has the focus, or of what contains it. */
+export function focusedKey() {
+  /** @type {HTMLElement | null | undefined} */
+  const keyed = document.activeElement?.closest('[data-key]');
+  return keyed?.dataset.key;
+}
+
+/** Gives the focus to what has this `data-key`. */
+export function focusKey(key, options = undefined) {
+  /** @type {NodeListOf<HTMLElement>} */
+  const all = document.querySelectorAll('[data-key]');
+  [...all].find(({ dataset }) => dataset.key === key)?.focus(options);
 }

@@ -23,7 +23,12 @@ export function field(name, label, { required = false, value = '', line = false 
   );
 }
 
-/** Creates a selection. @param options values, or pairs of a value and its text */
+/**
+ * Creates a selection.
+ * @param {string} name
+ * @param {string} label
+ * @param {readonly (string | readonly string[])[]} options values, or pairs of a value and its text
+ */
 export function pickField(name, label, options = []) {
   return h(
     'label',
@@ -37,8 +42,14 @@ export function pickField(name, label, options = []) {
   );
 }
 
-/** Creates a JSON field. @param folded is closed at first and contains the current value */
-export function jsonField(name, label, value, folded = false) {
+/**
+ * Creates a JSON field.
+ * @param {string} name
+ * @param {string} label
+ * @param {unknown} value
+ * @param {boolean} folded is closed at first and contains the current value
+ */
+export function jsonField(name, label, value = undefined, folded = false) {
   const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
   // A redacted value would be stored as the text '[redacted]'.
   const isWhole = !text.includes(HIDDEN);

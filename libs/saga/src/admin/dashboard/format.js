@@ -1,4 +1,5 @@
 /** Formats numbers and times for display. */
+/** @type {[string, number][]} */
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -6,29 +7,33 @@ const UNITS = [
   ['s', 1_000],
 ];
 
-/** `1.2 s`, `3 m 20 s`, `2 d 4 h`: two units at most. */
+/** `3.4ms`, `2.5s`, `4m 10s`, `2d 4h`: two units at most, as `durationText` of the package writes them. */
 export function duration(ms) {
   if (ms === undefined || ms === null) return '–';
-  if (ms < 1_000) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const largest = UNITS.findIndex(([, length]) => ms >= length);
-  const [unit, length] = UNITS[largest];
-  const [next, nextLength] = UNITS[largest + 1] ?? [];
-  const rest = next ? Math.floor((ms % length) / nextLength) : 0;
-  return `${Math.floor(ms / length)} ${unit}${rest > 0 ? ` ${rest} ${next}` : ''}`;
+  if (ms < 10) return `${Math.round(ms * 10) / 10}ms`;
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)}ms`;
+  if (Math.round(ms) < 60_000) return `${Math.round(ms / 100) / 10}s`;
+  let rest = Math.round(ms);
+  const parts = UNITS.flatMap(([unit, length]) => {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    return count > 0 ? [`${count}${unit}`] : [];
+  });
+  return parts.slice(0, 2).join(' ');
 }
 
-/** `3 m 20 s ago`, `in 5 s`. */
+/** `3m 20s ago`, `in 5s`. */
 export function ago(time, now = Date.now()) {
   const ms = now - new Date(time).getTime();
   if (Math.abs(ms) < 1_000) return 'now';
-  const text = duration(Math.floor(Math.abs(ms) / 1_000) * 1_000).replace('.0 s', ' s');
+  const text = duration(Math.floor(Math.abs(ms) / 1_000) * 1_000);
   return ms < 0 ? `in ${text}` : `${text} ago`;
 }
 
 /** Formats a time in the time zone of the browser, without the date if it is today. */
 export function clock(time, now = new Date()) {
   const date = new Date(time);
+  /** @type {Intl.DateTimeFormatOptions} */
   const exact = { hour: '2-digit', minute: '2-digit', second: '2-digit' };
   return date.toDateString() === now.toDateString()
     ? date.toLocaleTimeString(undefined, exact)
@@ -55,4 +60,9 @@ export function words(name) {
 /** `handler:stock.reserve` → `stock.reserve`. */
 export function sagaName(name) {
   return name.startsWith('handler:') ? `${name.slice('handler:'.length)} (handler)` : name;
+}
+
+/** The milliseconds from one time to another. */
+export function msBetween(from, to) {
+  return new Date(to).getTime() - new Date(from).getTime();
 }

@@ -5,7 +5,9 @@ const LEAST_SCALE = 0.65;
 
 /**
  * Draws a saga's graph in the layout of the server, colored by the status of each step.
- * @param states `{ status, attempts }` by step; undefined for a definition
+ * @param {{ layout: any, steps: any[], edges: any[] }} drawing
+ * @param {{ states?: Map<string, any>, onpick?: (name: string) => void, label: string }} about `states` has the status
+ *   and the attempts of each step; none: a definition
  */
 export function graph({ layout, steps, edges }, { states, onpick, label }) {
   const { width, height } = layout;

@@ -1,4 +1,4 @@
-import { h } from './dom.js';
+import { byId, h } from './dom.js';
 
 const KEYS = [
   ['/', 'find a saga'],
@@ -14,7 +14,8 @@ const PAGES = { s: '#/', o: '#/overview', d: '#/definitions' };
 export function listenToKeys(go) {
   let before = '';
   document.addEventListener('keydown', (event) => {
-    const { key, target } = event;
+    const { key } = event;
+    const target = /** @type {HTMLElement} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
     if (key === 'Escape') return escape(target, go);
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
@@ -29,15 +30,17 @@ export function listenToKeys(go) {
 }
 
 function find(go) {
-  const search = document.getElementById('search');
+  const search = byId('search');
   if (search) return search.select();
   go('#/');
-  window.addEventListener('hashchange', () => document.getElementById('search')?.select(), { once: true });
+  window.addEventListener('hashchange', () => byId('search')?.select(), { once: true });
 }
 
 function move(by) {
-  const rows = [...document.querySelectorAll('main a.row')];
-  const at = rows.indexOf(document.activeElement);
+  /** @type {NodeListOf<HTMLElement>} */
+  const links = document.querySelectorAll('main a.row');
+  const rows = [...links];
+  const at = rows.findIndex((row) => row === document.activeElement);
   rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
 }
 

@@ -1,3 +1,5 @@
+import { byId } from './dom.js';
+
 /** The milliseconds between two requests of a visible page. */
 const EVERY = 2_000;
 /** The milliseconds between two requests for statistics, which cost more and change slowly. */
@@ -33,7 +35,7 @@ export function live(signal, load, show, every = EVERY) {
 }
 
 function tell(state, text) {
-  const sign = document.getElementById('live');
+  const sign = byId('live');
   if (sign.dataset.state === state) return;
   sign.dataset.state = state;
   sign.textContent = text;

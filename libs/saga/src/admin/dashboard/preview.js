@@ -16,7 +16,7 @@ export function previewView(ask) {
   return view;
 }
 
-function planView({ compensations, withoutCompensation, underWay, pivot }) {
+function planView({ compensations, withoutCompensation, inProgress, pivot }) {
   return [
     pivot &&
       h(
@@ -37,11 +37,11 @@ function planView({ compensations, withoutCompensation, underWay, pivot }) {
         { class: 'notice' },
         `These steps have no compensation and stay as they are: ${withoutCompensation.join(', ')}.`,
       ),
-    underWay.length > 0 &&
+    inProgress.length > 0 &&
       h(
         'p',
         { class: 'notice' },
-        `Running now, and compensated as well if it completes: ${underWay.join(', ')}.`,
+        `Running now, and compensated as well if it completes: ${inProgress.join(', ')}.`,
       ),
   ];
 }

@@ -1,9 +1,8 @@
 import { get } from './api.js';
 import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
-import { deed } from './history-entry.js';
-import { h, swap } from './dom.js';
-import { duration, plural, sagaName, words } from './format.js';
+import { byId, h, swap } from './dom.js';
+import { duration, msBetween, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';
 import { jsonView } from './json-view.js';
 import { live } from './live.js';
@@ -48,6 +47,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
   });
 }
 
+/** @param {import('../dashboard-data.js').ShownSaga} saga */
 function head(saga, act) {
   const { status, saga: name, version, correlationId, actions, overdue } = saga;
   return h(
@@ -86,7 +86,10 @@ function head(saga, act) {
   );
 }
 
-/** Shows what the saga waits for, and its error. */
+/**
+ * Shows what the saga waits for, and its error.
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ */
 function standing(saga) {
   const { status, failure, payloads } = saga;
   const last = lastError(saga);
@@ -102,14 +105,20 @@ function standing(saga) {
   ];
 }
 
-/** Returns the last error of the step or compensation that failed. */
+/**
+ * Returns the last error of the step or compensation that failed.
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ */
 function lastError({ waitingFor, steps }) {
   if (waitingFor?.kind !== 'person') return undefined;
   const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);
   return all.find(({ name }) => waitingFor.steps.includes(name))?.errors.at(-1);
 }
 
-/** @param full with the error itself, which may have been shown already */
+/**
+ * @param {NonNullable<import('../dashboard-data.js').ShownSaga['failure']>} failure
+ * @param {boolean} full with the error itself, which may have been shown already
+ */
 function failureView({ kind, step, error, reason }, full) {
   const what = {
     error: 'It failed',
@@ -132,10 +141,11 @@ function failureView({ kind, step, error, reason }, full) {
   );
 }
 
+/** @param {import('../dashboard-data.js').ShownSaga} saga @param {readonly import('../dashboard-data.js').ShownHistoryEntry[]} history */
 function body(saga, drawing, history) {
   const { steps } = saga;
   const pick = (name) => {
-    const details = document.getElementById(`step-${name}`);
+    const details = byId(`step-${name}`);
     if (!details) return;
     details.open = true;
     details.scrollIntoView({ block: 'nearest' });
@@ -162,7 +172,7 @@ function body(saga, drawing, history) {
     h(
       'div',
       { class: 'right' },
-      panel('Timeline', timeline(saga, history)),
+      panel('Timeline', timeline(saga)),
       panel(
         'Steps',
         steps.map((step) => stepView(step)),
@@ -182,11 +192,12 @@ function panel(title, ...content) {
   return h('section', { class: 'panel' }, h('h2', {}, title), content);
 }
 
+/** @param {import('../dashboard-data.js').ShownSaga} saga */
 function about(saga) {
   const { id, parent, steps, tags, priority, round, lockedBy, createdAt, updatedAt, finishedAt, slaAt } =
     saga;
   const children = steps.filter(({ child }) => child);
-  const ended = finishedAt && `, after ${duration(new Date(finishedAt) - new Date(createdAt))}`;
+  const ended = finishedAt && `, after ${duration(msBetween(createdAt, finishedAt))}`;
   const facts = [
     ['Id', h('span', { class: 'mono' }, id)],
     ['Started', since(createdAt)],
@@ -216,6 +227,7 @@ function about(saga) {
   );
 }
 
+/** @param {import('../dashboard-data.js').ShownStep} step */
 function stepView(step) {
   const { name, status, attempts, compensationAttempts, unknown, errors, result, items, child, retryAt } =
     step;
@@ -244,7 +256,9 @@ function stepView(step) {
     ),
     jsonView(`result ${name}`, 'result', result),
     items?.slice(0, MOST_ITEMS).map(stepView),
-    items?.length > MOST_ITEMS && h('p', { class: 'empty' }, `… and ${items.length - MOST_ITEMS} more items`),
+    items &&
+      items.length > MOST_ITEMS &&
+      h('p', { class: 'empty' }, `… and ${items.length - MOST_ITEMS} more items`),
   ]
     .flat()
     .filter(Boolean);
@@ -265,17 +279,18 @@ function stepView(step) {
   );
 }
 
+/** @param {readonly import('../dashboard-data.js').ShownHistoryEntry[]} history */
 function historyView(history) {
   if (history.length === 0) return h('p', { class: 'empty' }, 'No operator has acted on it.');
   return h(
     'ol',
     { class: 'history' },
     history.map((entry) => {
-      const { at: when, from, reason, proposed } = entry;
+      const { at: when, text, proposed } = entry;
       return h(
         'li',
         {},
-        h('p', {}, deed(entry), from && ` while it was ${words(from)}`, reason && [': ', h('q', {}, reason)]),
+        h('p', {}, text),
         h('small', {}, at(when), proposed && ' · waits for a second operator'),
       );
     }),

@@ -34,12 +34,14 @@ export function sagasPage(root, { query, context, signal, go }) {
 
   const ask = async () => {
     const first = cursors.length === 0 && !filter.search;
-    const asked = get('sagas', { ...toQuery(filter), cursor: cursors.at(-1), limit: PAGE }, signal);
-    const stuck =
+    // Both at once: while the first is awaited, a failure of the second would be unhandled.
+    const [page, stuck] = await Promise.all([
+      get('sagas', { ...toQuery(filter), cursor: cursors.at(-1), limit: PAGE }, signal),
       first && !filter.status
-        ? get('sagas', { ...toQuery(filter), status: 'needs-person', limit: 20 }, signal)
-        : undefined;
-    return { page: await asked, stuck: await stuck };
+        ? get('sagas', { ...toQuery(filter), status: 'needs-attention', limit: 20 }, signal)
+        : undefined,
+    ]);
+    return { page, stuck };
   };
   const show = (loaded, error) => {
     if (error) return swap(list, problem(error));
@@ -118,7 +120,7 @@ export function sagasPage(root, { query, context, signal, go }) {
 /** Returns the filter of the list for `api/bulk`. */
 function toBulkFilter(filter) {
   const { saga, status, tag = [], createdAfter } = toQuery(filter);
-  const statuses = status === 'needs-person' ? ['stuck', 'suspended', 'paused'] : [status];
+  const statuses = status === 'needs-attention' ? ['stuck', 'suspended', 'paused'] : [status];
   const tags = Object.fromEntries([tag].flat().map((one) => one.split(/:(.*)/s).slice(0, 2)));
   return {
     ...(saga && { saga }),
@@ -128,6 +130,7 @@ function toBulkFilter(filter) {
   };
 }
 
+/** @param {Record<string, any>} filter */
 function toQuery({ search, saga, status, tag, hours }) {
   return {
     ...(search ? { search } : { saga, status, tag: tag.includes(':') ? tag.split(/[ ,]+/) : [] }),
@@ -171,7 +174,7 @@ function bar(filter, context, change, go) {
     select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
     select('status', 'Status', [
       ['', 'all'],
-      ['needs-person', 'needs attention'],
+      ['needs-attention', 'needs attention'],
       ...STATUSES.map((status) => [status, words(status)]),
     ]),
     select('hours', 'Started', Object.entries(HOURS)),

@@ -1,8 +1,8 @@
-import { h } from './dom.js';
+import { byId, h } from './dom.js';
 
 /** Says something in passing. */
 export function toast(text) {
   const note = h('p', { class: 'toast' }, text);
-  document.getElementById('toasts').append(note);
+  byId('toasts').append(note);
   setTimeout(() => note.remove(), 6_000);
 }

@@ -117,6 +117,31 @@ export class AllowedActionDto {
   @ApiField({ required: false, type: 'string', isArray: true }) signals?: readonly string[];
 }
 
+export class TimelineEntryDto {
+  @ApiField({ format: 'date-time' }) at!: Date;
+  @ApiField({
+    enum: [
+      ...['saga', 'step', 'attempt-started', 'attempt-failed', 'attempt-lost', 'attempt-taken-over'],
+      'operation',
+    ],
+  })
+  kind!: string;
+  @ApiField({ example: 'ship failed at attempt 3', description: 'The event in words.' }) text!: string;
+  @ApiField({ required: false, description: 'The step, or the item of a step.' }) step?: string;
+  @ApiField({ required: false, description: 'The status that the saga or the step reached.' })
+  status?: string;
+  @ApiField({ required: false, type: 'integer' }) attempt?: number;
+  @ApiField({ required: false, enum: ['step', 'compensation'] }) during?: string;
+  @ApiField({ required: false, type: AttemptErrorDto, description: 'The error of a failed attempt.' })
+  error?: AttemptErrorDto;
+  @ApiField({
+    required: false,
+    type: 'integer',
+    description: 'Milliseconds from the start of a step to its completion.',
+  })
+  durationMs?: number;
+}
+
 /** One saga with its steps, payloads and allowed actions. */
 export class SagaDto extends SagaSummaryDto {
   @ApiField({ required: false, type: 'object', description: 'Redacted.' }) input?: unknown;
@@ -143,6 +168,18 @@ export class SagaDto extends SagaSummaryDto {
   waitingFor?: object;
   @ApiField({
     required: false,
+    example: "the signal 'paid' for step 'pay', until 2026-11-22T22:43:18.476Z",
+    description: 'What the saga waits for, in words. Times are in UTC.',
+  })
+  waitsFor?: string;
+  @ApiField({
+    type: [TimelineEntryDto],
+    description:
+      'What happened to the saga, oldest first, with what operators did. Of more than 300 entries, the first and the last 299.',
+  })
+  timeline!: readonly TimelineEntryDto[];
+  @ApiField({
+    required: false,
     type: 'object',
     additionalProperties: true,
     description: 'The saga that started this one and waits for it.',
@@ -167,6 +204,8 @@ export class SagaDto extends SagaSummaryDto {
 export class HistoryEntryDto {
   @ApiField({ format: 'date-time' }) at!: Date;
   @ApiField({ example: 'retry' }) action!: string;
+  @ApiField({ example: 'retried by ann, while stuck: repaired', description: 'The action in words.' })
+  text!: string;
   @ApiField({ required: false }) by?: string;
   @ApiField({ required: false }) reason?: string;
   @ApiField({ required: false }) step?: string;
@@ -201,7 +240,7 @@ export class RollbackPlanDto {
     description: 'The steps that took effect and have no compensation.',
   })
   withoutCompensation!: readonly string[];
-  @ApiField({ type: 'string', isArray: true }) underWay!: readonly string[];
+  @ApiField({ type: 'string', isArray: true }) inProgress!: readonly string[];
   @ApiField({ required: false, description: 'The pivot that the saga has passed.' }) pivot?: string;
 }
 

@@ -2,7 +2,7 @@ import { columns } from '../text/columns.js';
 import { command, EXIT, JSON_OPTION } from '../command.js';
 import { operating } from '../session.js';
 import { SAGA_OPTIONS } from '../operator-session.js';
-import { textOf, withoutGiven } from '../text/history-text.js';
+import { describeOperation, withoutGiven } from '../../nest/views/describe-operation.js';
 import { PAYLOADS_OPTION, seenHistory } from './show.js';
 import { readTarget, TARGET } from '../target.js';
 
@@ -23,7 +23,7 @@ export const history = command({
     if (values.json) terminal.out(JSON.stringify(entries, undefined, 2));
     else if (entries.length === 0) terminal.error('No operator has acted on it');
     else
-      for (const line of columns(entries.map((entry) => [entry.at.toISOString(), textOf(entry)])))
+      for (const line of columns(entries.map((entry) => [entry.at.toISOString(), describeOperation(entry)])))
         terminal.out(line);
     return EXIT.done;
   },

@@ -7,7 +7,8 @@ import { SAGA_OPTIONS } from '../operator-session.js';
 import { lookOf, type Paint, paintOn } from '../text/style.js';
 import { UsageError } from '../usage-error.js';
 import { readStatuses, readTags, readWhere, readWhole, WHERE } from '../values.js';
-import { fromNow, oneLine } from '../text/format.js';
+import { fromNow } from '../../shared/duration-text.js';
+import { oneLine } from '../../shared/one-line.js';
 
 const FIRST_PAGE = 50;
 /** As many as `find` gives at once. */

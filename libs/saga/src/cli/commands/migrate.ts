@@ -25,10 +25,9 @@ export const migrate = command({
       import('../../store/postgres/setup/needs.js'),
     ]);
     const needs = partitions ? partitionedNeeds(partitions) : SAGA_NEEDS;
-    const options = { ...values, partitions };
-    return onDatabase(options, terminal, async (dataSource, schema) => {
+    return onDatabase(values, terminal, async (sql, schema) => {
       if (values.check) {
-        const missing = await missingParts(dataSource, schema, needs);
+        const missing = await missingParts(sql, schema, needs);
         const text =
           missing.length === 0
             ? `Schema '${schema}' is up to date`
@@ -36,8 +35,8 @@ export const migrate = command({
         terminal.out(values.json ? JSON.stringify({ schema, missing }) : text);
         return missing.length === 0 ? EXIT.done : EXIT.refused;
       }
-      const applied = await migrate(dataSource, schema, needs);
-      const missing = await missingParts(dataSource, schema, needs);
+      const applied = await migrate(sql, schema, needs);
+      const missing = await missingParts(sql, schema, needs);
       if (missing.length > 0) {
         throw new CannotTell(
           `All migrations of schema '${schema}' are recorded as applied, but it lacks ${missing.join(', ')}. Restore the missing objects: they were dropped manually`,

@@ -95,7 +95,7 @@ export const operations: readonly Command[] = OPERATIONS.map((operation) =>
 
 const RETRY: Operation = {
   action: 'retry',
-  summary: 'Retries what failed in a stuck or suspended saga',
+  summary: 'Retries the failed steps of a stuck or suspended saga',
   details: `--input is ${JSON_SOURCES}.`,
   examples: [
     'saga retry place-order/order-1234 --step chargeCard',

@@ -70,12 +70,13 @@ async function createDatabase(url: URL): Promise<void> {
   if (name === '' || name === 'postgres') return;
   const first = new URL(url);
   first.pathname = '/postgres';
-  const { DataSource } = await import('typeorm');
-  const dataSource = await new DataSource({ type: 'postgres', url: first.href }).initialize();
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: first.href });
+  await client.connect();
   try {
-    const there = await dataSource.query<unknown[]>('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
-    if (there.length === 0) await dataSource.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
+    const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (rows.length === 0) await client.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
   } finally {
-    await dataSource.destroy();
+    await client.end();
   }
 }

@@ -1,7 +1,7 @@
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { SagaSnapshot } from '../../nest/views/saga-snapshot.js';
 import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { entriesOfHistory, withoutGiven } from '../text/history-text.js';
+import { withoutGiven } from '../../nest/views/describe-operation.js';
 import { operating } from '../session.js';
 import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
 import { pageOf, withoutPayloads } from '../text/saga-page.js';
@@ -36,7 +36,7 @@ export const show = command({
         return EXIT.done;
       }
       const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
-      terminal.out(pageOf(saga, entriesOfHistory(history), options).join('\n'));
+      terminal.out(pageOf(saga, history, options).join('\n'));
       return EXIT.done;
     }),
 });

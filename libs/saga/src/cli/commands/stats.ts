@@ -3,7 +3,7 @@ import { columns } from '../text/columns.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION } from '../command.js';
 import { operating } from '../session.js';
 import { lookOf, type Paint, paintOn } from '../text/style.js';
-import { fromNow } from '../text/format.js';
+import { fromNow } from '../../shared/duration-text.js';
 
 export const stats = command({
   words: 'stats',

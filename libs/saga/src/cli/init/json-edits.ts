@@ -53,7 +53,7 @@ export function withJestTransform(given: unknown): boolean {
 }
 
 /** Neither as it was generated, nor as this leaves it. */
-export function needsJestByHand(given: unknown): boolean {
+export function needsManualJestConfig(given: unknown): boolean {
   const { transformIgnorePatterns } = (given ?? {}) as JestConfig;
   return !isGenerated(given) && transformIgnorePatterns?.includes(OURS) !== true;
 }

@@ -10,7 +10,7 @@ import {
   editedJson,
   JEST_LINES,
   type Json,
-  needsJestByHand,
+  needsManualJestConfig,
   withJestTransform,
   withPostgresScript,
 } from './json-edits.js';
@@ -220,13 +220,16 @@ function jestChanges(app: NestApp, postgres: boolean): FileChange[] {
     jsonChange(app, 'test/jest-e2e.json', [withJestTransform], about),
   ];
   const { jest } = readOr(app, 'package.json', (text) => JSON.parse(text) as Json)!;
-  const byHand: FileChange = {
+  const manualStep: FileChange = {
     kind: 'by-hand',
     path: jest === undefined ? 'jest.config' : 'package.json',
     about: `configure Jest to compile the ES modules of this package: docs/testing.md, "In Jest"`,
     lines: JEST_LINES,
   };
-  return [...changes.filter((one) => one !== undefined), ...(needsJestByHand(jest) ? [byHand] : [])];
+  return [
+    ...changes.filter((one) => one !== undefined),
+    ...(needsManualJestConfig(jest) ? [manualStep] : []),
+  ];
 }
 
 function jsonChange(

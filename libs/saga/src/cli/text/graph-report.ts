@@ -1,9 +1,9 @@
-import type { DataSource } from 'typeorm';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { countsOf, driftOf } from '../../engine/versions/agree-on-graphs.js';
 import type { GraphReader, SagaVersion } from '../../engine/ports/graph-store.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import { expectedMoves } from '../../engine/versions/upgrade-plan.js';
+import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { PostgresGraphStore } from '../../store/postgres/postgres-graph-store.js';
 
 /** What deploying a version of a saga would mean. */
@@ -20,10 +20,10 @@ export interface SagaReport {
 /** Compares these sagas with the graphs that the schema has stored, in one transaction. */
 export function reportOnDatabase(
   sagas: readonly RunnableSaga[],
-  dataSource: DataSource,
+  sql: EngineSql,
   schema: string,
 ): Promise<SagaReport[]> {
-  return new PostgresGraphStore(dataSource, schema).reading((reader) => reportOf(sagas, reader));
+  return new PostgresGraphStore(sql, schema).reading((reader) => reportOf(sagas, reader));
 }
 
 /** Reports each of these sagas, and the stored versions of theirs that are not among them. */

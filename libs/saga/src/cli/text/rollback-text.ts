@@ -2,8 +2,8 @@ import type { RollbackPlan, RollbackPlanStep } from '../../nest/views/rollback-p
 
 /** Returns the lines of a rollback plan. */
 export function rollbackLines(plan: RollbackPlan): string[] {
-  const { compensations, withoutCompensation, underWay, pivot, undecided } = plan;
-  const others = underWay.filter((name) => name !== undecided);
+  const { compensations, withoutCompensation, inProgress, pivot, undecided } = plan;
+  const others = inProgress.filter((name) => name !== undecided);
   if (pivot !== undefined)
     return [`Nothing would be compensated: the saga has passed its pivot, '${pivot}'`, ...staying(plan)];
   return [

@@ -1,8 +1,12 @@
+import { describeWait } from '../../nest/views/describe-wait.js';
+import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
+import { type TimelineEntry, timelineOf } from '../../nest/views/timeline.js';
+import { durationText, fromNow } from '../../shared/duration-text.js';
+import { oneLine } from '../../shared/one-line.js';
 import { columns } from './columns.js';
 import { lookOf, type Paint, SIGNS } from './style.js';
-import { type TimelineEntry, timelineOf } from './timeline.js';
-import { counted, durationText, failureText, fromNow, oneLine, waitingText } from './format.js';
+import { counted, failureText } from './format.js';
 
 export interface PageOptions {
   readonly paint: Paint;
@@ -13,11 +17,7 @@ export interface PageOptions {
 }
 
 /** A saga as one page of text. */
-export function pageOf(
-  saga: SagaSnapshot,
-  byPeople: readonly TimelineEntry[],
-  options: PageOptions,
-): string[] {
+export function pageOf(saga: SagaSnapshot, history: readonly HistoryEntry[], options: PageOptions): string[] {
   return [
     ...headOf(saga, options),
     '',
@@ -25,7 +25,7 @@ export function pageOf(
     ...stepLines(saga, options),
     '',
     options.paint('bold', 'Timeline'),
-    ...timelineLines(saga, byPeople, options),
+    ...timelineLines(saga, history, options),
   ];
 }
 
@@ -35,7 +35,7 @@ export function headOf(saga: SagaSnapshot, { paint, now, payloads }: PageOptions
   const fields: [string, string | false | undefined][] = [
     ['correlation id', saga.correlationId !== saga.id && saga.correlationId],
     ['current step', saga.step],
-    ['waits for', waitingFor && waitingText(waitingFor, now)],
+    ['waits for', waitingFor && describeWait(waitingFor, new Date(now))],
     ['failure', failure && paint('red', failureText(failure))],
     ['run by', lockedBy],
     ['overdue', overdue && paint('red', `since ${slaAt!.toISOString()} (${fromNow(slaAt!, now)})`)],
@@ -121,15 +121,27 @@ function tookText({ startedAt, updatedAt, status }: StepSnapshot, now: number): 
 
 function timelineLines(
   saga: SagaSnapshot,
-  byPeople: readonly TimelineEntry[],
+  history: readonly HistoryEntry[],
   { paint }: PageOptions,
 ): string[] {
-  const rows = timelineOf(saga, byPeople).map(({ at, text, kind }) => [
-    `  ${at.toISOString()}`,
-    paint('dim', `+${took(saga.createdAt, at)}`),
-    kind === undefined ? text : paint(kind === 'trouble' ? 'red' : 'yellow', text),
+  const rows = timelineOf(saga, history).map((entry) => [
+    `  ${entry.at.toISOString()}`,
+    paint('dim', `+${took(saga.createdAt, entry.at)}`),
+    painted(entry, paint),
   ]);
   return columns(rows);
+}
+
+function painted(entry: TimelineEntry, paint: Paint): string {
+  const { kind } = entry;
+  const text = eventText(entry);
+  if (kind === 'attempt-failed' || kind === 'attempt-lost') return paint('red', text);
+  return kind === 'operation' ? paint('yellow', text) : text;
+}
+
+/** An event in words, with the message of its error. */
+export function eventText({ text, error }: TimelineEntry): string {
+  return error ? `${text}: ${oneLine(error.message)}` : text;
 }
 
 function took(from: Date, to: Date): string {

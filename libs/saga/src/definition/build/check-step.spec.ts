@@ -11,7 +11,7 @@ describe('the edges of a graph', () => {
   const edges = (saga: Type) =>
     [...buildSagaGraph(saga).steps.values()].map(({ name, after, join }) => [name, after, join]);
 
-  it('are those that after names, one or several; [] begins at once', () => {
+  it('are those that after names, one or several; [] starts immediately', () => {
     const steps = { a: {}, b: { after: [] }, c: { after: 'a' }, d: { after: ['a', 'b'] }, e: {} };
     expect(edges(sagaOf(steps))).toEqual([
       ['a', [], 'all'],
@@ -85,7 +85,7 @@ describe('the node of a step', () => {
   });
 });
 
-describe('a wrong place of a step in the graph', () => {
+describe('an invalid position of a step in the graph', () => {
   it.each<[string, object, RegExp]>([
     ['after a compensation', { after: 'undo' }, /after names 'undo', which is a compensation; name a step/],
     ['after a plain method', { after: 'look' }, /after names 'look', which is a plain method; decorate it/],

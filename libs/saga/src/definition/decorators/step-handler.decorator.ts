@@ -8,11 +8,11 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { ContractInput, ContractResult } from '../types/remote-input.js';
 import type { ProbeAnswer, StepHandlerOptions } from '../options/step-options.js';
 
+/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ContextOf<Transactional extends boolean, Input> = Transactional extends true
-  ? TransactionalHandlerContext<Input>
+  ? TransactionalHandlerContext<Input, any>
   : HandlerContext<Input>;
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
 type HandlerMethod<Name extends string, Transactional extends boolean> = (
   ctx: ContextOf<Transactional, ContractInput<Name>>,
 ) => ContractResult<Name> | Promise<ContractResult<Name>>;
@@ -24,7 +24,7 @@ type HasCompensation<
 > = {
   [K in Compensation]: (
     ctx: Transactional extends true
-      ? TransactionalHandlerCompensationContext<any, Awaited<ReturnType<Method>>>
+      ? TransactionalHandlerCompensationContext<any, Awaited<ReturnType<Method>>, any>
       : HandlerCompensationContext<any, Awaited<ReturnType<Method>>>,
   ) => any;
 };

@@ -28,18 +28,19 @@ type IfItems<Item, Then, Else> = 0 extends 1 & Item
 type ContextOf<Transactional extends boolean, Item> = IfItems<
   Item,
   Transactional extends true
-    ? TransactionalStepContext<any, any> & ForEachContext<any, Item, any>
+    ? TransactionalStepContext<any, any, any> & ForEachContext<any, Item, any>
     : ForEachContext<any, Item, any>,
-  Transactional extends true ? TransactionalStepContext<any, any> : StepContext<any, any>
+  Transactional extends true ? TransactionalStepContext<any, any, any> : StepContext<any, any>
 >;
 
 type CompensationContextOf<Transactional extends boolean, Item, Result> = IfItems<
   Item,
   Transactional extends true
-    ? TransactionalCompensationContext<any, Result, any> & ItemCompensationContext<any, Result, Item, any>
+    ? TransactionalCompensationContext<any, Result, any, any> &
+        ItemCompensationContext<any, Result, Item, any>
     : ItemCompensationContext<any, Result, Item, any>,
   Transactional extends true
-    ? TransactionalCompensationContext<any, Result, any>
+    ? TransactionalCompensationContext<any, Result, any, any>
     : CompensationContext<any, Result, any>
 >;
 
@@ -57,7 +58,7 @@ export type HasCompensation<
 /** Methods that a step's context is enough for, whatever kind of step they are: no compensations, no properties. */
 export type HasSteps<After extends string> = {
   [K in After]: (
-    ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>,
+    ctx: TransactionalStepContext<any, any, any> & ForEachContext<any, any, any>,
     payload: any,
   ) => any;
 };

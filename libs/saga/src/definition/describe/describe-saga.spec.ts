@@ -13,7 +13,7 @@ class PlaceOrderSaga {
 }
 
 describe('describeSaga', () => {
-  it('tells of a class what the application would run', () => {
+  it('describes for a class what the application would run', () => {
     const saga = describeSaga(PlaceOrderSaga);
     expect(saga).toMatchObject({ name: 'place-order', version: 2, onFailure: 'compensate' });
     expect(saga.steps.map(({ name }) => name)).toEqual(['reserve', 'charge']);

@@ -86,7 +86,7 @@ describe('the difference between two graphs', () => {
 });
 
 describe('a rename', () => {
-  test('is guessed where one new step stands in the place of one that is gone', () => {
+  test('is guessed if one new step has the position of a removed one', () => {
     const renamed = recordWith({ reserve: {}, pay: { compensate: 'refund' }, ship: {} });
     const { differences, hints } = diffGraphs(recordWith(ORDER), renamed);
     expect(differences).toEqual([

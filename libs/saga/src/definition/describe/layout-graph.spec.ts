@@ -50,7 +50,7 @@ function segmentsOf({ points }: EdgeLine) {
   return points.slice(1).map((end, index) => ({ start: points[index]!, end }));
 }
 
-/** Of the straight edges of a drawing whose edges all reach from one layer to the next. */
+/** Counts crossings of straight edges. Every edge of the drawing must lead from one layer to the next. */
 function crossings({ edges }: GraphLayout): number {
   const ends = edges.map(({ points }) => ({ start: points[0]!, end: points.at(-1)! }));
   return ends.flatMap((a, index) =>
@@ -194,7 +194,7 @@ describe('a layout', () => {
     expect(layoutOf({ steps: [], edges: [] })).toEqual({ width: 32, height: 32, nodes: [], edges: [] });
   });
 
-  it('of a thousand steps takes no longer than a person waits', () => {
+  it('of a thousand steps takes at most a few seconds', () => {
     const steps = Array.from({ length: 1000 }, (_, index) => ({ name: `s${index}` }));
     const edges = steps.flatMap((step, index) =>
       [1, 3, 17].filter((back) => back <= index).map((back) => ({ from: `s${index - back}`, to: step.name })),

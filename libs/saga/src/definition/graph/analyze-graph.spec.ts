@@ -115,7 +115,7 @@ describe('an entry of a join any that waits for another entry', () => {
     );
   });
 
-  it('is found behind joins, whoever wins them', () => {
+  it('is found behind joins, whichever entry wins them', () => {
     const found = theOne(
       step('a'),
       step('x', after('a')),
@@ -127,7 +127,7 @@ describe('an entry of a join any that waits for another entry', () => {
   });
 });
 
-describe('a step that can begin only after all joins that it leads to are won', () => {
+describe('a step that can start only after all joins that it leads to are won', () => {
   it('is found, since it never runs', () => {
     const found = theOne(
       step('a'),
@@ -265,7 +265,7 @@ describe('whatever the graph', () => {
   it('what is said never to win or to run never does; all else may', () => {
     fc.assert(
       fc.property(graphs(6), (graph) => {
-        const { begun, wins } = allRunsOf(graph);
+        const { started, wins } = allRunsOf(graph);
         const all = analyzeGraph(graph);
         const said = all.filter(({ problem }) => problem.includes('can never complete first'));
         const neverWin = said.flatMap(({ step: join, problem }) =>
@@ -279,10 +279,11 @@ describe('whatever the graph', () => {
           return problem.split('so that ')[1]?.match(/s\d+/g) ?? [];
         });
         for (const win of neverWin) expect(wins).not.toContain(win);
-        for (const name of neverRun) expect(begun).not.toContain(name);
-        // And the other way round, as long as nothing may be skipped: every other entry wins and step runs in some run.
+        for (const name of neverRun) expect(started).not.toContain(name);
+        // And the other way round, as long as nothing may be skipped: every other entry wins and step runs in
+        // some run.
         if (said.length > 0 || [...graph.steps.values()].some(({ when }) => when)) return;
-        if (neverRun.length === 0) expect(begun).toEqual(new Set(graph.steps.keys()));
+        if (neverRun.length === 0) expect(started).toEqual(new Set(graph.steps.keys()));
         for (const { name: join, after: entries } of [...graph.steps.values()].filter(isJoinAny)) {
           for (const entry of entries) expect(wins).toContain(`${join}<${entry}`);
         }

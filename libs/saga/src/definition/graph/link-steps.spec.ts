@@ -109,7 +109,7 @@ describe('steps linked into a graph', () => {
 });
 
 describe('steps that form no graph', () => {
-  it('because of a name that does not exist are told which names do', () => {
+  it('because of a name that does not exist are rejected with the names that exist', () => {
     const [found, ...more] = problemsOf(step('a'), step('b', 'xyz'), step('c', 'b'));
     expect(more).toEqual([]);
     expect(found).toMatchObject({ step: 'b', severity: 'error' });
@@ -117,12 +117,12 @@ describe('steps that form no graph', () => {
     expect(found!.fix).toMatch(/^name one of its steps: a, b, c$/);
   });
 
-  it('because of a slip are told which name may be meant', () => {
+  it('because of a misspelt name are rejected with the name that may be meant', () => {
     const [found] = problemsOf(step('chargeCard'), step('reserveStock'), step('ship', 'reservStok'));
     expect(found!.fix).toMatch(/^did you mean 'reserveStock'\? Name one of its steps: /);
   });
 
-  it('are told every unknown name at once, and the cycles besides', () => {
+  it('are rejected with every unknown name and every cycle in one error', () => {
     const problems = problemsOf(step('a', 'x', 'y'), step('b', 'z'), step('c', 'd'), step('d', 'c'));
     expect(problems.map(({ step: name }) => name)).toEqual(['a', 'a', 'b', 'c']);
   });
@@ -138,7 +138,7 @@ describe('steps that form no graph', () => {
       [step('a', 'b'), step('b', 'a'), step('c', 'a', 'd'), step('d', 'c')],
       ['a → b → a', 'c → d → c'],
     ],
-  ])('because one %s are told the cycle, in the order of its steps', (_, steps, circles) => {
+  ])('because one %s are rejected with the cycle, in the order of its steps', (_, steps, circles) => {
     const problems = problemsOf(...steps);
     expect(problems.map(({ problem }) => problem)).toEqual(
       circles.map((circle) => `waits for itself, in the cycle ${circle}`),

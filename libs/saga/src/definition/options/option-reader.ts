@@ -52,8 +52,8 @@ export class OptionReader {
     return this.refuse(value, option, 'give a function', undefined);
   }
 
-  count(value: unknown, option: string, least = 1): number {
-    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= LARGEST_COUNT) {
+  count(value: unknown, option: string, least = 1, most = LARGEST_COUNT): number {
+    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) {
       return value as number;
     }
     return this.refuse(value, option, `give a whole number from ${least}`, least);

@@ -131,8 +131,8 @@ export interface StepOptions<
    */
   timeout?: Duration;
   /**
-   * Runs the step in a transaction: writes through `ctx.manager` commit together with the step's checkpoint. This also
-   * applies to its compensation. Default: false.
+   * Runs the step in a transaction: writes through `ctx.transaction` (TypeORM: `ctx.manager`, too) commit together with
+   * the step's checkpoint. This also applies to its compensation. Default: false.
    */
   transactional?: Transactional;
   /**
@@ -144,7 +144,7 @@ export interface StepOptions<
   compensateOnFailure?: boolean;
   /**
    * Runs the step once per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation. The
-   * step's result is the array of the items' results. More than 10,000 items fail the step with SagaPayloadError.
+   * step's result is the array of the items' results. More than 100,000 items fail the step with SagaPayloadError.
    * Default: one run, without an item.
    */
   forEach?: ItemsOf<Item>;

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager } from './entity-manager.js';
 import type { OutboxMessage } from './outbox-message.js';
 import type { SagaFailure } from './saga-failure.js';
 import type { declaredInput } from './declared-input.js';
@@ -36,12 +36,22 @@ interface RunContext<Input, S> {
   publish(message: OutboxMessage): void;
   /** Aborts on timeout, cancellation, lost lease and shutdown. Pass it to `fetch` and similar calls. */
   readonly signal: AbortSignal;
-  /** The transaction's manager in transactional steps. Its writes commit together with the step's checkpoint. */
+  /**
+   * The transaction in transactional steps, as the application's database layer has it. Its writes commit together with
+   * the step's checkpoint.
+   */
+  readonly transaction?: unknown;
+  /** With TypeORM: the same as `transaction`. */
   readonly manager?: EntityManager;
   /** The item of this run in its stored form, in a step with `forEach`. */
   readonly item?: unknown;
   /** The index of the item, from 0, in a step with `forEach`. */
   readonly index?: number;
+  /**
+   * The fencing token: it rises whenever a worker takes the saga. A participant that stores the highest token can refuse
+   * calls of a worker that has lost its lease. `String(token)` writes it into a header.
+   */
+  readonly fencingToken: bigint;
 }
 
 /** The context that a step's method receives. */
@@ -58,11 +68,26 @@ export interface StepContext<Input = unknown, S = unknown> extends RunContext<In
   readonly round: number;
 }
 
-/** The context of a `transactional: true` step: a StepContext whose manager is set. */
-export type TransactionalStepContext<Input = unknown, S = unknown> = StepContext<Input, S> & {
-  /** The manager of the transaction in which the step's checkpoint is stored. */
-  readonly manager: EntityManager;
-};
+/** The transaction of a context, and the manager if it is TypeORM's. */
+export type InTransaction<Tx> = {
+  /** The transaction in which the checkpoint is stored: the type that the application's database layer gives it. */
+  readonly transaction: Tx;
+} & ([Tx] extends [EntityManager]
+  ? {
+      /** The same as `transaction`. */
+      readonly manager: Tx;
+    }
+  : unknown);
+
+/**
+ * The context of a `transactional: true` step. `Tx` is the transaction of the application's database layer: `PoolClient`
+ * with `nestjs-durable-saga/pg`, for example. Default: TypeORM's EntityManager.
+ */
+export type TransactionalStepContext<Input = unknown, S = unknown, Tx = EntityManager> = StepContext<
+  Input,
+  S
+> &
+  InTransaction<Tx>;
 
 /** The context of a step with `forEach`: a StepContext whose item is set. */
 export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends StepContext<Input, S> {
@@ -94,10 +119,8 @@ export type TransactionalCompensationContext<
   Input = unknown,
   Result = unknown,
   S = unknown,
-> = CompensationContext<Input, Result, S> & {
-  /** The manager of the transaction in which the compensation's checkpoint is stored. */
-  readonly manager: EntityManager;
-};
+  Tx = EntityManager,
+> = CompensationContext<Input, Result, S> & InTransaction<Tx>;
 
 /** The context of the compensation of a step with `forEach`. Each completed item is compensated separately. */
 export interface ItemCompensationContext<
@@ -120,7 +143,7 @@ export interface ItemCompensationContext<
  */
 /* eslint-disable @typescript-eslint/no-explicit-any -- what it asks of the saga does not matter here */
 type StepMethod = (
-  ctx: TransactionalStepContext<any, any> & ForEachContext<any, any, any>,
+  ctx: TransactionalStepContext<any, any, any> & ForEachContext<any, any, any>,
   payload: any,
 ) => unknown;
 /* eslint-enable @typescript-eslint/no-explicit-any */

@@ -1,5 +1,5 @@
-import type { EntityManager } from 'typeorm';
-import type { CompensationContext, StepContext } from './contexts.js';
+import type { CompensationContext, InTransaction, StepContext } from './contexts.js';
+import type { EntityManager } from './entity-manager.js';
 
 /** The properties that only the saga's own steps have. */
 type SagasOwn =
@@ -24,11 +24,9 @@ export interface HandlerContext<Input = unknown> extends Omit<StepContext<Input>
   readonly idempotencyKey: string;
 }
 
-/** The context of a `transactional: true` handler: a HandlerContext whose manager is set. */
-export type TransactionalHandlerContext<Input = unknown> = HandlerContext<Input> & {
-  /** The manager of the transaction in which the call's checkpoint is stored. */
-  readonly manager: EntityManager;
-};
+/** The context of a `transactional: true` handler, with the transaction in which the call's checkpoint is stored. */
+export type TransactionalHandlerContext<Input = unknown, Tx = EntityManager> = HandlerContext<Input> &
+  InTransaction<Tx>;
 
 /** The context that the compensation of a step handler receives. */
 export interface HandlerCompensationContext<Input = unknown, Result = unknown>
@@ -41,7 +39,5 @@ export interface HandlerCompensationContext<Input = unknown, Result = unknown>
 export type TransactionalHandlerCompensationContext<
   Input = unknown,
   Result = unknown,
-> = HandlerCompensationContext<Input, Result> & {
-  /** The manager of the transaction in which the compensation's checkpoint is stored. */
-  readonly manager: EntityManager;
-};
+  Tx = EntityManager,
+> = HandlerCompensationContext<Input, Result> & InTransaction<Tx>;

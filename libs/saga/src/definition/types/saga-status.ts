@@ -16,6 +16,9 @@ const STATUSES: Record<SagaStatus, true> = {
   aborted: true,
 };
 
+/** Sagas with these go on only once an operator acts. */
+export const NEEDS_ATTENTION: readonly SagaStatus[] = ['stuck', 'suspended', 'paused'];
+
 export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
 
 /** What has become of a step. `waiting`: for its delay, its next attempt, a signal, an operator, or another saga. */

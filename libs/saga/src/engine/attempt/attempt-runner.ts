@@ -1,16 +1,17 @@
 import { types } from 'node:util';
-import type { EntityManager } from 'typeorm';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
+import type { StepTransaction } from '../ports/saga-store.js';
 import type { Invoker } from '../ports/invoker.js';
 import { encodePayload } from '../payload/payload.js';
 import type { AttemptWatch } from '../observe/instrument.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { serializeError } from '../payload/serialize-error.js';
+import { withMethodStacks } from './method-stack.js';
 import type { StepAttempt } from './step-attempt.js';
 
 export interface AttemptRunnerOptions {
@@ -22,6 +23,9 @@ export interface AttemptRunnerOptions {
   readonly observers: SagaObservers;
 }
 
+/** The longest wait (ms) that an error can ask for: one day. */
+const LONGEST_ASKED_WAIT = 86_400_000;
+
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
 
 /** An attempt that timed out: told apart from what a method throws by identity, since that may be a proxy that throws. */
@@ -31,20 +35,20 @@ const TIMED_OUT = Symbol('timed out');
 export class AttemptRunner {
   constructor(private readonly options: AttemptRunnerOptions) {}
 
-  run(attempt: StepAttempt, invoke: Invoker, manager?: EntityManager): Promise<SagaEvent> {
+  run(attempt: StepAttempt, invoke: Invoker, transaction?: StepTransaction): Promise<SagaEvent> {
     const { kind, node } = attempt.action;
     if (kind === 'probe') return this.probed(attempt, invoke, this.lost(attempt));
     return node.probe === undefined
-      ? this.attempted(attempt, invoke, manager)
-      : this.attemptedAndAsked(attempt, invoke, manager);
+      ? this.attempted(attempt, invoke, transaction)
+      : this.attemptedAndAsked(attempt, invoke, transaction);
   }
 
   private async attemptedAndAsked(
     attempt: StepAttempt,
     invoke: Invoker,
-    manager: EntityManager | undefined,
+    transaction: StepTransaction | undefined,
   ): Promise<SagaEvent> {
-    const event = await this.attempted(attempt, invoke, manager);
+    const event = await this.attempted(attempt, invoke, transaction);
     const { probe } = attempt.action.node;
     if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
     if (isBrokenOff(attempt)) return event;
@@ -57,14 +61,15 @@ export class AttemptRunner {
   private async attempted(
     attempt: StepAttempt,
     invoke: Invoker,
-    manager: EntityManager | undefined,
+    transaction: StepTransaction | undefined,
   ): Promise<SagaEvent> {
     let result: unknown;
     const watch = this.watch(attempt);
     attempt.messages.open(attempt.traceparent);
     try {
-      const call = () => invoke(attempt.method, attempt.context(manager), attempt.payload());
-      result = await this.bounded(attempt, watch ? () => watch.within(call) : call);
+      // Its name marks in stacks where the method ends: see method-stack.ts.
+      const callSagaMethod = () => invoke(attempt.method, attempt.context(transaction), attempt.payload());
+      result = await this.bounded(attempt, watch ? () => watch.within(callSagaMethod) : callSagaMethod);
     } catch (error) {
       return this.ended(attempt, watch, this.failed(attempt, error));
     } finally {
@@ -162,10 +167,11 @@ export class AttemptRunner {
     const retryable = !rejected && this.mayRetry(policy.retryIf, thrown, attempt);
     const failed = {
       step: attempt.step,
-      error: serializeError(thrown),
+      error: withMethodStacks(serializeError(thrown)),
       retryable,
       now: this.options.now(),
       random: this.options.random(),
+      ...waitAskedBy(thrown),
     };
     if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
     // Who failed permanently because the signal aborted, and who was not waited for any longer, may have sent the request already.
@@ -227,6 +233,16 @@ function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
 /** The run does not wait for the attempt any more. That is no failure of the step. */
 function isBrokenOff({ abortedBy }: StepAttempt): boolean {
   return abortedBy?.trigger === 'lease-lost' || abortedBy?.trigger === 'shutdown';
+}
+
+/** The wait that the participant asked for: `retryAfterMs` of the error. */
+function waitAskedBy(error: unknown): { retryAfter?: number } {
+  try {
+    const { retryAfterMs: wait } = error as { retryAfterMs?: unknown };
+    return typeof wait === 'number' && wait > 0 ? { retryAfter: Math.min(wait, LONGEST_ASKED_WAIT) } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** By code, not by class: two copies of this package may be loaded (ES module and bundled). */

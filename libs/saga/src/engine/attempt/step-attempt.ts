@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { CompensationContext, StepContext } from '../../definition/types/contexts.js';
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import type { SagaFailure } from '../../definition/types/saga-failure.js';
@@ -10,6 +9,7 @@ import { askingSaga } from '../ports/handler-calls.js';
 import type { LogSubject } from '../ports/engine-log.js';
 import { decodePayload } from '../payload/payload.js';
 import type { MeasuredAttempt } from '../observe/instrument.js';
+import type { StepTransaction } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { type PublishPorts, StepMessages } from './step-messages.js';
 
@@ -83,8 +83,8 @@ export class StepAttempt {
     this.controller?.abort(this.abortedBy);
   }
 
-  context(manager?: EntityManager): StepContext | CompensationContext {
-    return new AttemptContext(this, this.saga, this.state, manager);
+  context(transaction?: StepTransaction): StepContext | CompensationContext {
+    return new AttemptContext(this, this.saga, this.state, transaction);
   }
 
   /** Made on first use: most steps never look, and an AbortController costs more than an empty step. */
@@ -103,6 +103,9 @@ class AttemptContext {
   readonly attempt: number;
   readonly round: number;
   readonly idempotencyKey: string;
+  /** Undefined unless the step is transactional. */
+  readonly transaction: unknown;
+  readonly manager: StepTransaction['manager'];
   declare readonly index: number | undefined;
   declare readonly item: unknown;
   declare readonly result: unknown;
@@ -113,12 +116,7 @@ class AttemptContext {
   #input: { value: unknown } | undefined;
   #results: Record<string, unknown> | undefined;
 
-  constructor(
-    attempt: StepAttempt,
-    saga: StoredSaga,
-    state: SagaState,
-    readonly manager: EntityManager | undefined,
-  ) {
+  constructor(attempt: StepAttempt, saga: StoredSaga, state: SagaState, given: StepTransaction | undefined) {
     const { kind, node, index, key } = attempt.action;
     const step = stepState(state, key);
     const whole = index === undefined ? step : stepState(state, node.name);
@@ -129,6 +127,8 @@ class AttemptContext {
     this.correlationId = saga.correlationId ?? saga.id;
     this.step = node.name;
     this.attempt = attemptOf(kind, step);
+    this.transaction = given?.transaction;
+    this.manager = given?.manager;
     this.round = whole.round;
     const again = whole.round > 1 ? `~${whole.round}` : '';
     this.idempotencyKey = `${saga.id}:${key}${again}${kind === 'compensate' ? ':compensate' : ''}`;
@@ -150,6 +150,11 @@ class AttemptContext {
   get results(): Record<string, unknown> {
     this.#results ??= decodeResults(this.#state);
     return this.#results;
+  }
+
+  /** The epoch of the lease under which this attempt runs. */
+  get fencingToken(): bigint {
+    return BigInt(this.#saga.epoch);
   }
 
   publish(message: OutboxMessage): void {

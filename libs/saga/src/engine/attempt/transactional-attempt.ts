@@ -76,15 +76,24 @@ export async function attemptInTransaction(
     let event: SagaEvent | undefined;
     let staged: Staged | undefined;
     let began = clock.monotonic();
+    let behind: unknown;
     try {
       // Not within the transaction: all who hold a connection would wait for one more of the same pool.
       if (!host.isLeaseSafe || longer > 0) await host.extendLease(longer);
       if (!host.isLeaseSafe) return undefined;
-      const result = await store.transact(async (manager) => {
+      const result = await store.transact(async (transaction) => {
         // A transaction can be long in beginning, and is tried again.
         if (!host.isLeaseSafe) throw new NotNow();
         began = clock.monotonic();
-        event = await attempts.run(attempt, invoke, manager);
+        const noting: Invoker = async (...call) => {
+          try {
+            return await invoke(...call);
+          } catch (error) {
+            behind = transaction.errorBehind?.(error);
+            throw error;
+          }
+        };
+        event = await attempts.run(attempt, noting, transaction);
         if (isFailure(event)) throw new RolledBack();
         staged = await host.stage(attempt, event);
         if (!staged) throw new LeftBehind();
@@ -99,7 +108,7 @@ export async function attemptInTransaction(
       if (error instanceof LeftBehind) return undefined;
       const failure = event && isFailure(event) ? event : undefined;
       const transient = failure
-        ? isTransientFailure(failure, store)
+        ? isTransientFailure(failure, store) || store.isTransient(behind)
         : error instanceof NotNow || store.isTransient(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;

@@ -3,7 +3,7 @@ import { indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
 import { PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import { type SagaStatus } from '../../definition/types/saga-status.js';
+import { NEEDS_ATTENTION, type SagaStatus } from '../../definition/types/saga-status.js';
 import { changedSteps } from '../../machine/step-map.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -71,11 +71,11 @@ type ChangedStep = readonly [key: string, step: StepState];
 
 /** What let it go on, if it stood still before. */
 function goingOn(before: SagaState, after: SagaState, changed: readonly ChangedStep[]) {
-  const stood = before.status === 'stuck' || before.status === 'suspended' || before.status === 'paused';
-  if (!stood || after.status !== (before.heldPhase ?? 'running')) return undefined;
+  if (!NEEDS_ATTENTION.includes(before.status) || after.status !== (before.heldPhase ?? 'running'))
+    return undefined;
   // What was done manually is not tried again.
-  const byHand = changed.some(([, { status }]) => status === 'completed' || status === 'compensated');
-  return before.status === 'paused' || byHand ? 'resumed' : 'retried';
+  const isManual = changed.some(([, { status }]) => status === 'completed' || status === 'compensated');
+  return before.status === 'paused' || isManual ? 'resumed' : 'retried';
 }
 
 /** It goes back from here on, or farther than it did. */

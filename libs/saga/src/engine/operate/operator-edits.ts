@@ -3,6 +3,8 @@ import { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
 import { isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { evolve } from '../../machine/evolve.js';
+import { FAILED, KIND } from '../../machine/step-kinds.js';
+import { stepsOfKinds } from '../../machine/step-map.js';
 import { follow } from '../../machine/follow.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
@@ -182,7 +184,7 @@ export function permanentlyFailed(
   graph: SagaGraph | undefined,
 ): string[] {
   const resumed = state.heldPhase ?? 'running';
-  const failed = [...state.steps]
+  const failed = [...stepsOfKinds(state.steps, FAILED | KIND.compensationFailed)]
     .filter(([key, step]) => {
       const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).pruned;
       return step.status === 'compensation_failed' || (isForward && isFailed(step));

@@ -1,5 +1,8 @@
 import { indexOfKey } from '../../definition/graph/saga-graph.js';
-import { resultOf, type SagaState, isKept } from '../../machine/saga-state.js';
+import { type SagaState, isKept } from '../../machine/saga-state.js';
+import { KIND } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/step-map.js';
+import { resultOf } from '../../machine/step-results.js';
 import { decodePayload } from './payload.js';
 
 /** The results of the steps that completed and stand, by step name, as the JSON text of one object. */
@@ -19,5 +22,7 @@ export function decodeResults(state: SagaState): Record<string, unknown> {
 }
 
 function standing(state: SagaState): string[] {
-  return [...state.steps.keys()].filter((key) => indexOfKey(key) === undefined && isKept(state, key));
+  return [...ownStepsOfKinds(state.steps, KIND.completed)]
+    .map(([key]) => key)
+    .filter((key) => indexOfKey(key) === undefined && isKept(state, key));
 }

@@ -115,7 +115,7 @@ describe('a payload is refused', () => {
   });
 });
 
-describe('a payload that would take for ever is refused at once', () => {
+describe('a payload that would take forever is refused immediately', () => {
   /** Few objects, each twice in the one around it: 2 to the power of `levels` as JSON. */
   const doubled = (levels: number): unknown => {
     let value: unknown = { sku: 'a' };

@@ -39,26 +39,64 @@ interface Walk {
 export function encodePayload(value: unknown, what: string, maxBytes: number): string | undefined {
   const text = jsonOf(value, what, maxBytes);
   if (text === undefined) return undefined;
-  const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
-  if (bytes > maxBytes) {
-    throw new SagaPayloadError(
-      `${what} has ${bytes} bytes as JSON, more than maxPayloadBytes (${maxBytes}). ` +
-        `Store large data elsewhere and pass its key, or raise maxPayloadBytes.`,
-      what,
-    );
-  }
+  requireBytes(text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0, what, maxBytes);
   return text;
 }
 
-function jsonOf(value: unknown, what: string, maxBytes: number): string | undefined {
-  const walk: Walk = { what, maxBytes, around: [], keys: [], room: maxBytes * ROOM_PER_BYTE };
+function requireBytes(bytes: number, what: string, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw new SagaPayloadError(
+    `${what} has ${bytes} bytes as JSON, more than maxPayloadBytes (${maxBytes}). ` +
+      `Store large data elsewhere and pass its key, or raise maxPayloadBytes.`,
+    what,
+  );
+}
+
+/**
+ * The JSON texts of a list's elements: each as it is in the text of the whole, which is made for none of them. Undefined: it
+ * is no list as JSON.
+ * @throws SagaPayloadError as `encodePayload` does of the whole
+ */
+export function encodeElements(list: unknown, what: string, maxBytes: number): string[] | undefined {
+  if (!isPlainList(list)) {
+    const stored = decodePayload(encodePayload(list, what, maxBytes));
+    return Array.isArray(stored) ? stored.map((element) => JSON.stringify(element)) : undefined;
+  }
+  const walk = walkOf(what, maxBytes);
+  walk.around.push(list);
+  const texts = readable(walk, () => {
+    const elements: string[] = [];
+    visitChecked(list, walk, (element) => elements.push(JSON.stringify(element)));
+    return elements;
+  });
+  let bytes = 1 + texts.length;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  requireBytes(Math.max(2, bytes), what, maxBytes);
+  return texts;
+}
+
+function isPlainList(value: unknown): value is unknown[] {
+  return !types.isProxy(value) && Array.isArray(value) && isPlain(value) && !('toJSON' in value);
+}
+
+function walkOf(what: string, maxBytes: number): Walk {
+  return { what, maxBytes, around: [], keys: [], room: maxBytes * ROOM_PER_BYTE };
+}
+
+/** What is read of a value; what its getters throw is refused. */
+function readable<T>(walk: Walk, read: () => T): T {
   try {
-    return JSON.stringify(checked(value, walk, true));
+    return read();
   } catch (error) {
     if (walk.refusal) throw walk.refusal;
     // A getter, the trap of a proxy, or a text that is too long for a string.
     return refuse(walk, `could not be read: ${serializeError(error).message}`);
   }
+}
+
+function jsonOf(value: unknown, what: string, maxBytes: number): string | undefined {
+  const walk = walkOf(what, maxBytes);
+  return readable(walk, () => JSON.stringify(checked(value, walk, true)));
 }
 
 /** Parses a JSON text. Each call returns a fresh copy, so that no caller changes the value of another. */
@@ -160,15 +198,19 @@ function refuseLossy(value: object, walk: Walk, converts: boolean): void {
 
 function checkedArray(value: unknown[], walk: Walk): unknown[] {
   const copy: unknown[] = [];
-  const { length } = value;
+  visitChecked(value, walk, (item) => copy.push(item));
+  return copy;
+}
+
+function visitChecked(list: unknown[], walk: Walk, visit: (item: unknown) => void): void {
+  const { length } = list;
   for (let index = 0; index < length; index += 1) {
     walk.keys.push(index);
-    const item = checked(value[index], walk, true);
+    const item = checked(list[index], walk, true);
     if (item === undefined) refuse(walk, 'is undefined, which JSON cannot represent in an array; use null');
-    copy.push(item);
+    visit(item);
     walk.keys.pop();
   }
-  return copy;
 }
 
 function checkedRecord(value: object, walk: Walk): object {

@@ -6,7 +6,7 @@ import { oddities, type Thrown, thrownThings } from '../../../../../test/fixture
 import { decodePayload, encodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
 
-/** Of one error without its causes, in characters. */
+/** The longest serialized error without its causes, in characters. */
 const LONGEST = { name: 200, message: 4_000, code: 200, stack: 8_000 };
 
 function expectReadable(error: SerializedError, depth = 0): void {

@@ -1,4 +1,5 @@
 import { isTerminal, type SagaState } from '../../machine/saga-state.js';
+import type { StepNotes } from '../../machine/step-notes.js';
 import type { OutgoingMessage } from '../payload/outgoing-message.js';
 import type { Child, Parent } from './stored-saga.js';
 
@@ -11,7 +12,14 @@ export interface Checkpoint {
   readonly state: SagaState;
   /** Names of the steps to write: those that changed. */
   readonly changed: readonly string[];
-  /** No step of `changed` was ever stored before. Default: not known. */
+  /**
+   * Small changes of steps since their rows were written, to be stored with the saga in place of those that it has. A step
+   * of `changed` that is among them is not written otherwise. Default: none.
+   */
+  readonly notes?: StepNotes;
+  /** The attempt of the step of `state.failure` whose error is the error of that. Default: none is known. */
+  readonly failedAttempt?: number;
+  /** No step of `changed` whose row is to be written was ever stored before. Default: not known. */
   readonly fresh?: boolean;
   /** Milliseconds that each changed step's attempt took, by name, where known. */
   readonly elapsed?: ReadonlyMap<string, number>;
@@ -39,6 +47,12 @@ export interface Checkpoint {
   /** For the outbox, in order: stored if, and only if, this is saved. */
   readonly messages?: readonly StoredMessage[];
 }
+
+/** Those of its steps whose rows are to be written. */
+export function writtenSteps({ changed, notes }: Pick<Checkpoint, 'changed' | 'notes'>): readonly string[] {
+  return notes === undefined ? changed : changed.filter((name) => !notes.has(name));
+}
+
 /** A message on its way into the outbox. */
 export interface StoredMessage extends OutgoingMessage {
   /** A UUID. */

@@ -43,13 +43,13 @@ describe('what a handler is called with', () => {
   });
 });
 
-describe('a call that is not wanted any more', () => {
-  it('ends at once while nothing of it has begun', () => {
+describe('a withdrawn call of a handler', () => {
+  it('ends immediately if no attempt of it has started', () => {
     expect(withdrawEdit(stored(), 'why')).toMatchObject({
       state: { status: 'compensated', failure: { kind: 'cancelled', reason: 'why' } },
       due: false,
     });
-    // Somebody has cancelled it before.
+    // An operator cancelled it before.
     const failure = { kind: 'cancelled', reason: 'before' } as const;
     expect(withdrawEdit(stored({}, { status: 'compensating', failure }), 'why')).toMatchObject({
       state: { status: 'compensated', failure },
@@ -60,10 +60,10 @@ describe('a call that is not wanted any more', () => {
     ['it is held by a worker, or was when that was lost', stored({ lockedBy: 'w' })],
     ['an attempt of it was made', stored({}, { steps: step({ attempts: 1, status: 'waiting' }) })],
     ['an attempt of it may have been made', stored({}, { steps: step({ unknown: true }) })],
-    ['a person has to look at it', stored({}, { status: 'stuck', heldPhase: 'running' })],
+    ['it needs an operator', stored({}, { status: 'stuck', heldPhase: 'running' })],
     ['it has ended', stored({}, { status: 'completed' })],
     ['it is no handler’s', stored({ name: 'shipment' })],
-  ])('is asked to turn back like any other saga if %s', (_, saga) => {
+  ])('is rolled back like any other saga if %s', (_, saga) => {
     expect(withdrawEdit(saga, 'why')).toBeUndefined();
   });
 });
@@ -75,12 +75,12 @@ describe('a handler that failed', () => {
     expect(handlerFailure('stock', saga)).toEqual({ kind, error });
   });
 
-  it('because somebody ended it has an error that says so', () => {
-    const saga = stored({}, { status: 'compensated', failure: { kind: 'cancelled', reason: 'by hand' } });
+  it('because an operator ended it has an error that names the cause', () => {
+    const saga = stored({}, { status: 'compensated', failure: { kind: 'cancelled', reason: 'manual' } });
     expect(handlerFailure('stock', saga)).toEqual({
       error: {
         name: 'RemoteStepFailedError',
-        message: "Handler 'stock' version 1 (run) was compensated: by hand",
+        message: "Handler 'stock' version 1 (run) was compensated: manual",
       },
     });
   });

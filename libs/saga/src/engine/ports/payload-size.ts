@@ -24,11 +24,25 @@ export function sizeOfOthers({ messages, starts }: Pick<Checkpoint, 'messages' |
 
 /** What a worker holds in memory of a saga. */
 export function sizeOfSaga({ input = '', state, signals }: StoredSaga): number {
-  let size = input.length;
-  for (const step of state.steps.values()) size += sizeOfStep(step);
+  let size = input.length + sizeOfAll(state.steps);
   for (const signal of signals ?? []) size += sizeOfSignal(signal);
   return size;
 }
+
+/** Those of many steps, which are asked for several times. */
+const KNOWN = new WeakMap<SagaState['steps'], number>();
+
+function sizeOfAll(steps: SagaState['steps']): number {
+  let size = KNOWN.get(steps);
+  if (size !== undefined) return size;
+  size = 0;
+  steps.forEach((step) => (size! += sizeOfStep(step)));
+  if (steps.size > MANY) KNOWN.set(steps, size);
+  return size;
+}
+
+/** So many steps take less time to look at than to remember. */
+const MANY = 1_000;
 
 function sizeOfStep({ result, items, wait }: StepState): number {
   let size = (result?.length ?? 0) + (wait?.payload?.length ?? 0);

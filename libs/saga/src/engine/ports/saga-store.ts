@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { SagaCodecError } from '../../errors.js';
 import type { Operation, StoredOperation } from './operation.js';
@@ -6,6 +6,19 @@ import { type SagaState } from '../../machine/saga-state.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';
+
+/** The transaction of a step, as methods see it. */
+export interface StepTransaction {
+  /** The database layer's own. */
+  readonly transaction: unknown;
+  /** With TypeORM: the same. */
+  readonly manager?: EntityManager;
+  /**
+   * Returns the error of this transaction's connection that is behind an error of the method, however the database layer
+   * reports it. Undefined: the method failed for another reason. Default: undefined.
+   */
+  errorBehind?(error: unknown): unknown;
+}
 
 /** `created`: this call stored it. Otherwise it is the saga with the same id or correlation id. */
 export type StartResult =
@@ -223,7 +236,7 @@ export interface SagaStore {
    */
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]>;
   /** The same inside the caller's transaction: no commit, no saga. */
-  startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult>;
+  startWithin(transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult>;
   /**
    * Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as
    * one. One that concerns other sagas comes alone. `relaxed`: as for `start`.
@@ -233,7 +246,7 @@ export interface SagaStore {
    * Runs `work` in a transaction and stores the checkpoint that it returns in the same one. Commits if that
    * was saved; otherwise everything is rolled back.
    */
-  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult>;
+  transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult>;
   /**
    * Takes the most urgent due sagas without a valid lease. An expired lease that counts for a `concurrency` is lost
    * once another saga takes its slot. A claim that frees slots without using them announces them, if other sagas were
@@ -271,6 +284,12 @@ export interface SagaStore {
     signals: readonly (SentSignal & { readonly target: StoreTarget })[],
     awaited?: AwaitedSignals,
   ): Promise<SignalResult[]>;
+  /** The same inside the caller's transaction: no commit, no signal. The saga's row is locked until the transaction ends. */
+  signalWithin(
+    transaction: unknown,
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult>;
   /** Marks sagas of these names that have become overdue, and tells which: each once. */
   markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]>;
   stats(): Promise<StoreStats>;

@@ -1,5 +1,6 @@
 import type { StoredOperation } from './operation.js';
 import type { SagaState, LostLease } from '../../machine/saga-state.js';
+import type { StepNotes } from '../../machine/step-notes.js';
 
 /** A saga to be stored for the first time. */
 export interface NewSaga {
@@ -58,6 +59,8 @@ export interface StoredSaga {
   readonly priority: number;
   readonly tags?: Readonly<Record<string, string>>;
   readonly state: SagaState;
+  /** What of `state.steps` and `stepTimes` is noted, and not in the steps' rows; undefined: nothing. */
+  readonly notes?: StepNotes;
   /** The fencing token: every claim and every operator's edit raises it. */
   readonly epoch: number;
   /** The number of the last checkpoint. */

@@ -4,6 +4,7 @@ import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type LostLease, type SagaState } from '../../machine/saga-state.js';
 import { mapSteps } from '../../machine/step-changes.js';
+import { KIND } from '../../machine/step-kinds.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** Attempts under these leases began after what was recorded last. */
@@ -34,7 +35,7 @@ export function liveState(saga: StoredSaga, graph: SagaGraph, now: number): Saga
 
 /** What is recorded as running is in progress, or is asked about. */
 function withRecorded(state: SagaState): SagaState {
-  return mapSteps(state, (step) =>
+  return mapSteps(state, KIND.running, (step) =>
     step.status === 'running' && step.items === undefined ? { ...step, active: true } : step,
   );
 }

@@ -50,7 +50,7 @@ describe('a retry that is near', () => {
     expect(written.filter(({ release }) => release !== undefined)).toHaveLength(1);
   });
 
-  test('does not begin before its time', async () => {
+  test('does not start before its time', async () => {
     const calls: number[] = [];
     const fail = failing(1);
     const { run, written } = scene(graph(40), (...given) => {
@@ -68,7 +68,7 @@ describe('a retry that is near', () => {
     expect(written[0]!.release?.dueAt).toBe(written[0]!.state.steps.get('pay')?.retryAt);
   });
 
-  test('is given back at once when the worker drains', async () => {
+  test('is released immediately when the worker drains', async () => {
     const { run, written } = scene(graph(900), failing(2));
     const ended = run.advance();
     while (written.length === 0) await new Promise(setImmediate);
@@ -85,14 +85,14 @@ describe('a retry that is near', () => {
     const ended = run.advance();
     while (written.length === 0) await new Promise(setImmediate);
     const before = Date.now();
-    run.cancel('by hand');
+    run.cancel('manual');
     expect(await ended).toEqual({ type: 'settled' });
     expect(run.state.status).toBe('compensated');
     expect(run.state.steps.get('pay')?.attempts).toBe(1);
     expect(before).toBeLessThan(written[0]!.state.steps.get('pay')!.retryAt!);
   });
 
-  test('stands still when the saga is paused', async () => {
+  test('stops when the saga is paused', async () => {
     const { run, written } = scene(graph(900), failing(2));
     const ended = run.advance();
     while (written.length === 0) await new Promise(setImmediate);

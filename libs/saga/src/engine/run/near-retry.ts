@@ -1,6 +1,7 @@
 import type { Decision } from '../../machine/decide.js';
 import type { SagaState } from '../../machine/saga-state.js';
-import { unsettledSteps } from '../../machine/step-map.js';
+import { TIMED } from '../../machine/step-kinds.js';
+import { stepsOfKinds } from '../../machine/step-map.js';
 
 /** Milliseconds. By default the first two waits of a step are shorter. */
 const NEAR = 1_000;
@@ -11,7 +12,7 @@ const NEAR = 1_000;
  */
 export function isNearRetry({ wakeAt }: Decision, { steps }: SagaState, now: number): boolean {
   if (wakeAt === undefined || wakeAt - now > NEAR) return false;
-  for (const [, { retryAt, permit, failures, compensationFailures }] of unsettledSteps(steps))
+  for (const [, { retryAt, permit, failures, compensationFailures }] of stepsOfKinds(steps, TIMED, wakeAt))
     if (retryAt === wakeAt && permit === undefined && failures + compensationFailures > 0) return true;
   return false;
 }

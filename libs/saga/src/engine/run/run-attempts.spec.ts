@@ -13,7 +13,7 @@ function attemptOf(step: string, kind = 'run'): StepAttempt {
 
 const abortedOf = (attempt: StepAttempt) => (attempt as unknown as { aborted: string }).aborted;
 
-describe('what is under way of a run', () => {
+describe('the attempts in progress of a run', () => {
   const [a, b, c] = [attemptOf('a'), attemptOf('b', 'compensate'), attemptOf('c')];
 
   test('is what has begun and not ended, in whatever order', () => {

@@ -1,14 +1,16 @@
 import type { Decision } from '../../machine/decide.js';
+import { attemptOfFailure } from '../../machine/failed-attempt.js';
 import { hasAdvanced } from '../../machine/lost-workers.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { describeStep } from '../../machine/describe-step.js';
+import { noteChanges, type StepNotes } from '../../machine/step-notes.js';
 import { MadeCheckpoint } from '../write/made-checkpoint.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
-import type { StoredMessage } from '../ports/checkpoint.js';
+import { type StoredMessage, writtenSteps } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** What a checkpoint carries beside the state. */
@@ -42,6 +44,8 @@ export class RunCheckpoints {
   /** What observers know of. */
   private told: SagaState;
   private published: readonly Published[] = NOTHING;
+  /** Those that are stored. */
+  private notes: StepNotes | undefined;
   /** What is stored of the saga, and held here, in characters of payloads. */
   bytes: number;
 
@@ -53,6 +57,7 @@ export class RunCheckpoints {
   ) {
     this.number = saga.checkpoints;
     this.told = saga.state;
+    this.notes = saga.notes;
     this.bytes = sizeOfSaga(saga);
   }
 
@@ -79,31 +84,40 @@ export class RunCheckpoints {
   ): MadeCheckpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
-    const changed = this.record.changedIn(state);
-    const fresh = this.record.isNew(changed);
+    const { saved } = this.record;
+    const news = this.record.changedIn(state);
+    const { changed, notes } = noteChanges(
+      [saved, state],
+      news,
+      this.notes,
+      Math.round(this.ports.now() - this.saga.createdAt),
+    );
+    const fresh = this.record.isNew(writtenSteps({ changed, notes }));
     const parts = {
       id,
       epoch,
       number: this.number,
       state,
       changed,
+      notes,
+      failedAttempt: attemptOfFailure(state),
       fresh,
       elapsed: this.elapsed,
       step: describeStep(state, next),
       // What is given back to wait for its time may have come to nothing.
-      advances: release === undefined || hasAdvanced(this.record.saved, state, changed),
+      advances: release === undefined || hasAdvanced(saved, state, changed),
       cancelSeen,
       pauseSeen,
       release,
       lock: lock && { name, key: lock.key },
       parent,
-      starts: this.children?.startedBy(state, this.record.saved),
+      starts: this.children?.startedBy(state, saved),
       after: undefined,
       messages: this.messagesWith(messages),
     };
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
-    const growth = fresh ? size : size - sizeOfSteps(this.record.saved, changed);
+    const growth = fresh ? size : size - sizeOfSteps(saved, changed);
     return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth);
   }
 
@@ -113,8 +127,9 @@ export class RunCheckpoints {
     return [...this.published.map(({ message }) => message), ...more];
   }
 
-  saved({ messages, state, growth }: MadeCheckpoint): void {
+  saved({ messages, state, notes, growth }: MadeCheckpoint): void {
     this.elapsed.clear();
+    this.notes = notes;
     this.bytes += growth;
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
     const before = this.told;

@@ -1,7 +1,8 @@
 import { SagaCodecError, SagaValidationError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
-import { unsettledSteps } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/step-map.js';
 import type { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { Awaited, ChildSagas } from './child-sagas.js';
 import type { Invoker } from '../ports/invoker.js';
@@ -101,7 +102,7 @@ function isWrongInput(error: unknown): boolean {
 
 /** The steps of a saga that wait for others, with those. */
 export function awaitedBy({ steps }: SagaState): Awaited[] {
-  return [...unsettledSteps(steps)].flatMap(([name, step]) =>
+  return [...ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)].flatMap(([name, step]) =>
     awaitsChild(step) ? [{ step: name, id: step.child!.id }] : [],
   );
 }

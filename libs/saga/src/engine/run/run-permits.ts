@@ -2,6 +2,8 @@ import type { StepNode } from '../../definition/graph/saga-graph.js';
 import type { Action, Decision } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
+import { TIMED } from '../../machine/step-kinds.js';
+import { stepsOfKinds } from '../../machine/step-map.js';
 import type { Clock } from '../../shared/clock.js';
 import { mayBegin, type PermitLead, permitSlack } from './permit-lead.js';
 import type { SagaStore } from '../ports/saga-store.js';
@@ -62,7 +64,7 @@ export class RunPermits {
   private lead({ wakeAt }: Decision, { steps }: SagaState): number {
     const { lead } = this.ports.permits;
     if (lead === 0 || wakeAt === undefined) return 0;
-    for (const { permit } of steps.values()) if (permit === wakeAt) return lead;
+    for (const [, { permit }] of stepsOfKinds(steps, TIMED, wakeAt)) if (permit === wakeAt) return lead;
     return 0;
   }
 }

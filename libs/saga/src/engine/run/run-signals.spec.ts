@@ -21,7 +21,7 @@ describe('what a saga was sent', () => {
   });
 
   it('is not lost with a wait that a transaction, about to be committed, has cut', async () => {
-    const [staged, heard, committed] = [gate(), gate(), gate()];
+    const [staged, arrived, committed] = [gate(), gate(), gate()];
     const graph = graphOf(
       reply('early'),
       stepOf('book', { transactional: true }),
@@ -41,14 +41,14 @@ describe('what a saga was sent', () => {
     };
     const written: Checkpoint[] = [];
     const pendingSignals = async () => {
-      heard.open();
+      arrived.open();
       return [sent(1)];
     };
     const run = runOf(SAGA, graph, () => 'done', { ...portsTo(written), store, pendingSignals });
     const ended = run.advance();
     await staged.passed;
     run.look();
-    await heard.passed;
+    await arrived.passed;
     await new Promise((resolve) => setImmediate(resolve));
     committed.open();
     expect(await ended).toEqual({ type: 'settled' });
@@ -82,7 +82,7 @@ describe('what a saga was sent', () => {
     expect(called).toEqual(['undo reply']);
   });
 
-  it('is looked for before a wait is over, since nobody may have been told', async () => {
+  it('is looked for before a wait expires, because the notification may have been lost', async () => {
     const state = stateWith({ reply: waiting('reply', 50) });
     const graph = graphOf(reply('reply'), stepOf('slow'));
     let now = 0;

@@ -1,7 +1,8 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsSignal, type SagaState } from '../../machine/saga-state.js';
-import { unsettledSteps } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
 import { nextSignal } from '../operate/next-signal.js';
 import type { SagaStore } from '../ports/saga-store.js';
@@ -66,7 +67,7 @@ export class RunSignals {
   knownTime(state: SagaState, now = this.ports.now()): number {
     let time = now;
     if (state.status !== 'running') return time;
-    for (const [, step] of unsettledSteps(state.steps)) {
+    for (const [, step] of ownStepsOfKinds(state.steps, KIND.waiting | TIMED)) {
       const { until = Infinity } = step.wait ?? {};
       if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;
     }

@@ -49,10 +49,10 @@ describe('what a transactional step committed', () => {
 
 test('a transactional step that ends after the run has given the saga back is rolled back', async () => {
   const written: Checkpoint[] = [];
-  const [begun, goesOn, rolledBack] = [gate(), gate(), gate()];
+  const [started, goesOn, rolledBack] = [gate(), gate(), gate()];
   const graph = sequenceOf(stepOf('book', { transactional: true }));
   const book = async () => {
-    begun.open();
+    started.open();
     await goesOn.passed;
   };
   const transact: SagaRunPorts['store']['transact'] = async (work) => {
@@ -66,7 +66,7 @@ test('a transactional step that ends after the run has given the saga back is ro
   const store = { transact, edit: async () => undefined, isTransient: () => false };
   const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
   const ended = run.advance();
-  await begun.passed;
+  await started.passed;
   run.drain();
   run.interrupt();
   expect(await ended).toMatchObject({ type: 'released' });
@@ -75,7 +75,7 @@ test('a transactional step that ends after the run has given the saga back is ro
   expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
 });
 
-test('a run whose checkpoint is fenced off begins nothing more, and does not report the saga as settled', async () => {
+test('a run whose checkpoint is fenced off starts nothing more, and does not report the saga as settled', async () => {
   const called: string[] = [];
   const graph = sequenceOf(stepOf('pay'), stepOf('ship'));
   const invoke = (method: string) => void called.push(method);
@@ -84,7 +84,7 @@ test('a run whose checkpoint is fenced off begins nothing more, and does not rep
   expect(called).toEqual(['pay']);
 });
 
-test('nothing begins that a transaction is about to leave without need', async () => {
+test('no step starts that a transaction is about to make unnecessary', async () => {
   const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
   const graph = graphOf(
     stepOf('ask'),
@@ -122,7 +122,7 @@ test('nothing begins that a transaction is about to leave without need', async (
   expect(called).toEqual(['ask', 'quick', 'go on', 'undo ask']);
 });
 
-test('a checkpoint that cannot be sent any more at shutdown, and may have arrived, is left to whoever takes over', async () => {
+test('a checkpoint that may have arrived but cannot be sent again at shutdown is left to the next worker', async () => {
   let tries = 0;
   const checkpoint = async (): Promise<never> => {
     tries += 1;
@@ -134,8 +134,8 @@ test('a checkpoint that cannot be sent any more at shutdown, and may have arrive
   expect(tries).toBe(1);
 });
 
-describe('what a sub-saga came to', () => {
-  it('is stored before anything follows from it, so that whoever takes over knows what may have begun', async () => {
+describe('the outcome of a sub-saga', () => {
+  it('is stored before any step that follows starts, so that the next worker can see which steps may have started', async () => {
     const subSaga = stepOf('ship', { kind: 'sub-saga', compensate: undefined });
     const graph = sequenceOf(subSaga, stepOf('bill'));
     const child = { id: '01920000-0000-7000-8000-000000000002', phase: 'running' } as const;
@@ -160,7 +160,7 @@ describe('what a sub-saga came to', () => {
   });
 });
 
-test('a step begins once what it waited for is recorded, whenever its delay is over', async () => {
+test('a step starts once what it waited for is recorded, whenever its delay is over', async () => {
   const graph = sequenceOf(stepOf('first'), stepOf('next', { delay: 10 }));
   const early: string[] = [];
   // The delay of 10 ms is over between any two looks at the clock.
@@ -193,15 +193,15 @@ test('a step begins once what it waited for is recorded, whenever its delay is o
   expect(early).toEqual([]);
 });
 
-test('a delay is recorded before it is over: whoever takes over knows that the step may have begun', async () => {
+test('a delay is recorded before it ends, so that the next worker can see that the step may have started', async () => {
   const graph = graphOf(stepOf('other'), stepOf('delayed', { delay: 5 }));
-  const begun = gate();
+  const started = gate();
   let recorded: string | undefined;
   let known: string | undefined;
   const invoke = async (method: string) => {
-    if (method === 'other') return begun.passed;
+    if (method === 'other') return started.passed;
     known = recorded;
-    begun.open();
+    started.open();
   };
   const run = runOf(SAGA, graph, invoke, {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
@@ -225,7 +225,7 @@ test('a delay is recorded before it is over: whoever takes over knows that the s
   expect(known).toBe('waiting');
 });
 
-test('a cancellation that is found as the start of an at-most-once step is recorded is heeded at once', async () => {
+test('a cancellation that is found while the start of an at-most-once step is recorded takes effect immediately', async () => {
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];
   const run = runOf(SAGA, graph, (method) => void called.push(method), {
@@ -235,7 +235,7 @@ test('a cancellation that is found as the start of an at-most-once step is recor
     reserve: async () => ({ times: [], now: 0 }),
     now: () => 0,
     maxPayloadBytes: 1_000,
-    asked: async () => ({ cancelRequested: { reason: 'by hand' } }),
+    asked: async () => ({ cancelRequested: { reason: 'manual' } }),
     children: undefined as never,
     pendingSignals: async () => [],
     newId: () => randomUUID(),
@@ -251,7 +251,7 @@ describe('a run whose lease may have run out', () => {
   const graph = sequenceOf(stepOf('book'));
   const old = systemClock.monotonic() - 120_000;
 
-  test('begins nothing once another has taken over', async () => {
+  test('starts nothing once another has taken over', async () => {
     const called: string[] = [];
     const ports = { ...portsTo([]), renew: async (run: LeasedRun) => run.fence() };
     const run = new SagaRun(SAGA, graph, (method) => void called.push(method), ports, old);
@@ -259,7 +259,7 @@ describe('a run whose lease may have run out', () => {
     expect(called).toEqual([]);
   });
 
-  test('begins no transactional step again whose transaction was too long in beginning', async () => {
+  test('starts no transactional step again whose transaction took too long to start', async () => {
     const called: string[] = [];
     const transact: SagaRunPorts['store']['transact'] = async (work) => {
       run.leasedAt = old;
@@ -283,7 +283,7 @@ describe('a run whose lease may have run out', () => {
     expect(called).toEqual([]);
   });
 
-  test('begins what is next once it has extended it', async () => {
+  test('starts the next step once it has extended it', async () => {
     let renewals = 0;
     const renew = async (run: LeasedRun) => {
       // The first answer is lost.
@@ -295,7 +295,7 @@ describe('a run whose lease may have run out', () => {
     expect(run.state.steps.get('book')?.result).toBe('2');
   });
 
-  test('does not begin an at-most-once step whose start took too long to record', async () => {
+  test('does not start an at-most-once step whose start took too long to record', async () => {
     const called: string[] = [];
     const ports = portsTo([]);
     const run: SagaRun = new SagaRun(
@@ -317,7 +317,7 @@ describe('a run whose lease may have run out', () => {
   });
 });
 
-test('a rate limit whose answers come too late to be of use is asked for times to come', async () => {
+test('a rate limit whose answers come too late is asked for later permits', async () => {
   const graph = sequenceOf(stepOf('book', { rateLimit: { count: 1, per: 500 } }));
   let now = 1_000;
   const aheads: (number | undefined)[] = [];

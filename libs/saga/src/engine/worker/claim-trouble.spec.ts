@@ -26,7 +26,7 @@ function scene() {
 }
 
 describe('a claim that fails', () => {
-  test('is a line in the log at once, and counted, also if the failure may pass', () => {
+  test('is logged immediately and counted, even if the failure is transient', () => {
     const { trouble, lines, counted } = scene();
     trouble.met(new Error('lost the connection'));
     expect(lines).toEqual([
@@ -59,7 +59,7 @@ describe('a claim that fails', () => {
     expect(lines).toHaveLength(2);
   });
 
-  test('is followed by a line when claims succeed again, and by none if none failed', () => {
+  test('is followed by a log line when claims succeed again, and by none if none failed', () => {
     const { trouble, lines, pass } = scene();
     trouble.over();
     trouble.met(new Error('lost the connection'));

@@ -18,7 +18,6 @@ export interface ClaimerPorts {
 }
 
 export interface ClaimerOptions {
-  readonly concurrency: number;
   readonly maxHeldBytes?: number;
   readonly longestWait?: number;
 }
@@ -26,18 +25,22 @@ export interface ClaimerOptions {
 /** The worker that claims. */
 export interface ClaimingWorker {
   readonly isRunning: boolean;
+  /** Sagas that it can hold at once: those that it runs, and those that wait for a slot. */
+  readonly size: number;
   /** Sagas that it can take now. */
-  readonly free: number;
-  /** Sagas that it runs now. */
-  readonly running: number;
-  /** Bytes of the large sagas that it runs. */
+  readonly room: number;
+  /** Sagas that it holds now. */
+  readonly holding: number;
+  /** Bytes of the large sagas that it holds. */
   readonly heldBytes: number;
   /** Sets room aside while a claim is in progress. */
   reserveFor<T>(count: number, work: () => Promise<T>): Promise<T>;
   /** @param claimedAt monotonic time, not after the lease began */
-  run(saga: StoredSaga, claimedAt: number): void;
+  take(saga: StoredSaga, claimedAt: number): void;
 }
 
+/** Sagas that are claimed at once. */
+const MOST_CLAIMED = 2_000;
 /** While little room is free, claims wait this long (ms) for more. */
 const REFILL_WAIT = 5;
 /** A due saga whose row was locked (being claimed, watched or edited) is looked for again after this long (ms). */
@@ -85,7 +88,7 @@ export class Claimer {
   /** Claims what is due, now or as soon as the claim in progress has ended. */
   claimSoon(): void {
     if (!this.worker.isRunning || this.sagas.length === 0) return;
-    if (this.claiming || this.worker.free <= 0) {
+    if (this.claiming || this.worker.room <= 0) {
       this.again = true;
       return;
     }
@@ -106,7 +109,7 @@ export class Claimer {
   /** Under load, claims wait a little until a fair part of the room is free, so that each brings many. */
   claimIfRoom(): void {
     if (!this.mayHaveBacklog || !this.worker.isRunning) return;
-    if (this.worker.free >= this.options.concurrency / 4 || this.worker.running === 0) {
+    if (this.worker.room >= Math.min(MOST_CLAIMED, this.worker.size / 4) || this.worker.holding === 0) {
       this.again = false;
       this.claimSoon();
     } else {
@@ -153,7 +156,7 @@ export class Claimer {
   private async claim(): Promise<void> {
     const { worker, ports } = this;
     // While it is in progress, new sagas find room as well: turned away, they would have to be claimed in their turn.
-    const limit = this.moreDue ? worker.free : Math.ceil(worker.free / 2);
+    const limit = Math.min(MOST_CLAIMED, this.moreDue ? worker.room : Math.ceil(worker.room / 2));
     const askedAt = ports.clock.monotonic();
     const { largeEnded } = this;
     try {
@@ -162,12 +165,12 @@ export class Claimer {
       if (failure === undefined) this.trouble.over();
       if (sagas.length > 0) ports.observers.claimed(sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
-      for (const saga of sagas) worker.run(saga, askedAt);
+      for (const saga of sagas) worker.take(saga, askedAt);
       if (failure !== undefined) this.trouble.met(failure);
       this.heavyLeft = heavy;
       if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.again = true;
       // What was kept free for new sagas is for those that are due.
-      if (this.moreDue && worker.free > 0) this.again = true;
+      if (this.moreDue && worker.room > 0) this.claimIfRoom();
       if (nextDueAt === undefined) return;
       if (nextDueAt > now) this.expect(nextDueAt);
       else if (!this.moreDue) this.expect(now + SKIPPED_WAIT);

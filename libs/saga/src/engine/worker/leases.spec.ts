@@ -44,7 +44,7 @@ const newOrder = () => ({
   ...{ id: uuidv7(), fresh: true, name: 'test', version: 1, priority: 0, step: 'book' },
 });
 
-describe('a lease counts from when it was asked for, however long the answer was under way', () => {
+describe('a lease counts from when it was requested, however long the answer takes', () => {
   test('after a renewal', async () => {
     let time = 100;
     const clock: Clock = { ...systemClock, monotonic: () => time };
@@ -126,7 +126,7 @@ test('a start whose answer was lost is not run if its lease is gone by the time 
   expect(ran).toEqual([]);
 });
 
-test('no more sagas are under way in a process than its concurrency', async () => {
+test('a process runs no more sagas at once than its concurrency', async () => {
   const hub = new MemoryWakeupHub();
   const store = new MemorySagaStore({ wakeup: hub.wakeup() });
   let underWay = 0;

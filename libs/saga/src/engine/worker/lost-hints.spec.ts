@@ -20,7 +20,7 @@ function deaf(worker?: { concurrency: number; shutdownTimeout: number; maxTakeov
   );
 }
 
-test('a process that hears of nothing finds what is due, and what has ended, by its polls', async () => {
+test('a process that receives no notification finds due and ended sagas by polling', async () => {
   const engines = [deaf({ concurrency: 5, shutdownTimeout: 100, maxTakeovers: 3 }), deaf()] as const;
   const [, web] = engines;
   for (const engine of engines) await engine.start();

@@ -76,7 +76,22 @@ test('a saga that leaves this process is asked for from then on', async () => {
   expect(await outcome).toMatchObject({ id: 'a' });
 });
 
-test('nobody is asked for whom nobody waits', async () => {
+test('a saga that is not stored does not exist once the transaction that started it has ended, and not before', async () => {
+  const scene = new Scene();
+  scene.gone.add('a');
+  let isOpen = true;
+  const outcome = scene.waiters.wait('a', undefined, () => isOpen);
+  let isRejected = false;
+  outcome.catch(() => (isRejected = true));
+  scene.waiters.poll();
+  await scene.look(1);
+  expect(isRejected).toBe(false);
+  isOpen = false;
+  scene.waiters.poll();
+  await expect(outcome).rejects.toThrow(SagaNotFoundError);
+});
+
+test('the store is not asked for a saga without waiters', async () => {
   const scene = new Scene();
   scene.waiters.left('a');
   scene.waiters.settled({ id: 'a', state: COMPLETED });
@@ -113,7 +128,7 @@ test.each([[0], [1], [2]])(
   },
 );
 
-test('who waits alone, and gives up, leaves nobody waiting', async () => {
+test('the only waiter leaves no waiter behind when it times out', async () => {
   const scene = new Scene();
   await expect(scene.waiters.wait('a', 5)).rejects.toThrow(SagaTimeoutError);
   expect(scene.waiters.waitsForOthers).toBe(false);

@@ -1,81 +1,44 @@
-import { nodeOf, type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
-import { isLostAttempt } from '../../machine/predicates.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
-import type { ChildSagas } from '../run/child-sagas.js';
 import { Claimer, type ClaimingWorker } from './claimer.js';
-import type { Clock, Timer } from '../../shared/clock.js';
+import type { Timer } from '../../shared/clock.js';
 import { concurrencyLimits } from '../ports/concurrency-limits.js';
-import { type EngineLog, subjectOf } from '../ports/engine-log.js';
+import { subjectOf } from '../ports/engine-log.js';
 import type { RunnableSaga } from '../ports/invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { SettledSaga } from './outcome-waiters.js';
 import { SMALL_SAGA } from '../ports/payload-size.js';
 import { PermitLead } from '../run/permit-lead.js';
-import type { SagaObservers } from '../observe/saga-observers.js';
 import { UnreadableChild } from '../run/run-children.js';
 import { SagaRun } from '../run/saga-run.js';
-import type { RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
-import type { SagaWriters } from '../write/saga-writers.js';
-import type { StoreRetry } from '../write/store-retry.js';
-import type { Wakeup } from '../ports/wakeup.js';
-import type { SagaStore } from '../ports/saga-store.js';
+import type { LeasedRun, RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
+import type { MadeCheckpoint } from '../write/made-checkpoint.js';
+import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
-import { lostLeasesOf } from '../run/live-state.js';
-import { missingCode } from '../../machine/missing-code.js';
-import { type BoundSaga, DRIFT_MEND, type SagaBindings } from '../versions/saga-bindings.js';
 import { SlotMap } from '../../shared/slot-map.js';
-import { deadlocked } from './lock-deadlock.js';
+import { eventsBefore, isUntouched, stopUnlessFit } from './before-run.js';
+import { QueuedSaga, SagaQueue } from './saga-queue.js';
+import { WorkerCapacity } from './worker-capacity.js';
+import type { WorkerOptions, WorkerPorts } from './worker-ports.js';
 import { serializeError } from '../payload/serialize-error.js';
-import type { StoreClock } from '../../shared/store-clock.js';
-
-export interface WorkerOptions {
-  /** Sagas advanced at once. */
-  readonly concurrency: number;
-  /** Milliseconds. */
-  readonly shutdownTimeout: number;
-  /** A saga that lost its worker this often, with nothing recorded in between, is stuck. */
-  readonly maxTakeovers: number;
-  readonly maxPayloadBytes: number;
-  /** Bytes of large sagas held at once; a larger one runs alone. Default: 128 MB, or an eighth of the heap if that is less. */
-  readonly maxHeldBytes?: number;
-  /** Timers are not set further ahead than this (ms); the poll covers the rest. Default: a minute. */
-  readonly longestWait?: number;
-}
-
-/** Learns what becomes of the sagas that a worker runs. */
-export interface RunListener {
-  settled(saga: SettledSaga): void;
-  /** The saga does not run here any more, and is not settled. */
-  left(id: string): void;
-}
-
-export interface WorkerPorts {
-  readonly store: SagaStore;
-  readonly retry: StoreRetry;
-  readonly writers: SagaWriters;
-  readonly clock: Clock;
-  readonly storeClock: StoreClock;
-  readonly random: () => number;
-  /** A UUID. */
-  readonly newId: () => string;
-  readonly log: EngineLog;
-  readonly bindings: SagaBindings;
-  readonly children: ChildSagas;
-  readonly observers: SagaObservers;
-  readonly listener: RunListener;
-  /** Announces what may be due for other processes, if this worker has no room for it. */
-  readonly wakeup: Pick<Wakeup, 'announceDue'>;
-}
 
 /** After an abort at shutdown, attempts get this long (ms) to settle before they are recorded as unknown. */
 const ABORT_GRACE = 250;
-/** Claims due sagas, runs them, and gives them back. Bounded by its concurrency. */
+/** While all slots are taken, their number is adapted at this interval (ms). */
+const ADAPT_INTERVAL = 100;
+/** Characters of payloads of sagas that wait for a slot. */
+const MOST_QUEUED = 32 * 2 ** 20;
+
+/** Claims due sagas, runs them in its slots, and gives them back. */
 export class Worker implements ClaimingWorker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
   /** The `concurrency` of the names that have one. */
   private readonly limits: ReadonlyMap<string, number>;
   private readonly runs = new SlotMap<string, SagaRun>();
+  /** Those that wait for a slot. */
+  private readonly queue = new SagaQueue();
+  private readonly capacity: WorkerCapacity;
+  private adapting: Timer | undefined;
   /** Runs that have not ended, and who waits until all have. */
   private under = 0;
   private readonly idle: (() => void)[] = [];
@@ -98,7 +61,11 @@ export class Worker implements ClaimingWorker {
   ) {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
-    this.leases = new LeaseKeeper(this.runs, lease, ports);
+    const { clock } = ports;
+    // What counts for a limit, and waits here, would keep another worker from running one that could begin.
+    const ahead = this.limits.size > 0 ? 0 : options.ahead;
+    this.capacity = new WorkerCapacity({ ...options, ahead, lease: lease.duration }, () => clock.monotonic());
+    this.leases = new LeaseKeeper({ values: () => this.held() }, lease, ports);
     const claimed = sagas.map(({ graph: { name, version } }) => {
       return { name, version, concurrency: this.limits.get(name) };
     });
@@ -113,7 +80,7 @@ export class Worker implements ClaimingWorker {
         edit: (target, change) => store.edit(target, change),
         isTransient: (error) => store.isTransient(error),
       },
-      checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
+      checkpoint: (checkpoint) => this.checkpoint(checkpoint),
       reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
       pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
       claimSoon: () => this.claimSoon(),
@@ -122,7 +89,7 @@ export class Worker implements ClaimingWorker {
       maxPayloadBytes,
       permits: new PermitLead(),
       lease: lease.duration,
-      hasRoom: (name) => !this.claimer.mayHaveBacklog && !this.limits.has(name),
+      hasRoom: (name) => !this.claimer.mayHaveBacklog && this.queue.length === 0 && !this.limits.has(name),
       renew: (run, longer) => this.leases.renew([run], longer),
       asked: (run) => this.leases.askedOf(run),
     };
@@ -135,7 +102,7 @@ export class Worker implements ClaimingWorker {
   }
 
   holds(id: string): boolean {
-    return this.runs.has(id);
+    return this.runs.has(id) || this.queue.get(id) !== undefined;
   }
 
   /** Does this worker have this saga in this version? */
@@ -145,7 +112,7 @@ export class Worker implements ClaimingWorker {
 
   /** Room for a saga that is about to be stored? */
   reserve(saga: { readonly name: string; readonly version: number }): boolean {
-    if (this.state !== 'running' || this.free <= 0 || !this.runsHere(saga)) return false;
+    if (this.state !== 'running' || !this.runsHere(saga) || this.room <= 0) return false;
     // What is due already goes first: a new saga takes its place in the queue.
     if (this.claimer.hasBacklog) return false;
     // Only a claim knows how many there are.
@@ -166,7 +133,7 @@ export class Worker implements ClaimingWorker {
    */
   runReserved(saga: StoredSaga | undefined, leasedAt: number): void {
     this.reserved -= 1;
-    if (saga) this.run(saga, leasedAt);
+    if (saga) this.take(saga, leasedAt);
     else this.claimer.claimIfRoom();
     this.tellIfUnreserved();
   }
@@ -188,15 +155,18 @@ export class Worker implements ClaimingWorker {
   /** Something was asked of a saga that may be running here. */
   look(id: string): void {
     const run = this.runs.get(id);
-    if (!run) return;
-    void this.leases.renew([run]);
-    run.look();
+    const queued = this.queue.get(id);
+    if (run) run.look();
+    if (queued) queued.isAsked = true;
+    const held = queued ?? run;
+    if (held) void this.leases.renew([held]);
   }
 
   /** Begins nothing more. */
   close(): void {
     this.state = 'draining';
     this.claimer.stop();
+    this.ports.clock.cancel(this.adapting);
     for (const run of this.runs.values()) run.drain();
   }
 
@@ -205,7 +175,7 @@ export class Worker implements ClaimingWorker {
     await this.claimer.settled();
     // What is being stored with a lease comes here yet, to be given back.
     if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
-    await this.endedWithin(this.options.shutdownTimeout);
+    await Promise.all([this.endedWithin(this.options.shutdownTimeout), this.giveQueueBack()]);
     if (this.runs.size > 0) {
       this.ports.log.warn(
         `${this.runs.size} saga(s) still have running steps after shutdownTimeout. Their attempts are aborted`,
@@ -222,17 +192,22 @@ export class Worker implements ClaimingWorker {
     return this.state === 'running';
   }
 
-  get free(): number {
-    return this.options.concurrency - this.runs.size - this.reserved;
+  get room(): number {
+    return this.size - this.holding - this.reserved;
   }
 
-  get running(): number {
-    return this.runs.size;
+  get size(): number {
+    const { slots, ahead } = this.capacity;
+    return this.queue.size < MOST_QUEUED ? slots + ahead : slots;
   }
 
-  /** Bytes of the large sagas that run here. */
+  get holding(): number {
+    return this.runs.size + this.queue.length;
+  }
+
+  /** Bytes of the large sagas that it holds. */
   get heldBytes(): number {
-    let held = 0;
+    let held = this.queue.largeSize;
     for (const { checkpoints } of this.runs.values())
       if (checkpoints.bytes > SMALL_SAGA) held += checkpoints.bytes;
     return held;
@@ -247,18 +222,54 @@ export class Worker implements ClaimingWorker {
     }
   }
 
-  run(saga: StoredSaga, leasedAt: number): void {
-    const bound = this.ports.bindings.of(saga)!;
-    if (isUntouched(saga)) this.ports.observers.started(saga, this.ports.storeClock.now());
-    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, leasedAt);
-    run.begin(this.before(saga, bound.graph));
-    if (bound.gaps.size > 0) this.stopUnlessFit(run, bound);
-    if (saga.pauseRequested) run.pause();
+  take(saga: StoredSaga, leasedAt: number): void {
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
+    const queued = new QueuedSaga(saga, leasedAt);
+    if (this.hasSlot && this.queue.length === 0) this.begin(queued);
+    else this.queue.put(queued);
+    this.beginQueued();
+  }
+
+  private get hasSlot(): boolean {
+    return this.state === 'running' && this.runs.size < this.capacity.slots;
+  }
+
+  /** Sagas that wait begin, as long as there are slots. While the worker is draining, they wait to be given back. */
+  private beginQueued(): void {
+    while (this.hasSlot) {
+      const queued = this.queue.take();
+      if (!queued) return;
+      if (queued.isFenced) this.leaveFenced(queued.saga);
+      else this.begin(queued);
+    }
+    if (this.state === 'running') this.slotsAreTaken();
+  }
+
+  private begin({ saga, readAt, leasedAt, isAsked }: QueuedSaga): void {
+    const bound = this.ports.bindings.of(saga)!;
+    const now = this.ports.storeClock.now();
+    if (isUntouched(saga)) this.ports.observers.started(saga, now);
+    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, readAt);
+    run.leasedAt = leasedAt;
+    run.begin(eventsBefore(saga, bound.graph, this.options.maxTakeovers, now));
+    stopUnlessFit(run, bound, now);
+    if (saga.pauseRequested) run.pause();
     this.runs.set(saga.id, run);
-    if (this.state === 'draining') run.drain();
+    if (isAsked) run.look();
     void this.advance(run);
+  }
+
+  private slotsAreTaken(): void {
+    this.capacity.full();
+    if (!this.capacity.adapts || this.adapting) return;
+    this.adapting = this.ports.clock.after(ADAPT_INTERVAL, () => {
+      this.adapting = undefined;
+      if (!this.capacity.adapt()) return;
+      this.beginQueued();
+      this.claimer.claimIfRoom();
+    });
+    this.adapting.unref();
   }
 
   private async advance(run: SagaRun): Promise<void> {
@@ -280,48 +291,21 @@ export class Worker implements ClaimingWorker {
     if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
     if (this.limits.has(saga.name)) this.placeCameFree();
     if (run.checkpoints.bytes > SMALL_SAGA) this.claimer.largeOneEnded();
+    this.capacity.ended();
+    this.beginQueued();
     this.claimer.claimIfRoom();
   }
 
   /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
   private placeCameFree(): void {
     this.claimer.claimAgain();
-    if (this.state !== 'running' || this.free <= 0) this.ports.wakeup.announceDue();
-  }
-
-  /** What happened to a saga before it was claimed. */
-  private before(saga: StoredSaga, graph: SagaGraph): SagaEvent[] {
-    const events: SagaEvent[] = saga.deadlock ? [deadlocked(saga, saga.deadlock)] : [];
-    // Of a fan-out, its items are what runs. What a probe is to be asked about was interrupted in good order.
-    const interrupted = [...saga.state.steps].some(
-      ([key, step]) =>
-        step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
-    );
-    if (saga.takeovers > 0 || interrupted) {
-      const { takeovers: count, losses } = saga;
-      const leases = lostLeasesOf(saga);
-      const [bound, now] = [this.options.maxTakeovers, this.ports.storeClock.now()];
-      events.push({ type: 'taken-over', count, losses, bound, leases, now });
-    }
-    if (saga.cancelRequested) {
-      const { reason } = saga.cancelRequested;
-      events.push({ type: 'cancelled', reason, accepted: true, now: this.ports.storeClock.now() });
-    }
-    return events;
-  }
-
-  /** One that may need what the class does not have is not run. */
-  private stopUnlessFit(run: SagaRun, bound: BoundSaga): void {
-    const missing = missingCode(bound, run.state);
-    if (missing.length === 0) return;
-    run.begin([{ type: 'code-missing', missing, fix: DRIFT_MEND, now: this.ports.storeClock.now() }]);
+    if (this.state !== 'running' || this.room <= 0) this.ports.wakeup.announceDue();
   }
 
   /** False: the saga was claimed here again, and its new run goes on. What is known of the saga is that run's. */
   private leave(run: SagaRun): boolean {
-    const isCurrent = this.runs.get(run.id) === run || !this.runs.has(run.id);
-    if (isCurrent) this.runs.delete(run.id);
-    return isCurrent;
+    if (this.runs.get(run.id) === run) this.runs.delete(run.id);
+    return !this.holds(run.id);
   }
 
   private ran(run: SagaRun, end: RunEnd): void {
@@ -331,11 +315,20 @@ export class Worker implements ClaimingWorker {
       return this.ports.listener.settled(new SettledSaga(run.id, run.state));
     }
     if (end.type === 'fenced') {
-      this.ports.observers.leaseLost(run.saga);
-      this.ports.log.debug(`Saga ${run.id} is now run by another worker`, subjectOf(run.saga));
+      this.reportLostLease(run.saga);
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
     if (left) this.left(run.id);
+  }
+
+  private leaveFenced(saga: StoredSaga): void {
+    this.reportLostLease(saga);
+    if (!this.holds(saga.id)) this.left(saga.id);
+  }
+
+  private reportLostLease(saga: StoredSaga): void {
+    this.ports.observers.leaseLost(saga);
+    this.ports.log.debug(`Saga ${saga.id} is now run by another worker`, subjectOf(saga));
   }
 
   private left(id: string): void {
@@ -348,16 +341,49 @@ export class Worker implements ClaimingWorker {
     void this.ports.store.giveBack([run], this.lease, this.lease.duration).catch(() => undefined);
   }
 
-  private async endedWithin(timeout: number): Promise<void> {
+  /** What waits for a slot is given to others. What cannot be given back within `shutdownTimeout` waits for its lease to end. */
+  private async giveQueueBack(): Promise<void> {
+    const queued = this.queue.clear();
+    if (queued.length === 0) return;
+    const { store, retry, log, wakeup } = this.ports;
+    const given = retry
+      .run(() => store.giveBack(queued, this.lease, 0))
+      .then(
+        // What still runs here may take a while.
+        () => wakeup.announceDue(),
+        (error: unknown) =>
+          log.warn(
+            `${queued.length} leased saga(s) could not be given back: ${serializeError(error).message}`,
+          ),
+      );
+    await this.within(this.options.shutdownTimeout, given);
+    for (const { id } of queued) this.left(id);
+  }
+
+  private endedWithin(timeout: number): Promise<void> {
+    return this.within(
+      timeout,
+      new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve))),
+    );
+  }
+
+  private async within(timeout: number, done: Promise<void>): Promise<void> {
     let timer: Timer | undefined;
     const over = new Promise<void>((resolve) => (timer = this.ports.clock.after(timeout, resolve)));
-    const ended = new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve)));
-    await Promise.race([ended, over]);
+    await Promise.race([done, over]);
     this.ports.clock.cancel(timer);
   }
-}
 
-/** No worker has begun with it, as far as is recorded. */
-function isUntouched({ state, checkpoints, takeovers }: StoredSaga): boolean {
-  return checkpoints === 0 && takeovers === 0 && state.status === 'running' && state.steps.size === 0;
+  private async checkpoint(made: MadeCheckpoint): Promise<CheckpointResult> {
+    const since = this.ports.clock.monotonic();
+    const result = await this.ports.writers.checkpoint(made);
+    this.capacity.answered(this.ports.clock.monotonic() - since);
+    return result;
+  }
+
+  /** What this worker has leased. */
+  private *held(): Generator<LeasedRun, void> {
+    yield* this.runs.values();
+    yield* this.queue.values();
+  }
 }

@@ -4,7 +4,7 @@ import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 
 class Transient extends Error {}
 
-/** A database in which each statement waits to be told how it ends. */
+/** A database in which each statement waits until the test sets its result. */
 class Statements {
   readonly batches: number[][] = [];
   private readonly ends: ((error?: Error) => void)[] = [];
@@ -51,7 +51,7 @@ function writerTo(statements: Statements, given: Partial<GroupWriterOptions<numb
 const range = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 describe('items', () => {
-  test('are written at once when nothing is in flight', async () => {
+  test('are written immediately when nothing is in flight', async () => {
     const statements = new Statements();
     const written = writerTo(statements).write(1);
     await statements.next(1);

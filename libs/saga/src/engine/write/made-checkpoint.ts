@@ -10,6 +10,8 @@ export class MadeCheckpoint implements Parts {
   readonly number: Parts['number'];
   readonly state: Parts['state'];
   readonly changed: Parts['changed'];
+  readonly notes: Parts['notes'];
+  readonly failedAttempt: Parts['failedAttempt'];
   readonly fresh: Parts['fresh'];
   readonly elapsed: Parts['elapsed'];
   readonly step: Parts['step'];
@@ -37,6 +39,8 @@ export class MadeCheckpoint implements Parts {
     this.number = parts.number;
     this.state = parts.state;
     this.changed = parts.changed;
+    this.notes = parts.notes;
+    this.failedAttempt = parts.failedAttempt;
     this.fresh = parts.fresh;
     this.elapsed = parts.elapsed;
     this.step = parts.step;

@@ -63,7 +63,7 @@ export class RelaxedSagas {
     work: Parameters<SagaStore['transact']>[0],
   ): Promise<CheckpointResult> {
     let made: Checkpoint | undefined;
-    const result = await store.transact(async (manager) => (made = this.marked(await work(manager))));
+    const result = await store.transact(async (transaction) => (made = this.marked(await work(transaction))));
     if (made) this.stored(made, 'durable', result);
     return result;
   }

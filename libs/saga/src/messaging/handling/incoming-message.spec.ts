@@ -2,7 +2,7 @@ import { KafkaContext, MqttContext, NatsContext, RmqContext, TcpContext } from '
 import { incomingMessage } from './incoming-message.js';
 import { JetStreamContext } from '../servers/jetstream.context.js';
 
-/** What a user may have as a payload, or somebody may send who wants to be taken for another. */
+/** Payloads of users, and payloads that an attacker may send to pose as another sender. */
 const LOOKS_SO = { id: 'false', type: 'False', key: 'false', headers: { 'saga-id': 'false' }, payload: 1 };
 const HEADERS = { id: 'm-1', type: 'Placed', key: 'k-1', 'saga-id': 's-1' };
 const TOLD = { id: 'm-1', type: 'Placed', key: 'k-1', headers: { 'saga-id': 's-1' } };
@@ -23,7 +23,7 @@ const CONTEXTS: Record<string, (headers: Record<string, string>) => unknown> = {
 };
 
 describe('a payload that looks like an envelope', () => {
-  test.each(Object.keys(CONTEXTS))('is a payload where the headers of %s tell the message', (broker) => {
+  test.each(Object.keys(CONTEXTS))('is a payload if the headers of %s identify the message', (broker) => {
     expect(incomingMessage(LOOKS_SO, CONTEXTS[broker]!(HEADERS))).toEqual({ ...TOLD, payload: LOOKS_SO });
   });
 
@@ -35,8 +35,14 @@ describe('a payload that looks like an envelope', () => {
   );
 
   test('is an envelope where a broker has no headers', () => {
-    const told = { id: 'false', type: 'False', key: 'false', headers: { 'saga-id': 'false' }, payload: 1 };
-    expect(incomingMessage(LOOKS_SO, new TcpContext([] as never))).toEqual(told);
-    expect(incomingMessage(LOOKS_SO, new MqttContext(['orders', {}] as never))).toEqual(told);
+    const expected = {
+      id: 'false',
+      type: 'False',
+      key: 'false',
+      headers: { 'saga-id': 'false' },
+      payload: 1,
+    };
+    expect(incomingMessage(LOOKS_SO, new TcpContext([] as never))).toEqual(expected);
+    expect(incomingMessage(LOOKS_SO, new MqttContext(['orders', {}] as never))).toEqual(expected);
   });
 });

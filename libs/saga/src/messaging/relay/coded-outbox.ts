@@ -1,10 +1,10 @@
-import type { EntityManager } from 'typeorm';
 import {
   type DeadMessage,
   PostgresOutbox,
   type Settlement,
 } from '../../store/postgres/outbox/postgres-outbox.js';
 import type { OutgoingMessage } from '../../engine/payload/outgoing-message.js';
+import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
 import { MessageRefusedError } from '../../errors.js';
 import type { Coder } from '../../store/coded/coder.js';
 import { convertMessage } from '../../store/coded/convert-saga.js';
@@ -21,11 +21,11 @@ export class CodedOutbox extends PostgresOutbox {
   }
 
   override publish(
-    manager: EntityManager,
+    transaction: JoinedTransaction,
     messages: readonly (OutgoingMessage & { id: string })[],
   ): Promise<void> {
     return super.publish(
-      manager,
+      transaction,
       messages.map((message) => convertMessage(message, this.coder.encoding)),
     );
   }

@@ -55,8 +55,7 @@ const PROBE = { messages: 10, lanes: 1 };
 /** Down to a page of one message. */
 const MOST_HALVINGS = 20;
 /** Waits (ms) while the broker is out of order. */
-const OUTAGE_FIRST = 200;
-const OUTAGE_LONGEST = 5_000;
+const OUTAGE_WAITS = { first: 200, longest: 5_000 };
 /**
  * A message that failed beside others that did not, and may or may not be the reason, is due again after (ms), about: such
  * messages are not to be tried together for ever.
@@ -253,7 +252,7 @@ export class Relay {
     // Another turn of this process has just received the same error.
     if (this.now < this.pausedUntil) return;
     if (this.outages === 0) this.log.warn(`The broker accepts no messages, retrying: ${error.message}`);
-    const wait = Math.min(OUTAGE_LONGEST, OUTAGE_FIRST * 2 ** this.outages) * (0.5 + this.time.random() / 2);
+    const wait = transientWait(this.outages, this.time.random(), OUTAGE_WAITS);
     this.outages += 1;
     this.pausedUntil = this.now + wait;
   }

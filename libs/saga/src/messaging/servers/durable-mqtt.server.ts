@@ -23,7 +23,7 @@ const AGAIN_LONGEST = 30_000;
 export class DurableMqttServer extends ServerMqtt {
   override readonly propagatesEventHandlerErrors = true;
   /** Messages whose handlers have not resolved yet. */
-  private readonly underWay = new WeakMap<object, Promise<void>>();
+  private readonly inProgress = new WeakMap<object, Promise<void>>();
   /** The number of lost connections. */
   private losses = 0;
   private closed = false;
@@ -38,7 +38,7 @@ export class DurableMqttServer extends ServerMqtt {
     const client = mqttClient as MqttClient;
     // mqtt.js emits the message first, and sends PUBACK after this callback.
     client.handleMessage = (packet, acknowledge) => {
-      void (this.underWay.get(packet) ?? Promise.resolve()).then(
+      void (this.inProgress.get(packet) ?? Promise.resolve()).then(
         () => acknowledge(),
         // The connection is gone: the broker delivers it again.
         () => undefined,
@@ -52,7 +52,7 @@ export class DurableMqttServer extends ServerMqtt {
   override getMessageHandler(pub: unknown) {
     return (topic: string, payload: Buffer, packet: object = {}): Promise<void> => {
       const handled = this.untilHandled(pub as MqttClient, topic, payload, packet);
-      this.underWay.set(packet, handled);
+      this.inProgress.set(packet, handled);
       return handled.catch(() => undefined);
     };
   }

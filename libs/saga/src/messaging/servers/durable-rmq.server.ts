@@ -1,8 +1,17 @@
 import { type RmqOptions, ServerRMQ } from '@nestjs/microservices';
 
+/** The part of amqplib's channel that is used. */
+interface Channel {
+  consume(...call: unknown[]): Promise<unknown>;
+}
+
+interface ChannelOptions {
+  readonly setup: (channel: Channel) => Promise<void>;
+}
+
 /** The part of amqp-connection-manager that is used. */
 interface ConnectionManager {
-  createChannel(options: object): {
+  createChannel(options: ChannelOptions): {
     on(event: 'error', listener: (error: Error) => void): unknown;
   };
 }
@@ -10,7 +19,8 @@ interface ConnectionManager {
 /**
  * A RabbitMQ server for `@DurableEvent`. It acknowledges messages by the handlers' outcome (`noAck: false`), and
  * reconnects if the connection is lost while its channel is set up. Nest's own server would end the process, because it
- * does not handle the channel's errors: `{ strategy: new DurableRmqServer({ urls, queue, … }) }`.
+ * handles neither the channel's errors nor a refused request to consume:
+ * `{ strategy: new DurableRmqServer({ urls, queue, … }) }`.
  */
 export class DurableRmqServer extends ServerRMQ {
   constructor(options: Omit<NonNullable<RmqOptions['options']>, 'noAck'>) {
@@ -31,10 +41,21 @@ export class DurableRmqServer extends ServerRMQ {
   private listened(manager: ConnectionManager): ConnectionManager {
     const create = manager.createChannel.bind(manager);
     manager.createChannel = (options) => {
-      const channel = create(options);
+      const channel = create({ ...options, setup: (made) => options.setup(this.consuming(made)) });
       channel.on('error', (error) => void this.logger.error(error));
       return channel;
     };
     return manager;
+  }
+
+  /** Nest does not wait for the answer to `consume()`, which is an error if the connection is lost meanwhile. */
+  private consuming(channel: Channel): Channel {
+    const consume = channel.consume.bind(channel);
+    channel.consume = (...call) => {
+      const answer = consume(...call);
+      answer.catch((error: unknown) => void this.logger.error(error));
+      return answer;
+    };
+    return channel;
   }
 }

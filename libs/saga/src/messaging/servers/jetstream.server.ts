@@ -67,7 +67,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private readonly concurrency: number;
   private connection: NatsConnection | undefined;
   private messages: ConsumerMessages | undefined;
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly inProgress = new Set<Promise<void>>();
   /** Whether the server filters out messages without a handler. */
   private filters = true;
   private readonly closing = new AbortController();
@@ -109,7 +109,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   async close(): Promise<void> {
     this.closing.abort();
     await this.messages?.close();
-    await Promise.all(this.underWay);
+    await Promise.all(this.inProgress);
     await this.drain();
   }
 
@@ -170,9 +170,9 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         const source = await client.consumers.get(stream.name, consumer);
         this.messages = await source.consume({ max_messages: this.concurrency });
         for await (const message of this.messages) {
-          const handled: Promise<void> = this.handle(message).finally(() => this.underWay.delete(handled));
-          this.underWay.add(handled);
-          if (this.underWay.size >= this.concurrency) await Promise.race(this.underWay);
+          const handled: Promise<void> = this.handle(message).finally(() => this.inProgress.delete(handled));
+          this.inProgress.add(handled);
+          if (this.inProgress.size >= this.concurrency) await Promise.race(this.inProgress);
         }
       } catch (error) {
         if (!signal.aborted)

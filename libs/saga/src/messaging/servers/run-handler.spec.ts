@@ -6,15 +6,15 @@ const context = { the: 'context' };
 /** A server as an application has hung its tracing on it. */
 class TracedServer {
   readonly transportId = 'mqtt';
-  readonly told: unknown[] = [];
+  readonly reported: unknown[] = [];
   onProcessingStartHook = (transport: unknown, of: unknown, work: () => Promise<void>) => {
-    this.told.push(['begin', transport, of]);
+    this.reported.push(['begin', transport, of]);
     // What it returns is the application's, and may never end.
     void work();
     return new Promise(() => undefined);
   };
   onProcessingEndHook = (transport: unknown, of: unknown) => {
-    this.told.push(['end', transport, of]);
+    this.reported.push(['end', transport, of]);
   };
 }
 
@@ -25,7 +25,7 @@ describe('the handlers of an event', () => {
   ])('run between the hooks of the application, and one that %s is done', async (_, handler) => {
     const server = new TracedServer();
     await runHandler(handler, 1, context, server);
-    expect(server.told).toEqual([
+    expect(server.reported).toEqual([
       ['begin', 'mqtt', context],
       ['end', 'mqtt', context],
     ]);
@@ -37,7 +37,7 @@ describe('the handlers of an event', () => {
   ])('end their span and reject where one %s', async (_, handler) => {
     const server = new TracedServer();
     await expect(runHandler(handler, 1, context, server)).rejects.toThrow('declined');
-    expect(server.told).toHaveLength(2);
+    expect(server.reported).toHaveLength(2);
   });
 
   test('run where the server knows no hooks, as that of early versions of Nest 11', async () => {

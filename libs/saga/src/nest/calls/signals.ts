@@ -4,7 +4,7 @@ import type { ApprovalDecision } from '../../definition/options/step-options.js'
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { SagaValidationError } from '../../errors.js';
 import { readOptions } from './call-options.js';
-import { KEY_RULE } from './start-options.js';
+import { KEY_RULE, transactionFlaw } from './start-options.js';
 
 /** Options of `SagaService.signal()`. */
 export interface SignalOptions {
@@ -13,6 +13,12 @@ export interface SignalOptions {
    * id for each call.
    */
   messageId?: string;
+  /**
+   * Sends the signal inside the caller's transaction: it exists only if the transaction commits. It is a transaction of
+   * the application's database layer (TypeORM: an EntityManager). The row of the saga is locked until the transaction
+   * ends, so that the saga makes no progress: send the signal at the end. Default: a separate transaction.
+   */
+  transaction?: object;
 }
 
 /** The decision on an `@Approval` step. */
@@ -30,13 +36,15 @@ const LONGEST_COMMENT = 4_000;
 export function readSignal(
   name: unknown,
   options: SignalOptions | undefined,
-): { name: string; messageId: string | undefined } {
+): { name: string; messageId: string | undefined; transaction: object | undefined } {
   const flaw = signalNameFlaw(name);
   if (flaw !== undefined) throw new SagaValidationError(`signal(): signal is ${shown(name)}; ${flaw}.`);
-  const { messageId } = readOptions('signal(): options', options, ['messageId']);
+  const { messageId, transaction } = readOptions('signal(): options', options, ['messageId', 'transaction']);
   if (messageId !== undefined && !isKey(messageId))
     throw new SagaValidationError(`signal(): messageId must be ${KEY_RULE}.`);
-  return { name: name as string, messageId };
+  const wrong = transactionFlaw(transaction);
+  if (wrong !== undefined) throw new SagaValidationError(`signal(): ${wrong}.`);
+  return { name: name as string, messageId, transaction };
 }
 
 /** @throws SagaValidationError naming everything that is wrong at once */

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager } from '../../definition/types/entity-manager.js';
 import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaValidationError } from '../../errors.js';
@@ -19,8 +19,11 @@ export interface StartOptions {
   correlationId?: string;
   /**
    * Starts the saga inside the caller's transaction: it exists only if the transaction commits. An aborted transaction
-   * is rejected (`SAGA_TRANSACTION`). Default: a separate transaction.
+   * is rejected (`SAGA_TRANSACTION`). It is an EntityManager of TypeORM, or the transaction of the layer whose database
+   * `SagaModule.forRoot({ database })` was given. Default: a separate transaction.
    */
+  transaction?: object;
+  /** TypeORM's name for `transaction`. It excludes `transaction`. Default: a separate transaction. */
   manager?: EntityManager;
   /**
    * A whole number from 0 to 100. Waiting raises the priority by one point every 10 s, so that no saga starves.
@@ -40,6 +43,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const START_OPTIONS = [
   'id',
   'correlationId',
+  'transaction',
   'manager',
   'priority',
   'delay',
@@ -48,7 +52,7 @@ const START_OPTIONS = [
 ] as const satisfies (keyof StartOptions)[];
 
 type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
-  Pick<StartOptions, 'id' | 'manager'>;
+  Pick<StartOptions, 'id' | 'transaction'>;
 
 /**
  * Returns the options as they are stored.
@@ -56,7 +60,7 @@ type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'start
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
   const given = readOptions('start(): options', options, START_OPTIONS);
-  const { id, correlationId, manager, priority = 0, delay, startAt, tags } = given;
+  const { id, correlationId, transaction, manager, priority = 0, delay, startAt, tags } = given;
   const storedTags = tags === undefined ? undefined : readTags(tags);
   const startTime = timeOf(startAt);
   let delayMs: number | undefined;
@@ -72,6 +76,10 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
     manager !== undefined &&
       !canQuery(manager) &&
       'manager is not an EntityManager; give the EntityManager of a transaction',
+    transactionFlaw(transaction) ?? false,
+    transaction !== undefined &&
+      manager !== undefined &&
+      'transaction and manager are both set; set only one of them',
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new SagaValidationError(`start(): ${problems.join('. ')}.`);
   return {
@@ -82,7 +90,7 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
     // Long ago is now, and some of it is outside of PostgreSQL's time.
     startAt: startTime === undefined ? undefined : Math.max(0, startTime),
     tags: storedTags,
-    manager,
+    transaction: transaction ?? manager,
   };
 }
 
@@ -121,6 +129,16 @@ function canQuery(manager: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns why this cannot be a transaction of any database layer. */
+export function transactionFlaw(transaction: unknown): string | undefined {
+  if (transaction === undefined || isObject(transaction)) return undefined;
+  return `transaction is ${shown(transaction)}; give the transaction of the application's database layer`;
+}
+
+function isObject(value: unknown): boolean {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
 export function isUuid(value: unknown): value is string {

@@ -20,13 +20,13 @@ function observed(call: (event: ObservedEvent) => unknown, saga?: string) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('an observer', () => {
-  test('is told of what it observes, and of nothing else', () => {
-    const told: ObservedEvent[] = [];
-    const { observer } = observed((event) => told.push(event), 'order');
+  test('receives the events that it observes, and no others', () => {
+    const received: ObservedEvent[] = [];
+    const { observer } = observed((event) => received.push(event), 'order');
     observer.observe(event);
     observer.observe({ ...event, saga: 'payment' });
     observer.observe({ ...event, type: 'paused' });
-    expect(told).toEqual([event]);
+    expect(received).toEqual([event]);
   });
 
   test.each([
@@ -40,7 +40,7 @@ describe('an observer', () => {
     expect(lines).toEqual(["Observer Alerts.tell failed at 'completed' of saga 1 (order): no webhook"]);
   });
 
-  test('that hangs is told no more than it can be at, and the log says so once, and how much it missed', async () => {
+  test('that hangs receives no more events than it can handle at once, and the log reports once how many it missed', async () => {
     const ends: (() => void)[] = [];
     const { observer, lines } = observed(() => new Promise<void>((resolve) => ends.push(resolve)));
     for (let n = 0; n < MOST_CALLS + 3; n += 1) observer.observe(event);

@@ -15,7 +15,7 @@ export interface EventObserverPorts {
 /** A method that is notified of events, kept apart from the engine: nothing waits for it, and nothing it does comes through. */
 export class EventObserver {
   private readonly types: ReadonlySet<ObservedEventType>;
-  private underWay = 0;
+  private inProgress = 0;
   private dropped = 0;
 
   constructor(
@@ -32,7 +32,7 @@ export class EventObserver {
 
   observe(event: ObservedEvent): void {
     if (!this.types.has(event.type) || (this.saga !== undefined && this.saga !== event.saga)) return;
-    if (this.underWay >= MOST_CALLS) return this.drop();
+    if (this.inProgress >= MOST_CALLS) return this.drop();
     try {
       const answer = this.call(event);
       if (isThenable(answer)) this.ports.work.track(this.settled(event, answer));
@@ -42,13 +42,13 @@ export class EventObserver {
   }
 
   private async settled(event: ObservedEvent, answer: PromiseLike<unknown>): Promise<void> {
-    this.underWay += 1;
+    this.inProgress += 1;
     try {
       await answer;
     } catch (error) {
       this.failed(event, error);
     } finally {
-      this.underWay -= 1;
+      this.inProgress -= 1;
       this.tellDropped();
     }
   }

@@ -10,18 +10,27 @@ import { methodsOf } from '../../definition/decorators/saga-methods.js';
 import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { SagaConfigurationError, SagaDefinitionError } from '../../errors.js';
 import { handlerInvoker } from '../../engine/ports/handler-calls.js';
+import type { Invoker } from '../../engine/ports/invoker.js';
 import { uncheckableInputs } from '../input/class-input.js';
+import { providerMethods } from './provider-methods.js';
 import { uninjectedParameters } from './injected-parameters.js';
 import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
 type Method = (context: object, payload?: unknown) => unknown;
+type SagaInstance = Record<string, Method>;
 
 /** A class that an application provides. */
 interface Provided {
   readonly type: Type;
   readonly wrapper: Wrapper;
   readonly module: string;
+}
+
+/** What sagas have by default, and the files of declared sagas. */
+export interface ExploreOptions extends DefaultPolicies {
+  readonly retention?: number;
+  readonly declared?: readonly string[];
 }
 
 /** Finds every `@Saga` provider of the application, and every provider or controller with `@StepHandler`s, in whichever module. */
@@ -33,7 +42,7 @@ export class SagaExplorer {
    * @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once
    * @throws SagaConfigurationError when the application has several SagaModules
    */
-  async explore(defaults: DefaultPolicies & { readonly retention?: number }): Promise<SagaRegistry> {
+  async explore(defaults: ExploreOptions): Promise<SagaRegistry> {
     const problems: string[] = [];
     const each = <T>(provided: readonly Provided[], register: (one: Provided) => T[]): T[] =>
       provided.flatMap((one) => {
@@ -49,6 +58,8 @@ export class SagaExplorer {
     checkAlone(providers);
     const all = [...providers, ...this.discovery.getControllers()];
     const sagas = each(provided(providers, sagaOf, problems), (one) => [saga(one, defaults)]);
+    // Their files may name the classes as sub-sagas.
+    if (problems.length === 0) sagas.push(...(await declaredSagas(defaults, sagas, providers)));
     const handlers = each(provided(all, withHandlers, problems), (one) => handlersOf(one, defaults));
     problems.push(...providers.flatMap(undecorated));
     problems.push(...duplicates(sagas), ...duplicateHandlers(handlers));
@@ -128,10 +139,31 @@ function withHandlers(wrapper: Wrapper): Type | undefined {
 function saga(one: Provided, defaults: DefaultPolicies): RegisteredSaga {
   const { type, wrapper } = one;
   refuseUninjected(one, '@Saga()');
+  return registered(type, instanceOf<Method>(wrapper, type, 'steps'), defaults);
+}
+
+function registered(type: Type, instance: SagaInstance, defaults: DefaultPolicies): RegisteredSaga {
   const graph = buildSagaGraph(type, defaults);
-  const instance = instanceOf<Method>(wrapper, type, 'steps');
   const methods = new Set(methodsOf(type).plain);
-  return { type, graph, methods, instance, invoke: (...[method, ...args]) => instance[method]!(...args) };
+  // Its name marks in stacks where the method ends: see method-stack.ts.
+  const callSagaMethod: Invoker = (...[method, ...args]) => instance[method]!(...args);
+  return { type, graph, methods, instance, invoke: callSagaMethod };
+}
+
+/** @throws DeclaredSagaError that lists all problems of all files */
+async function declaredSagas(
+  defaults: ExploreOptions,
+  others: readonly RegisteredSaga[],
+  providers: readonly Wrapper[],
+): Promise<RegisteredSaga[]> {
+  if (defaults.declared === undefined) return [];
+  // Loaded only where it is used: its packages are optional.
+  const { readSagas } = await import('../../declared/read-sagas.js');
+  const types = await readSagas(defaults.declared, {
+    sagas: others.map(({ type }) => type),
+    findMethod: providerMethods(providers),
+  });
+  return types.map((type) => registered(type, new type() as SagaInstance, defaults));
 }
 
 function handlersOf(one: Provided, defaults: DefaultPolicies): RegisteredHandler[] {

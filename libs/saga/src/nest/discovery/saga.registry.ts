@@ -39,6 +39,8 @@ export class SagaRegistry implements SagaDefinitions {
     private readonly handlers: readonly RegisteredHandler[],
     /** The default retention, in milliseconds. */
     retention?: number,
+    /** Whether `latest` gives the version of the class itself: each of the operators' classes stands for one version. */
+    private readonly isByVersion = false,
   ) {
     this.all = [...sagas, ...handlers];
     this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
@@ -92,11 +94,23 @@ export class SagaRegistry implements SagaDefinitions {
   }
 
   latest(type: Type): SagaGraph {
-    const { name } = this.ofType(type).graph;
-    return this.sagas
-      .map((saga) => saga.graph)
-      .filter((graph) => graph.name === name)
-      .reduce((a, b) => (b.version > a.version ? b : a));
+    const { graph } = this.ofType(type);
+    if (this.isByVersion) return graph;
+    return this.latestOf(graph.name);
+  }
+
+  /**
+   * The highest version of the saga of this name.
+   * @throws SagaDefinitionError if this application does not have the saga
+   */
+  latestOf(name: string): SagaGraph {
+    const versions = this.sagas.map(({ graph }) => graph).filter((graph) => graph.name === name);
+    if (versions.length > 0) return versions.reduce((a, b) => (b.version > a.version ? b : a));
+    const names = [...new Set(this.sagas.map(({ graph }) => graph.name))];
+    const nearest = nearestName(name, names);
+    const hint =
+      nearest === undefined ? `Its sagas: ${names.join(', ') || 'none'}` : `Did you mean '${nearest}'?`;
+    throw new SagaDefinitionError(`This application has no saga named ${shown(name)}. ${hint}`);
   }
 
   async checked(graph: SagaGraph, input: unknown): Promise<unknown> {

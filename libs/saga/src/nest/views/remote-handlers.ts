@@ -4,13 +4,13 @@ import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SnapshotContext } from './waiting-for.js';
-import type { Running } from '../saga.runtime.js';
+import type { ServiceParts } from '../assemble-engine.js';
 
 /** The saga of the handler that a saga waits for. */
 export async function remoteOf(
   { state }: StoredSaga,
   graph: SagaGraph | undefined,
-  { engine, graphs }: Running,
+  { engine, graphs }: ServiceParts,
 ): Promise<SnapshotContext['remote']> {
   const [awaited] = awaitedBy(state);
   if (!awaited || !graph?.steps.get(awaited.step)?.remote) return undefined;
@@ -19,7 +19,10 @@ export async function remoteOf(
 }
 
 /** The graph of a handler that other processes have, as they have stored it. */
-export async function handlerGraphOf(saga: StoredSaga, { graphs }: Running): Promise<SagaGraph | undefined> {
+export async function handlerGraphOf(
+  saga: StoredSaga,
+  { graphs }: ServiceParts,
+): Promise<SagaGraph | undefined> {
   const known = graphUnknownHere(saga);
   const revisions = known ? await graphs.stored([saga]) : [];
   const stored = revisions.find(({ revision }) => revision === saga.graphRevision) ?? revisions.at(-1);

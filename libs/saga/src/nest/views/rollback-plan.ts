@@ -29,7 +29,7 @@ export interface RollbackPlan {
   /** The steps that took effect, or may have, and have no compensation. Their effects stay. */
   readonly withoutCompensation: readonly string[];
   /** The steps that may be running now. A step that still completes is compensated as well. */
-  readonly underWay: readonly string[];
+  readonly inProgress: readonly string[];
   /** The pivot that the saga has passed. Nothing would be compensated. */
   readonly pivot?: string;
   /**
@@ -45,7 +45,7 @@ export async function toRollbackPlan(
   { state }: StoredSaga,
   planOf: (id: string) => Promise<RollbackPlan>,
 ): Promise<RollbackPlan> {
-  const { compensations, kept, underWay, pivot, undecided } = planRollback(graph, state);
+  const { compensations, kept, inProgress, pivot, undecided } = planRollback(graph, state);
   const steps: RollbackPlanStep[] = [];
   for (const planned of compensations) {
     const { child } = planned;
@@ -59,7 +59,7 @@ export async function toRollbackPlan(
   return {
     compensations: steps,
     withoutCompensation: kept,
-    underWay,
+    inProgress,
     ...(pivot !== undefined && { pivot }),
     ...(undecided !== undefined && { undecided }),
   };

@@ -1,15 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { liveState, runningSince } from '../../engine/run/live-state.js';
 import type { StoredSummary } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { decodePayload, samePayload } from '../../engine/payload/payload.js';
 import { indexOfKey, itemKey, type SagaGraph } from '../../definition/graph/saga-graph.js';
-import {
-  type LostAttempt,
-  PENDING,
-  resultOf,
-  type SagaState,
-  type StepState,
-} from '../../machine/saga-state.js';
+import { type LostAttempt, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import type {
   LostAttemptSnapshot,
   SagaOutcome,
@@ -21,6 +16,8 @@ import { type SnapshotContext, toDate, waitingFor } from './waiting-for.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { mapSteps } from '../../machine/step-changes.js';
+import { ALL, KIND } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { undecidedPivot } from '../../machine/pivots.js';
 import type { ResultsOf } from '../../definition/types/contexts.js';
 import { decodeResults } from '../../engine/payload/decode-results.js';
@@ -34,6 +31,21 @@ export function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostA
     ...(takenOverAt !== undefined && { takenOverAt: new Date(takenOverAt) }),
   };
 }
+/** Items that are converted before other work of the process has its turn. */
+const ITEMS_AT_ONCE = 1_000;
+async function toStepWithItems(saga: StoredSaga, live: SagaState, name: string): Promise<StepSnapshot> {
+  const { items: given, status, result } = live.steps.get(name) ?? PENDING;
+  const whole = toStepSnapshot(saga, live, name);
+  if (given === undefined) return whole;
+  const items: StepSnapshot[] = [];
+  for (let index = 0; index < given.length; index += 1) {
+    if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn();
+    items.push(toStepSnapshot(saga, live, itemKey(name, index)));
+  }
+  if (status !== 'completed' || result !== undefined) return { ...whole, items };
+  // As the step that depends on it is given them.
+  return { ...whole, result: items.map((item) => item.result ?? null), items };
+}
 export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string): StepSnapshot {
   const step: StepState = live.steps.get(name) ?? PENDING;
   const since = step.active ? runningSince(saga, name) : undefined;
@@ -45,11 +57,8 @@ export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string):
     compensationAttempts: step.compensationAttempts,
     unknown: step.unknown,
     round: step.round,
-    result: decodePayload(resultOf(live, name)),
+    result: decodePayload(step.result),
     errors: step.errors,
-    ...(step.items && {
-      items: step.items.map((_, index) => toStepSnapshot(saga, live, itemKey(name, index))),
-    }),
     ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
     ...(since !== undefined && { runningSince: new Date(since) }),
     ...(step.child && { child: step.child.id }),
@@ -60,11 +69,11 @@ export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string):
 }
 /** As its worker knows it, what is recorded as running is in progress. */
 export function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now: number): string {
-  const underWay = (step: StepState) => step.status === 'running' && step.items === undefined;
+  const isInProgress = (step: StepState) => step.status === 'running' && step.items === undefined;
   const live =
     lockedBy === undefined
       ? state
-      : mapSteps(state, (step) => (underWay(step) ? { ...step, active: true } : step));
+      : mapSteps(state, KIND.running, (step) => (isInProgress(step) ? { ...step, active: true } : step));
   // Of one that stands still: where it would go on.
   const going = live.status === 'paused' ? { ...live, status: live.heldPhase! } : live;
   return describeStep(live, decide(graph, going, now));
@@ -80,11 +89,15 @@ export function startedInputOf({ input, startedWith }: StoredSaga): Pick<SagaSna
   if (!startedWith || samePayload(startedWith.input, input)) return {};
   return { startedInput: decodePayload(startedWith.input) };
 }
-export function toSnapshot(saga: StoredSaga, around: SnapshotContext): SagaSnapshot {
+export async function toSnapshot(saga: StoredSaga, around: SnapshotContext): Promise<SagaSnapshot> {
   const { graph, now } = around;
   const live = graph ? liveState(saga, graph, now) : saga.state;
-  const recorded = [...live.steps.keys()].filter((key) => indexOfKey(key) === undefined);
+  const recorded = [...ownStepsOfKinds(live.steps, ALL)]
+    .map(([key]) => key)
+    .filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
+  const steps: StepSnapshot[] = [];
+  for (const name of names) steps.push(await toStepWithItems(saga, live, name));
   return {
     id: saga.id,
     saga: saga.name,
@@ -99,7 +112,7 @@ export function toSnapshot(saga: StoredSaga, around: SnapshotContext): SagaSnaps
     tags: saga.tags ?? {},
     step: graph ? standsAt(saga, graph, now) : '',
     round: saga.state.round,
-    steps: [...names].map((name) => toStepSnapshot(saga, live, name)),
+    steps,
     failure: saga.state.failure,
     ...pendingOf(saga, graph),
     ...(saga.state.overtaken && { overtaken: saga.state.overtaken }),

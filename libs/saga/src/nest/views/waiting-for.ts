@@ -4,6 +4,8 @@ import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
+import { KIND, TIMED } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
 import { decide } from '../../machine/decide.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
@@ -24,7 +26,9 @@ export function handlerOrItsStep(
     : { kind: 'remote-step', ...asked };
 }
 export function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
-  for (const [step, { wait }] of [...state.steps].filter(([, one]) => awaitsSignal(one))) {
+  for (const [step, { wait }] of [...ownStepsOfKinds(state.steps, KIND.waiting | TIMED)].filter(([, one]) =>
+    awaitsSignal(one),
+  )) {
     const { signal } = wait!;
     const until = wait!.until === undefined ? {} : { until: new Date(wait!.until) };
     return signal === approvalSignal(step)
@@ -73,7 +77,7 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
       ? { kind: 'worker', since }
       : { kind: 'version', saga: saga.name, version: saga.version, since };
   }
-  const later = [...steps].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
+  const later = [...stepsOfKinds(steps, TIMED)].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }

@@ -93,7 +93,7 @@ describe('keys', () => {
     );
   });
 
-  test('may be changed by their owner afterwards, who clears them', () => {
+  test('may be changed by their owner afterwards, such as to clear them', () => {
     const key = Buffer.from(NEW);
     const cleared = new AesGcmCodec({ keys: { new: key }, current: 'new' });
     key.fill(0);

@@ -70,7 +70,7 @@ describe('a saga in a coded store', () => {
       expect(stored).toContain(readable);
   });
 
-  test('is read and run by whoever has its key, and written by the newest', async () => {
+  test('is read and run by every process that has its key, and written with the newest', async () => {
     const inner = new MemorySagaStore();
     const { id, name } = await full(new CodedSagaStore(inner, old));
     const store = coded(inner);
@@ -104,7 +104,7 @@ describe.each([
   ['by another key', (inner: SagaStore) => new CodedSagaStore(inner, old), 'new'],
   ['where there is no codec', plain, undefined],
 ])('what cannot be decoded %s', (_, foreign, keyId) => {
-  test('is not run, keeps nobody from running the others, and is due for others later', async () => {
+  test('is not run without its key, blocks no other saga, and becomes due for other workers later', async () => {
     let now = Date.UTC(2026, 0, 1);
     const inner = new MemorySagaStore({ now: () => now });
     const [mine, theirs] = [foreign(inner), coded(inner)];
@@ -125,7 +125,7 @@ describe.each([
     ]);
   });
 
-  test('is what a start finds in its place, and that is said of this start alone', async () => {
+  test('is reported as unreadable to a start that finds it, and to no other start', async () => {
     const inner = new MemorySagaStore();
     const given = newSaga({ input: '1' });
     await coded(inner).start([given], WORKER);
@@ -161,8 +161,8 @@ describe.each([
   });
 });
 
-describe('who has another key', () => {
-  test('cannot look at a saga, wait for it, or change it, and is told why', async () => {
+describe('a process with another key', () => {
+  test('cannot read a saga, wait for it, or change it, and receives the cause', async () => {
     const inner = new MemorySagaStore();
     const { id } = await full(coded(inner));
     const store = new CodedSagaStore(inner, old);
@@ -187,7 +187,7 @@ describe('who has another key', () => {
   });
 });
 
-describe('who has no codec', () => {
+describe('a process without a codec', () => {
   test('sees what is encoded as it is stored, and may change the rest', async () => {
     const inner = new MemorySagaStore();
     const { id } = await full(coded(inner));
@@ -202,7 +202,7 @@ describe('who has no codec', () => {
   });
 });
 
-test('what the codec cannot encode is not stored, and neither is what came with it', async () => {
+test('a value that the codec cannot encode is not stored, nor is anything in the same call', async () => {
   const inner = new MemorySagaStore();
   const encode = () => {
     throw new Error('the keys are locked away');

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { StoredOperation } from '../../engine/ports/operation.js';
 import type {
@@ -14,6 +13,7 @@ import type {
   SagaStore,
   SignalResult,
   StartResult,
+  StepTransaction,
   StoredSummary,
   StoreFilter,
   StoreStats,
@@ -28,6 +28,7 @@ import {
   convertCheckpoint,
   convertEdit,
   convertErrorText,
+  convertInTurns,
   convertNewSaga,
   convertOperation,
   convertReason,
@@ -69,9 +70,9 @@ export class CodedSagaStore implements SagaStore {
     return results.map((result) => this.readStart(result));
   }
 
-  async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+  async startWithin(transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult> {
     const encoded = convertNewSaga(saga, this.coder.encoding);
-    return this.readStart(await this.store.startWithin(manager, encoded, lease));
+    return this.readStart(await this.store.startWithin(transaction, encoded, lease));
   }
 
   async checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
@@ -79,9 +80,9 @@ export class CodedSagaStore implements SagaStore {
     return this.store.checkpoint(encoded, durability);
   }
 
-  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    return this.store.transact(async (manager) =>
-      convertCheckpoint(await work(manager), this.coder.encoding),
+  transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    return this.store.transact(async (transaction) =>
+      convertCheckpoint(await work(transaction), this.coder.encoding),
     );
   }
 
@@ -89,15 +90,15 @@ export class CodedSagaStore implements SagaStore {
     const claim = await this.store.claim(request);
     const failures: SagaCodecError[] = [];
     const unreadable: Held[] = [];
-    const sagas = claim.sagas.flatMap((saga) => {
+    const sagas: StoredSaga[] = [];
+    for (const saga of claim.sagas) {
       try {
-        return convertSaga(saga, this.coder.decoding);
+        sagas.push(await convertInTurns(saga, this.coder.decoding));
       } catch (error) {
         failures.push(asCodecError(error));
         unreadable.push(saga);
-        return [];
       }
-    });
+    }
     if (failures.length === 0) return sagas.length === 0 ? claim : { ...claim, sagas };
     const { lease } = request;
     // If it fails, they are due when their lease ends.
@@ -123,7 +124,7 @@ export class CodedSagaStore implements SagaStore {
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
     const saga = await this.store.load(target);
-    return saga && convertSaga(saga, this.reading);
+    return saga && convertInTurns(saga, this.reading);
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
@@ -148,6 +149,14 @@ export class CodedSagaStore implements SagaStore {
   ): Promise<SignalResult[]> {
     const encoded = signals.map((signal) => convertSignal(signal, this.coder.encoding));
     return this.store.signal(encoded, awaited);
+  }
+
+  async signalWithin(
+    transaction: unknown,
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    return this.store.signalWithin(transaction, convertSignal(signal, this.coder.encoding), awaited);
   }
 
   async pendingSignals(id: string): Promise<readonly StoredSignal[]> {

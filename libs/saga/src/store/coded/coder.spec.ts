@@ -10,7 +10,7 @@ const REVERSING: PayloadCodec = {
 const coder = new Coder(REVERSING);
 const plain = new Coder(undefined);
 const CONTEXT: PayloadContext = { kind: 'result', sagaId: 's-1', step: 'charge' };
-const told = (codec: Partial<PayloadCodec>) => new Coder({ ...REVERSING, ...codec });
+const coderWith = (codec: Partial<PayloadCodec>) => new Coder({ ...REVERSING, ...codec });
 
 const jsons = fc.oneof(
   fc.json(),
@@ -59,7 +59,7 @@ describe('with a codec', () => {
   });
 
   test('it may leave a value as it is', () => {
-    const choosy = told({ encode: (text, { kind }) => (kind === 'message' ? undefined : text) });
+    const choosy = coderWith({ encode: (text, { kind }) => (kind === 'message' ? undefined : text) });
     const message: PayloadContext = { kind: 'message', messageId: 'm-1' };
     expect(choosy.encoding.json('{"a":1}', message)).toBe('{"a":1}');
     expect(choosy.decoding.json(choosy.encoding.json('"saga:coded:x"', message), message)).toBe(
@@ -72,12 +72,12 @@ describe('with a codec', () => {
 describe('what cannot be decoded', () => {
   const stored = coder.encoding.json('"x"', CONTEXT);
 
-  test('is an error that names the saga, the place, the reason and the key', () => {
+  test('is an error that names the saga, the field, the reason and the key', () => {
     const error = Object.assign(new Error("the key 'k' is gone."), { keyId: 'k' });
     const decode = () => {
       throw error;
     };
-    expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow(
+    expect(() => coderWith({ decode }).decoding.json(stored, CONTEXT)).toThrow(
       expect.objectContaining({
         ...{ code: 'SAGA_CODEC', name: 'SagaCodecError', sagaId: 's-1', keyId: 'k', cause: error },
         message: "The result of step 'charge' of saga s-1 cannot be decoded: the key 'k' is gone.",
@@ -101,13 +101,13 @@ describe('what cannot be decoded', () => {
     'is what a codec makes %p of',
     (decoded) => {
       const decode = () => decoded as unknown as string;
-      expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow('load keys before');
+      expect(() => coderWith({ decode }).decoding.json(stored, CONTEXT)).toThrow('load keys before');
     },
   );
 
   test('is what a codec without authentication makes something else of', () => {
     const decode = () => '{"half';
-    expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow(
+    expect(() => coderWith({ decode }).decoding.json(stored, CONTEXT)).toThrow(
       expect.objectContaining({ code: 'SAGA_CODEC', message: expect.stringContaining('not JSON') }),
     );
   });
@@ -130,7 +130,7 @@ describe('what cannot be decoded', () => {
         // eslint-disable-next-line @typescript-eslint/only-throw-error -- codecs may
         throw thrown;
       };
-      expect(() => told({ decode }).decoding.json(stored, CONTEXT)).toThrow(
+      expect(() => coderWith({ decode }).decoding.json(stored, CONTEXT)).toThrow(
         expect.objectContaining({ code: 'SAGA_CODEC' }),
       );
     }
@@ -141,7 +141,7 @@ test.each([[Promise.resolve('x')], [null], [1], ['a\0b'], ['\ud800']])(
   'what a codec encodes to %p is not stored',
   (encoded) => {
     const encode = () => encoded as unknown as string;
-    expect(() => told({ encode }).encoding.json('1', CONTEXT)).toThrow(
+    expect(() => coderWith({ encode }).encoding.json('1', CONTEXT)).toThrow(
       expect.objectContaining({ code: 'SAGA_CODEC', message: expect.stringContaining('was encoded to') }),
     );
   },

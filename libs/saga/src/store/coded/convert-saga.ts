@@ -1,10 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { itemKey } from '../../definition/graph/saga-graph.js';
 import type { SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import type { Operation } from '../../engine/ports/operation.js';
 import type { Edit } from '../../engine/ports/saga-store.js';
-import type { Checkpoint } from '../../engine/ports/checkpoint.js';
+import { type Checkpoint, writtenSteps } from '../../engine/ports/checkpoint.js';
 import type { NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
+import { ALL } from '../../machine/step-kinds.js';
+import { mapOfKinds, StepMap, StepMapBuilder } from '../../machine/step-map.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import type { Conversion } from './coder.js';
 import type { PayloadContext } from './payload-codec.js';
@@ -13,11 +16,36 @@ import type { PayloadContext } from './payload-codec.js';
 
 /** A saga as it is stored, or as it was read: all that it was given and gave. */
 export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
+  return convertRest(saga, by, undefined);
+}
+
+/** Steps that are converted before other work of the process has its turn. */
+const STEPS_AT_ONCE = 1_000;
+
+/** The same as `convertSaga`, in turns with other work if there are many steps. */
+export async function convertInTurns(saga: StoredSaga, by: Conversion): Promise<StoredSaga> {
+  const { id, state } = saga;
+  if (state.steps.size <= STEPS_AT_ONCE) return convertSaga(saga, by);
+  const builder = new StepMapBuilder();
+  let isSame = true;
+  let count = 0;
+  for (const [key, step] of state.steps) {
+    const after = convertStep(step, key, id, by);
+    isSame &&= after === step;
+    builder.add(key, after);
+    count += 1;
+    if (count % STEPS_AT_ONCE === 0) await nextTurn();
+  }
+  return convertRest(isSame ? saga : { ...saga, state: { ...state, steps: builder.build() } }, by, []);
+}
+
+/** @param keys of the steps to convert, as `convertState` has it */
+function convertRest(saga: StoredSaga, by: Conversion, keys: readonly string[] | undefined): StoredSaga {
   const { id, input, startedWith, state, cancelRequested, signals, operations } = saga;
   return changed(saga, {
     input: json(input, { kind: 'input', sagaId: id }, by),
     startedWith: startedWith && convertInput(startedWith, id, by),
-    state: convertState(state, id, [...state.steps.keys()], by),
+    state: convertState(state, id, keys, by),
     cancelRequested: cancelRequested && convertReason(cancelRequested, id, by),
     signals: signals && each(signals, (signal) => convertSignal(signal, by)),
     operations: operations && each(operations, (operation) => convertOperation(operation, id, by)),
@@ -34,7 +62,7 @@ function convertInput<S extends { readonly input?: string }>(given: S, sagaId: s
 
 export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {
   const { id, starts, messages } = checkpoint;
-  const state = convertState(checkpoint.state, id, checkpoint.changed, by);
+  const state = convertState(storedState(checkpoint), id, writtenSteps(checkpoint), by);
   // Of most, and most have no codec.
   if (state === checkpoint.state && !starts && !messages) return checkpoint;
   return changed(checkpoint, {
@@ -42,6 +70,14 @@ export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Check
     starts: starts && each(starts, (child) => convertNewSaga(child, by)),
     messages: messages && each(messages, (message) => convertMessage(message, by)),
   });
+}
+
+/** Returns the state as it is stored: with a failure that is an attempt's error, the saga has only the message. */
+function storedState({ state, failedAttempt }: Checkpoint): SagaState {
+  const { failure } = state;
+  if (failedAttempt === undefined || failure?.error === undefined) return state;
+  const { name, message } = failure.error;
+  return { ...state, failure: { ...failure, error: { name, message } } };
 }
 
 /** A saga that is edited: as it was read, and as it is stored. */
@@ -104,19 +140,33 @@ export function convertOperation<O extends Operation>(operation: O, sagaId: stri
   return changed(told, { given: by.json(given, context) } as Partial<O>);
 }
 
-/** @param keys of the steps, and items, to convert: the others stay as they are */
-function convertState(state: SagaState, id: string, keys: readonly string[], by: Conversion): SagaState {
+/** @param keys of the steps, and items, to convert: the others stay as they are. Undefined: all are converted */
+function convertState(
+  state: SagaState,
+  id: string,
+  keys: readonly string[] | undefined,
+  by: Conversion,
+): SagaState {
   const { failure } = state;
-  let steps: Map<string, StepState> | undefined;
-  for (const key of keys) {
-    const step = state.steps.get(key);
-    const after = step && convertStep(step, key, id, by);
-    if (after !== step) (steps ??= new Map(state.steps)).set(key, after!);
-  }
+  const steps = convertSteps(state.steps, id, keys, by);
   const rollbacks = convertRollbacks(state, id, by);
-  if (failure === undefined && !rollbacks) return steps ? { ...state, steps } : state;
+  if (failure === undefined && !rollbacks) return steps === state.steps ? state : { ...state, steps };
   const told = failure && { failure: convertFailure(failure, id, by) };
-  return changed(state, { ...told, ...rollbacks, steps: steps ?? state.steps });
+  return changed(state, { ...told, ...rollbacks, steps });
+}
+
+function convertSteps(
+  steps: SagaState['steps'],
+  id: string,
+  keys: readonly string[] | undefined,
+  by: Conversion,
+): SagaState['steps'] {
+  if (keys === undefined) return mapOfKinds(steps, ALL, (step, key) => convertStep(step, key, id, by));
+  return keys.reduce((converted, key) => {
+    const step = steps.get(key);
+    const after = step && convertStep(step, key, id, by);
+    return after === undefined || after === step ? converted : StepMap.with(converted, key, after);
+  }, steps);
 }
 
 /** The other steps are the same, in their stored form. */

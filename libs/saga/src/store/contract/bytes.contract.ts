@@ -92,6 +92,28 @@ export function describeBytes(subject: () => StoreSubject): void {
       },
     );
 
+    test.each([
+      ['many small sagas', 1],
+      ['one saga with many steps', 40],
+    ])('are claimed whole, a page at a time: %s', async (_, steps) => {
+      const name = uniqueName();
+      const bytes = 20 * KB;
+      const results = Array.from({ length: Math.ceil((4 * subject().pageBytes) / bytes) }, () => text(bytes));
+      const stored: string[] = [];
+      while (results.length > 0) stored.push(await due({ name }, results.splice(0, steps)));
+      const read: StoredSaga[] = [];
+      while (read.length < stored.length) {
+        const largest = await subject().largestAnswerTo(async () => {
+          const { sagas } = await claim(name, { room: Infinity, alone: true });
+          expect(sagas.length).toBeGreaterThan(0);
+          read.push(...sagas);
+        });
+        expect(largest).toBeLessThan(mostBytes(bytes));
+      }
+      expect(idsOf(read).sort()).toEqual(stored.sort());
+      expect(read.every(({ state }) => state.steps.size > 0)).toBe(true);
+    });
+
     test.each(axis)(
       'are looked at, changed and waited for, by answers of bounded size: $bytes bytes a result, compressible: $compressible',
       async ({ bytes, compressible }) => {
@@ -127,16 +149,16 @@ export function describeBytes(subject: () => StoreSubject): void {
       },
     );
 
-    test.each(SIZES)('are sent as signals, and heard in their order: %d bytes each', async (bytes) => {
+    test.each(SIZES)('are sent as signals, and received in their order: %d bytes each', async (bytes) => {
       const { store } = subject();
       const saga = await held(store);
       const payload = text(bytes);
       for (let n = 1; n <= 5; n += 1)
         await store.signal([{ target: { id: saga.id }, name: `s${n % 2}`, messageId: `m${n}`, payload }]);
       const largest = await subject().largestAnswerTo(async () => {
-        const heard = await store.pendingSignals(saga.id);
-        expect(heard.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
-        expect(heard.every((signal) => signal.payload === payload)).toBe(true);
+        const received = await store.pendingSignals(saga.id);
+        expect(received.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+        expect(received.every((signal) => signal.payload === payload)).toBe(true);
       });
       expect(largest).toBeLessThan(mostBytes(bytes));
       const whole = await loaded(store, saga.id);
@@ -226,7 +248,7 @@ export function describeBytes(subject: () => StoreSubject): void {
       expect(heavy).toBe(true);
     });
 
-    test('does not tell of those that it left as the next to be due', async () => {
+    test('does not report sagas that it left as the next to be due', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       await due({ name }, [text(large)]);

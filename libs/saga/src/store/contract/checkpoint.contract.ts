@@ -120,7 +120,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       expect((await saved(checkpointOf(saga, state, { step: text }))).state).toEqual(state);
     });
 
-    test('keeps why a saga turned back or stopped, and forgets it with the state', async () => {
+    test('keeps why a saga rolled back or stopped, and forgets it with the state', async () => {
       const saga = await held(subject().store);
       const failure: SagaFailure = {
         kind: 'rejected',
@@ -134,7 +134,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       expect(running.state).toEqual(stateOf('running'));
     });
 
-    test('tells when a step began and when something last happened to it', async () => {
+    test('records when a step started and when it last changed', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       await advance(10_000);
@@ -156,7 +156,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       expect(await saved(checkpoint)).toEqual(first);
     });
 
-    test('that arrives after a later one, on a connection that was given up, changes nothing', async () => {
+    test('that arrives after a later one, on an abandoned connection, changes nothing', async () => {
       const saga = await held(subject().store);
       const late = checkpointOf(saga, stateOf('running', { a: stepOf({ status: 'waiting' }) }));
       const last = await saved(
@@ -224,7 +224,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       expect(await claimedIds(store, saga.name)).toEqual([]);
     });
 
-    test('is given back with the time to look again', async () => {
+    test('is released with the time of the next claim', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       // A worker's clock has fractions of milliseconds.
@@ -238,7 +238,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
       expect(await claimed(store, saga.name)).toMatchObject({ sagas: [{ id: saga.id, takeovers: 0 }] });
     });
 
-    test('is given back for good when there is no time to look again', async () => {
+    test('is released permanently when there is no time of a next claim', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       const released = await saved(checkpointOf(saga, stateOf('paused'), { release: {} }));
@@ -255,9 +255,9 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a saga that comes to its end, or to rest', () => {
+  describe('a saga that ends or becomes idle', () => {
     test.each(['completed', 'compensated', 'aborted'] as const)(
-      'as %s is finished at that time, held by nobody, and never due again',
+      'as %s is finished at that time, held by no worker, and never due again',
       async (status) => {
         const { store, advance } = subject();
         const saga = await held(store);
@@ -271,7 +271,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
     );
 
     test.each(['stuck', 'suspended', 'paused'] as const)(
-      'as %s waits for a person: not finished, but not due either',
+      'as %s waits for an operator: not finished, but not due either',
       async (status) => {
         const { store, advance } = subject();
         const saga = await held(store);

@@ -89,7 +89,7 @@ export function describeClaims(subject: () => StoreSubject): void {
       },
     );
 
-    test('takes a saga that turns back', async () => {
+    test('takes a saga that rolls back', async () => {
       const { store } = subject();
       const saga = await started(store);
       await store.edit({ id: saga.id }, () => ({ state: stateOf('compensating'), due: true, step: '' }));
@@ -107,7 +107,7 @@ export function describeClaims(subject: () => StoreSubject): void {
           ids = await claimedIds(store, name, 7);
       };
       await Promise.all(Array.from({ length: 6 }, claimAll));
-      // Rows that were being claimed were skipped; whoever saw only those stopped early.
+      // Rows that were being claimed were skipped. A claim that saw only those stopped early.
       await claimAll();
       expect(taken.sort()).toEqual(sagas.map(({ id }) => id).sort());
     });
@@ -163,7 +163,7 @@ export function describeClaims(subject: () => StoreSubject): void {
   });
 
   describe('the time of the next due saga', () => {
-    test('is told, of the names asked for', async () => {
+    test('is returned for the requested names', async () => {
       const { store } = subject();
       const name = uniqueName();
       await started(store, { name, delay: 90_000 });
@@ -190,7 +190,7 @@ export function describeClaims(subject: () => StoreSubject): void {
       expect((await claimed(store, name, 1)).nextDueAt).toBe(dueAt[1]);
     });
 
-    test('is not told when nothing is to come but what was taken', async () => {
+    test('is not returned if every remaining saga was taken', async () => {
       const { store } = subject();
       const { id, name } = await started(store);
       expect((await claimed(store, uniqueName())).nextDueAt).toBeUndefined();
@@ -257,7 +257,7 @@ export function describeClaims(subject: () => StoreSubject): void {
       }
     });
 
-    test('is not what a saga is that was given back', async () => {
+    test('is not reported for a saga that was released', async () => {
       const { store } = subject();
       const saga = await held(store);
       const release = { dueAt: saga.createdAt };
@@ -266,8 +266,8 @@ export function describeClaims(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a lease that is given back', () => {
-    test("is nobody's, and its saga is due after the time that was said", async () => {
+  describe('a released lease', () => {
+    test('has no holder, and its saga is due after the given time', async () => {
       const { store, advance } = subject();
       const { name } = await started(store, { priority: 3 });
       const [saga] = (await claimed(store, name)).sagas;
@@ -314,7 +314,7 @@ export function describeClaims(subject: () => StoreSubject): void {
       expect(await claimedIds(store, saga.name)).toEqual([]);
     });
 
-    test('that ended is renewed as long as nobody took the saga', async () => {
+    test('that ended is renewed as long as no worker took the saga', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       await advance(LEASE_MS * 3);
@@ -333,7 +333,7 @@ export function describeClaims(subject: () => StoreSubject): void {
       expect(await claimedIds(store, released.name)).toEqual([released.id]);
     });
 
-    test('may be renewed for nobody', async () => {
+    test('may be renewed for an empty list', async () => {
       expect(await subject().store.renew([], WORKER)).toEqual({
         ...{ lost: [], cancelled: [], paused: [] },
         now: expect.any(Number),

@@ -35,13 +35,13 @@ export function describeConcurrency(subject: () => StoreSubject): void {
     expect(sagas).toHaveLength(1);
     return sagas[0]!;
   };
-  /** What was announced since, once everything has been heard of. */
-  const heardSince = async (heard: number) => {
+  /** The announcements since the last call, once all have been received. */
+  const heardSince = async (received: number) => {
     const { store, messages } = subject();
     const { id } = await held(store);
     await store.edit({ id }, () => ({ requestCancel: {} }));
     await eventually(() => expect(messages).toContainEqual({ type: 'look', id }));
-    return messages.slice(heard).filter(({ type }) => type === 'due');
+    return messages.slice(received).filter(({ type }) => type === 'due');
   };
 
   describe('a concurrency', () => {
@@ -96,7 +96,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(ids(await claim(name, 1))).toEqual([saga.id === first.id ? second.id : first.id]);
     });
 
-    test('is used by a saga for as long as its lease is renewed, and by whoever takes it over', async () => {
+    test('is used by a saga for as long as its lease is renewed, and by the worker that takes it over', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const saga = one(await due(1, { name }).then(() => claim(name, 1)));
@@ -114,7 +114,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(ids(await claim(name, 1))).toEqual([]);
     });
 
-    test('takes the lease that ran out from its holder before another has its place', async () => {
+    test('takes an expired lease from its holder before another saga gets its slot', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const lost = one(await due(1, { name }).then(() => claim(name, 1)));
@@ -129,7 +129,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(one(await claim(name, 1))).toMatchObject({ id: lost.id, takeovers: 1 });
     });
 
-    test('leaves a lease that ran out with its holder as long as nobody wants its place', async () => {
+    test('leaves an expired lease with its holder as long as no saga needs its slot', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const saga = one(await due(1, { name }).then(() => claim(name, 1)));
@@ -140,7 +140,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(await end(saga)).toEqual(['saved']);
     });
 
-    test('is what the claimer says, who may be of another release', async () => {
+    test('is set by the claiming worker, which may run another release', async () => {
       const name = uniqueName();
       await due(9, { name });
       const { sagas } = await claim(name, 3);
@@ -184,7 +184,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect((await claim(name, 2)).sagas).toHaveLength(1);
     });
 
-    test('goes with sagas that have none, the most urgent of all first', async () => {
+    test('is claimed together with sagas without a concurrency, the most urgent first', async () => {
       const { store } = subject();
       const [plain, limited] = [uniqueName(), uniqueName()];
       for (const priority of [90, 50, 10]) await due(1, { name: plain, priority });
@@ -197,11 +197,11 @@ export function describeConcurrency(subject: () => StoreSubject): void {
         (await store.claim({ lease: WORKER, sagas, limit })).sagas.map((saga) => saga.priority).sort();
       expect(await take(2)).toEqual([80, 90]);
       expect(await take(2)).toEqual([50, 70]);
-      // What waits for a place takes no room from the others.
+      // A saga that waits for a slot takes no room from the others.
       expect(await take(2)).toEqual([10]);
     });
 
-    test('is had by those that are started or given back while it is used up, once it is not', async () => {
+    test('admits sagas that were started or released while it was exhausted, once a slot is free', async () => {
       const { store } = subject();
       const name = uniqueName();
       const first = one(await due(1, { name }).then(() => claim(name, 1)));
@@ -216,7 +216,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect(ids(await claim(name, 1))).toEqual([second!.id]);
     });
 
-    test('tells a saga that waits for a place how many are taken', async () => {
+    test('reports the number of used slots for a saga that waits for one', async () => {
       const { store } = subject();
       const name = uniqueName();
       await due(3, { name });
@@ -251,7 +251,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       }
     });
 
-    test('is that of a saga that is to begin later, or none', async () => {
+    test('is that of a saga that is to start later, or none', async () => {
       const name = uniqueName();
       await due(1, { name });
       const taken = await claim(name, 1);
@@ -262,8 +262,8 @@ export function describeConcurrency(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a place that has come free', () => {
-    /** One of version 1 holds the only place, one of version 2 was turned away. */
+  describe('a slot that became free', () => {
+    /** A saga of version 1 holds the only slot, and one of version 2 was rejected. */
     const crowded = async () => {
       const name = uniqueName();
       await due(1, { name });
@@ -273,29 +273,29 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       return { name, holder, turnedAway: turnedAway! };
     };
 
-    test('is announced by who has no use for it, once, if somebody was turned away', async () => {
+    test('is announced once by a worker that cannot use it, if a saga was rejected', async () => {
       const { messages } = subject();
       const { name, holder, turnedAway } = await crowded();
       await end(holder);
-      const heard = messages.length;
+      const received = messages.length;
       expect(ids(await claim(name, 1))).toEqual([]);
-      expect(await heardSince(heard)).toHaveLength(1);
+      expect(await heardSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1))).toEqual([]);
-      expect(await heardSince(heard)).toHaveLength(1);
+      expect(await heardSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([turnedAway.id]);
     });
 
-    test('is not announced by who takes it', async () => {
+    test('is not announced by a worker that takes it', async () => {
       const { messages } = subject();
       const { name, holder } = await crowded();
       await due(1, { name });
       await end(holder);
-      const heard = messages.length;
+      const received = messages.length;
       expect(ids(await claim(name, 1))).toHaveLength(1);
-      expect(await heardSince(heard)).toEqual([]);
+      expect(await heardSince(received)).toEqual([]);
     });
 
-    test('is announced if who took it has to wait for its semantic lock, and the room is taken by others', async () => {
+    test('is announced if the saga that took it waits for its semantic lock, and others fill the claim', async () => {
       const { store, messages } = subject();
       const [name, plain] = [uniqueName(), uniqueName()];
       await due(1, { name, lockKey: 'k' });
@@ -307,28 +307,28 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       ]);
       await due(1, { name, lockKey: 'k', priority: 100 });
       const [other] = await due(1, { name: plain });
-      const heard = messages.length;
+      const received = messages.length;
       const sagas = [
         { name, version: 1, concurrency: 1 },
         { name: plain, version: 1 },
       ];
       expect(ids(await store.claim({ lease: WORKER, sagas, limit: 1 }))).toEqual([other!.id]);
-      expect(await heardSince(heard)).toHaveLength(1);
+      expect(await heardSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([turnedAway!.id]);
     });
 
-    test('is not announced if nobody was turned away, or none has come free', async () => {
+    test('is not announced if no saga was rejected or no slot became free', async () => {
       const { messages } = subject();
       const name = uniqueName();
       await due(1, { name });
-      const heard = messages.length;
+      const received = messages.length;
       await end(one(await claim(name, 2)));
       await claim(name, 2);
       const other = await crowded();
-      // Of another release: there is room by its count, but it has not come free.
+      // Another release: its count has room, but no slot became free.
       await claim(other.name, 5);
       await claim(other.name, 5);
-      expect(await heardSince(heard)).toEqual([]);
+      expect(await heardSince(received)).toEqual([]);
     });
   });
 }

@@ -169,7 +169,7 @@ export function describeEdits(subject: () => StoreSubject): void {
       expect((await claimed(store, name)).sagas).toMatchObject([{ id, takeovers: 0, epoch: 4 }]);
     });
 
-    test('makes the saga due at once, or lets it rest', async () => {
+    test('makes the saga due immediately, or leaves it idle', async () => {
       const { store, advance } = subject();
       const saga = await started(store, { delay: 60_000 });
       await store.edit({ id: saga.id }, ({ state }) => ({ state, due: false, step: '' }));
@@ -184,7 +184,7 @@ export function describeEdits(subject: () => StoreSubject): void {
       const saga = await held(store);
       await advance(20_000);
       const edited = await store.edit({ id: saga.id }, () => ({
-        state: stateOf('aborted', {}, { failure: { kind: 'cancelled', reason: 'by hand' } }),
+        state: stateOf('aborted', {}, { failure: { kind: 'cancelled', reason: 'manual' } }),
         ...{ due: true, step: '' },
       }));
       expect(edited).toMatchObject({ state: { status: 'aborted' }, dueAt: undefined, lockedBy: undefined });
@@ -234,7 +234,7 @@ export function describeEdits(subject: () => StoreSubject): void {
     const request = (id: string, reason?: string) =>
       subject().store.edit({ id }, () => ({ requestCancel: { reason } }));
 
-    test('leaves the lease and the state to who holds it', async () => {
+    test('leaves the lease and the state to the holder', async () => {
       const { store } = subject();
       const saga = await held(store);
       const asked = await request(saga.id, 'changed my mind');
@@ -258,23 +258,23 @@ export function describeEdits(subject: () => StoreSubject): void {
     });
   });
 
-  describe('who listens', () => {
-    test('hears that a changed saga is due', async () => {
+  describe('a listening worker', () => {
+    test('receives that a changed saga is due', async () => {
       const { store, messages } = subject();
       const saga = await started(store);
-      const heard = messages.length;
+      const received = messages.length;
       await store.edit({ id: saga.id }, ({ state }) => ({ state, due: true, step: '' }));
-      await eventually(() => expect(messages.slice(heard)).toContainEqual({ type: 'due' }));
+      await eventually(() => expect(messages.slice(received)).toContainEqual({ type: 'due' }));
     });
 
-    test('hears that something was asked of a saga that it holds', async () => {
+    test('receives a request for a saga that it holds', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       await store.edit({ id: saga.id }, () => ({ requestCancel: {} }));
       await eventually(() => expect(messages).toContainEqual({ type: 'look', id: saga.id }));
     });
 
-    test('hears that a saga was taken from it', async () => {
+    test('receives that a saga was taken from it', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       await store.edit({ id: saga.id }, ({ state }) => ({ state, due: false, step: '' }));

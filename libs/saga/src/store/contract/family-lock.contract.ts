@@ -68,7 +68,7 @@ export class LockFamilies {
     return sagas[0]!;
   }
 
-  /** Whoever holds its lease ends it. */
+  /** The worker that holds the lease ends the saga. */
   end(saga: StoredSaga, status: SagaStatus = 'completed') {
     const { name, lock, parent } = saga;
     return this.store.checkpoint([
@@ -122,7 +122,7 @@ export function describeFamilyLocks(subject: () => StoreSubject): void {
       }
     });
 
-    test('goes to the next in line when the ancestor ends, not when its sub-saga does', async () => {
+    test('goes to the next saga in the queue when the ancestor ends, not when its sub-saga does', async () => {
       const { store } = subject();
       const k = lock();
       const parent = await family.running(k);
@@ -166,7 +166,7 @@ export function describeFamilyLocks(subject: () => StoreSubject): void {
       for (const { id } of children) expect((await loaded(store, id)).lock).toMatchObject({ held: false });
     });
 
-    test('stays with the sub-sagas that an aborted ancestor leaves behind, and is handed on once, by the last', async () => {
+    test('stays with the sub-sagas that an aborted ancestor leaves behind, and is passed on once, by the last', async () => {
       const { store } = subject();
       const k = lock();
       const parent = await family.running(k);
@@ -249,7 +249,7 @@ export function describeFamilyLocks(subject: () => StoreSubject): void {
       expect(sagas).toMatchObject([{ id: child.id, takeovers: 1, lock: { held: true } }]);
     });
 
-    test('goes on to the next by who takes over the ancestor', async () => {
+    test('is passed on to the next by the worker that takes over the ancestor', async () => {
       const { store, advance } = subject();
       const k = lock();
       const parent = await family.running(k);

@@ -30,7 +30,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
   const starting = (parent: StoredSaga, child: Child, given: Partial<Checkpoint> = {}): Checkpoint =>
     checkpointOf(parent, waiting(child), { release: {}, starts: [child], ...given });
 
-  /** A parent that nobody holds and that waits for its child, and the child, which a worker holds. */
+  /** A parent without a lease that waits for its child, and the child, which a worker holds. */
   const family = async (store: SagaStore, given: Partial<Checkpoint> = {}) => {
     const parent = await held(store);
     const child = childOf(parent);
@@ -42,7 +42,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
     store.checkpoint([{ ...lastCheckpointOf(child, status), parent: child.parent }]);
 
   describe('a saga that waits for another', () => {
-    test('starts it with its own checkpoint: it is due, announced, and knows who waits for it', async () => {
+    test('starts it with its own checkpoint: it is due, announced, and records its parent', async () => {
       const { store, messages } = subject();
       const parent = await held(store);
       const child = childOf(parent, { input: '{"n":1}', priority: 7 });
@@ -108,7 +108,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       );
     });
 
-    test('is due at once, whatever it waits for beside', async () => {
+    test('is due immediately, whatever else it waits for', async () => {
       const { store } = subject();
       const { parent, child } = await family(store, {
         release: { dueAt: (await storeNow(store)) + 600_000 },
@@ -117,7 +117,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       expect(await claimedIds(store, parent.name)).toEqual([parent.id]);
     });
 
-    test('goes on waiting while that needs a person', async () => {
+    test('goes on waiting while the other needs an operator', async () => {
       const { store } = subject();
       const { parent, child } = await family(store);
       await end(store, child, 'stuck');
@@ -135,7 +135,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       expect(await claimedIds(store, parent.name)).toEqual([parent.id]);
     });
 
-    test('is told while a worker holds it, and due at once if that gives it back without having heard', async () => {
+    test('receives the outcome while a worker holds it, and is due immediately if the worker releases it without it', async () => {
       const { store, messages } = subject();
       const { parent, child } = await family(store, { release: undefined });
       const before = messages.length;
@@ -147,12 +147,12 @@ export function describeFamilies(subject: () => StoreSubject): void {
       await eventually(() => expect(messages.slice(released)).toContainEqual({ type: 'due' }));
       const { sagas } = await claimed(store, parent.name, 1, OTHER_WORKER);
       expect(sagas.map(({ id }) => id)).toEqual([parent.id]);
-      // Whoever claims has heard.
+      // A claim delivers the outcome.
       await store.checkpoint([checkpointOf(sagas[0]!, parent.state, { release: {} })]);
       expect((await loaded(store, parent.id)).dueAt).toBeUndefined();
     });
 
-    test('has heard when it is claimed under a limit, too', async () => {
+    test('has received the outcome when it is claimed under a limit, too', async () => {
       const { store } = subject();
       const { parent, child } = await family(store);
       await end(store, child, 'completed');
@@ -163,7 +163,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       expect((await loaded(store, parent.id)).dueAt).toBeUndefined();
     });
 
-    test('stays at rest while it needs a person itself', async () => {
+    test('stays idle while it needs an operator itself', async () => {
       const { store } = subject();
       const { parent, child } = await family(store, { release: undefined });
       await store.checkpoint([checkpointOf(parent, { ...parent.state, status: 'stuck' }, { release: {} })]);

@@ -26,7 +26,7 @@ export function describeFencing(subject: () => StoreSubject): void {
   const requestCancel = (saga: StoredSaga, reason?: string) =>
     subject().store.edit({ id: saga.id }, () => ({ requestCancel: { reason } }));
 
-  describe('a worker whose lease is another’s by now', () => {
+  describe('a worker that lost its lease to another', () => {
     test('changes nothing by its checkpoint', async () => {
       const { store } = subject();
       const saga = await held(store);
@@ -36,7 +36,7 @@ export function describeFencing(subject: () => StoreSubject): void {
       expect(await loaded(store, saga.id)).toEqual(before);
     });
 
-    test('is told so when it renews', async () => {
+    test('receives that when it renews', async () => {
       const { store } = subject();
       const saga = await held(store);
       await takenFrom(saga);
@@ -64,7 +64,7 @@ export function describeFencing(subject: () => StoreSubject): void {
     });
   });
 
-  test('a worker whose lease ended, but that nobody replaced, still has its checkpoint saved', async () => {
+  test('a worker whose lease expired can save its checkpoint until another worker takes over', async () => {
     const { store, advance } = subject();
     const saga = await held(store);
     await advance(LEASE_MS * 2);
@@ -90,14 +90,14 @@ export function describeFencing(subject: () => StoreSubject): void {
       expect((await loaded(store, saga.id)).state.status).toBe('compensating');
     });
 
-    test('that nobody asked for may be known of', async () => {
+    test('that was not requested may be acknowledged', async () => {
       const { store } = subject();
       const saga = await held(store);
       const checkpoint = { ...lastCheckpointOf(saga), cancelSeen: true };
       expect(await store.checkpoint([checkpoint])).toEqual(['saved']);
     });
 
-    test('fences nobody: only a worker that lost its lease is told so', async () => {
+    test('fences no worker: only a worker that lost its lease is fenced', async () => {
       const { store } = subject();
       const saga = await held(store);
       await requestCancel(saga);
@@ -105,7 +105,7 @@ export function describeFencing(subject: () => StoreSubject): void {
       expect(await store.checkpoint([lastCheckpointOf(saga)])).toEqual(['fenced']);
     });
 
-    test('is told to the holder of the lease when it renews, and to who claims the saga', async () => {
+    test('reaches the holder of the lease when it renews, and the worker that claims the saga', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       await requestCancel(saga, 'changed my mind');

@@ -1,3 +1,4 @@
+import type { SagaState } from '../../machine/saga-state.js';
 import type { StoreFilter } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
@@ -63,6 +64,25 @@ export function describeFinding(subject: () => StoreSubject): void {
       expect(await found({ name, status: ['aborted'] })).toEqual([]);
       expect(await found({ name, status: [] })).toEqual([]);
       expect(await found({ name: uniqueName() })).toEqual([]);
+    });
+
+    test('holds those that need attention, by their last checkpoint', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      const { name } = saga;
+      const reached = async (status: SagaState['status'], release?: object) => {
+        await store.checkpoint([checkpointOf(saga, stateOf(status), { ...(release && { release }) })]);
+        return Promise.all([['stuck'], ['paused', 'suspended'], ['stuck', 'paused']].map(among));
+      };
+      const among = async (status: string[]) =>
+        (await found({ name, status: status as SagaState['status'][] })).length;
+      expect(await reached('compensating')).toEqual([0, 0, 0]);
+      expect(await reached('stuck', {})).toEqual([1, 0, 1]);
+      expect(await reached('compensating', { dueAt: saga.createdAt })).toEqual([0, 0, 0]);
+      expect(await reached('paused', {})).toEqual([0, 1, 1]);
+      expect(await reached('suspended')).toEqual([0, 1, 0]);
+      expect(await reached('running')).toEqual([0, 0, 0]);
+      expect(await reached('compensated', {})).toEqual([0, 0, 0]);
     });
 
     test('holds those of a correlation id, whatever their name', async () => {

@@ -146,7 +146,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
       expect([...found!.state.steps.keys()].sort()).toEqual(['charge', 'reserve']);
     });
 
-    test('keeps the revision that it is told to, unless it keeps another already', async () => {
+    test('keeps the given revision, unless it keeps another already', async () => {
       const { graphs, store } = subject();
       const a = saga();
       const ids = await sagas(a.name);
@@ -162,7 +162,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
       ]);
     });
 
-    test('tells the worker that claims it, whose checkpoints leave it so', async () => {
+    test('is returned to the worker that claims it, whose checkpoints keep it', async () => {
       const { graphs, store } = subject();
       const given = await started(store);
       await graphs.exclusively((writer) => writer.keep(given, 1));
@@ -197,7 +197,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
       },
     );
 
-    test('goes on with what the last one left, when that is due, or at once', async () => {
+    test('goes on with what the last one left, when that is due, or immediately', async () => {
       const { graphs, advance } = subject();
       const to = await taken();
       await graphs.endTurn(to, '{"next":"a"}', 60_000);
@@ -229,7 +229,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
       expect((await claim(2)).sagas).toMatchObject([{ id: given.id, state: before.state }]);
     });
 
-    test('can leave one that is to begin later to its time', async () => {
+    test('can leave one that is to start later to its time', async () => {
       const { store } = subject();
       const given = await started(store, { delay: 60_000 });
       const edited = await store.edit({ id: given.id }, ({ state, dueAt }) => ({

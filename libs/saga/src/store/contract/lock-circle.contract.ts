@@ -13,7 +13,10 @@ import {
 export function describeLockCircles(subject: () => StoreSubject): void {
   const family = new LockFamilies(subject);
   const lock = () => ({ name: uniqueName(), lockKey: 'k' });
-  /** Of one that is to fail: whose lock it would have waited for, and whose is waited for meanwhile. */
+  /**
+   * For a saga that must fail: the saga whose lock it would have waited for, and the one that waits for its
+   * lock.
+   */
   const circle = (holder: StoredSaga, held: StoredSaga) => ({
     key: 'k',
     holder: { id: holder.id, name: holder.name },
@@ -26,7 +29,7 @@ export function describeLockCircles(subject: () => StoreSubject): void {
     expect(saga.dueAt).toBeUndefined();
   };
 
-  describe('a circle of sagas that wait for locks', () => {
+  describe('a deadlock of sagas that wait for locks', () => {
     test('is not closed: the sub-saga that would close it has no lock, and is to fail', async () => {
       const { store } = subject();
       const [a, b] = [lock(), lock()];
@@ -104,7 +107,7 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       expect(closing.deadlock).toMatchObject({ holder: { id: holder }, held: { id: second.id } });
     });
 
-    test('is none while one of them waits for a saga that waits for nobody', async () => {
+    test('is none while one of them waits for a saga that waits for no other', async () => {
       const [a, b, c] = [lock(), lock(), lock()];
       const [first, second] = [await family.running(a), await family.running(b)];
       await family.running(c);
@@ -113,7 +116,7 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       await waits(await family.child(await family.running(), a));
     });
 
-    test('is not closed by those that line up when a lock is handed on', async () => {
+    test('is not closed by sagas that queue when a lock is passed on', async () => {
       const [a, b] = [lock(), lock()];
       const first = await family.running(a);
       const before = await family.running(b);
@@ -125,7 +128,7 @@ export function describeLockCircles(subject: () => StoreSubject): void {
       expect(closing.deadlock).toMatchObject({ holder: { id: first.id }, held: { id: second.id } });
     });
 
-    test('is broken by the other one, if the one that would close it is undone', async () => {
+    test('is broken by the other saga, if the one that would close it is compensated', async () => {
       const { store } = subject();
       const [a, b] = [lock(), lock()];
       const first = await family.running(a);

@@ -56,7 +56,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, sagas[0]!.name)).toEqual([]);
     });
 
-    test('goes to who came first, though who came later is more urgent', async () => {
+    test('goes to the saga that came first, even if a later one is more urgent', async () => {
       const { store } = subject();
       const [first] = await queue(1);
       const later = newSaga({ name: first!.name, lockKey: 'k', priority: 100 });
@@ -64,7 +64,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, first!.name, 1)).toEqual([first!.id]);
     });
 
-    test('is waited for again by a completed saga that is undone, which has its old place', async () => {
+    test('is waited for again by a completed saga that is compensated, at its old position', async () => {
       const { store } = subject();
       const [first, second, third] = await queue(3);
       const { name } = first!;
@@ -121,7 +121,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, saga.name)).toEqual([saga.id]);
     });
 
-    test('leaves those that wait without lease and due time, and tells who holds it', async () => {
+    test('leaves waiting sagas without lease and due time, and reports its holder', async () => {
       const { store } = subject();
       const [first, second] = (await queue(2)) as [NewSaga, NewSaga];
       const claim = await claimed(store, first.name);
@@ -148,9 +148,9 @@ export function describeLocks(subject: () => StoreSubject): void {
       const [first] = await queue(2);
       const saga = await active(store, first!.name);
       expect(await claimedIds(store, first!.name)).toEqual([]);
-      const heard = messages.length;
+      const received = messages.length;
       await end(saga);
-      await eventually(() => expect(messages.slice(heard)).toContainEqual({ type: 'due' }));
+      await eventually(() => expect(messages.slice(received)).toContainEqual({ type: 'due' }));
     });
 
     test.each([
@@ -250,8 +250,8 @@ export function describeLocks(subject: () => StoreSubject): void {
       const outer = await held(store);
       const name = uniqueName();
       const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
-      await store.transact(async (manager) => {
-        await store.startWithin(manager, first, WORKER);
+      await store.transact(async ({ transaction }) => {
+        await store.startWithin(transaction, first, WORKER);
         return checkpointOf(outer, stateOf('running'));
       });
       await store.start([second], WORKER);

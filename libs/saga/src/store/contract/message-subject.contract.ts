@@ -2,14 +2,15 @@ import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { createTestDatabase } from '../../../../../test/support/test-database.js';
 import { InboxModel } from '../../../../../test/models/inbox-model.js';
 import { OutboxModel } from '../../../../../test/models/outbox-model.js';
-import { ModelSession, TransactionModel } from '../../../../../test/models/transaction-model.js';
+import { joinedOf, ModelSession, TransactionModel } from '../../../../../test/models/transaction-model.js';
 import type { InboxStore, OutboxStore } from '../outbox-store.js';
 import { migrate } from '../postgres/setup/migrate.js';
-import { messagingMigrations } from '../postgres/schema/saga-migrations.js';
+import { MESSAGING_NEEDS } from '../postgres/setup/needs.js';
+import type { JoinedTransaction } from '../postgres/connection/saga-database.js';
 import { LANES } from '../postgres/outbox/outbox-lanes.js';
 import { PostgresInbox } from '../postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../postgres/outbox/postgres-outbox.js';
-import { createSagaDataSource } from '../postgres/connection/saga-data-source.js';
+import { sqlOf } from '../postgres/typeorm/typeorm-database.js';
 
 /** A transaction that the test ends. */
 export interface OpenTransaction {
@@ -23,6 +24,8 @@ export interface MessageSubject {
   readonly outbox: OutboxStore;
   readonly inbox: InboxStore;
   begin(): Promise<OpenTransaction>;
+  /** The statements of a transaction. */
+  join(manager: EntityManager): JoinedTransaction;
   /** Keys of the topic `t` in one lane; others are in another one. */
   readonly keys: readonly string[];
   readonly otherKeys: readonly string[];
@@ -56,7 +59,7 @@ export async function modelSubjects(): Promise<MessageSubjects> {
       return { manager, session, commit: () => session.commit(), rollback: () => session.rollback() };
     };
     return {
-      ...{ outbox, begin, ...byLane((key) => outbox.laneOf('t', key)) },
+      ...{ outbox, begin, join: joinedOf, ...byLane((key) => outbox.laneOf('t', key)) },
       inbox: new InboxModel(transactions),
       fail: async ({ manager }) => {
         const { session } = manager as unknown as { session: ModelSession };
@@ -75,9 +78,8 @@ const SCHEMA = 'saga';
 export async function postgresSubjects(): Promise<MessageSubjects> {
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const parts = { entities: () => [], migrations: messagingMigrations };
-  const dataSource = await createSagaDataSource(application, SCHEMA, parts);
-  await migrate(dataSource, SCHEMA);
+  const sql = sqlOf(application);
+  await migrate(sql, SCHEMA, MESSAGING_NEEDS);
   const rows: { key: string; lane: number }[] = await application.query(
     `SELECT k AS key, (hashtextextended('t ' || k, 0) & ($1::int - 1))::int AS lane FROM unnest($2::text[]) k`,
     [LANES, KEYS],
@@ -85,8 +87,9 @@ export async function postgresSubjects(): Promise<MessageSubjects> {
   const open = new Set<QueryRunner>();
   const lanes = new Map(rows.map(({ key, lane }) => [key, lane]));
   const subject: MessageSubject = {
-    outbox: new PostgresOutbox(dataSource, SCHEMA),
-    inbox: new PostgresInbox(dataSource, SCHEMA),
+    outbox: new PostgresOutbox(sql, SCHEMA),
+    inbox: new PostgresInbox(sql, SCHEMA),
+    join: (manager) => sql.database.join(manager),
     ...byLane((key) => lanes.get(key)!),
     begin: async () => {
       const runner = application.createQueryRunner();

@@ -26,8 +26,8 @@ export function describeOperations(subject: () => StoreSubject): void {
   });
   const edit = (id: string, change: Edit) => subject().store.edit({ id }, () => change);
 
-  describe('what operators do', () => {
-    test('is kept with the change, as it was told, and is told with the saga', async () => {
+  describe('an action of an operator', () => {
+    test('is stored with the change, and is returned with the saga', async () => {
       const { store } = subject();
       const { id } = await started(store);
       const [first, second] = [
@@ -62,7 +62,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       expect(edited).toEqual({ ...saga, operations: expect.any(Array) });
     });
 
-    test('is told with the saga as far as it is recent, and in its history as far as is asked for', async () => {
+    test('is returned with the saga if it is recent, and in its history up to the requested limit', async () => {
       const { store } = subject();
       const { id } = await started(store);
       const all = Array.from({ length: RECENT_OPERATIONS + 2 }, (_, n) => operationOf({ revision: n }));
@@ -96,10 +96,10 @@ export function describeOperations(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a request to stand still', () => {
+  describe('a request to pause', () => {
     const request: Edit = { requestPause: true };
 
-    test('reaches whoever holds the saga when the lease is renewed, and takes nothing away', async () => {
+    test('reaches the holder of the saga when it renews the lease, and takes no lease away', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       const edited = await edit(saga.id, request);
@@ -118,7 +118,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       expect(await store.checkpoint([checkpointOf(saga, state, { pauseSeen: true })])).toEqual(['saved']);
     });
 
-    test('is told to whoever takes over', async () => {
+    test('reaches the worker that takes over', async () => {
       const { store, advance } = subject();
       const saga = await held(store);
       await edit(saga.id, request);
@@ -138,7 +138,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       expect((await edit(b.id, { requestCancel: {} }))?.pauseRequested).toBe(undefined);
     });
 
-    test('leaves a saga that then is paused to nobody', async () => {
+    test('leaves a saga that is then paused without a holder', async () => {
       const { store } = subject();
       const saga = await held(store);
       await edit(saga.id, request);

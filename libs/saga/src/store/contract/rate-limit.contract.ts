@@ -37,7 +37,7 @@ export function describeRateLimits(subject: () => StoreSubject): void {
       for (const time of later.times) expect(time).toBeCloseTo(later.now, 1);
     });
 
-    test('gives times that lie ahead, for those who hear of them late', async () => {
+    test('returns times in the future, because callers may receive them late', async () => {
       const { store } = subject();
       const limit = limitOf();
       const { times, now } = await store.reserve({ ...limit, ahead: 5_000 }, 3);

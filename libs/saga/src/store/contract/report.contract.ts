@@ -16,7 +16,7 @@ export function describeReports(subject: () => StoreSubject): void {
     (await subject().store.markOverdue(names, 100)).map(({ id }) => id);
 
   describe('sagas with an sla', () => {
-    test('are overdue past it, which is told once, the longest overdue first', async () => {
+    test('are overdue after it, and are reported once, the longest overdue first', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const late = await started(store, { name, sla: 2 * HOUR, correlationId: 'late' });
@@ -25,8 +25,8 @@ export function describeReports(subject: () => StoreSubject): void {
       expect(await marked(name)).toEqual([]);
       expect((await loaded(store, late.id)).slaAt! - late.createdAt).toBeCloseTo(2 * HOUR, -2);
       await advance(3 * HOUR);
-      const told = await store.markOverdue([name], 1);
-      expect(told).toEqual([
+      const overdue = await store.markOverdue([name], 1);
+      expect(overdue).toEqual([
         {
           ...{ id: later.id, name, version: 1, status: 'running', step: 'reserve' },
           ...{ correlationId: undefined, slaAt: expect.any(Number) },
@@ -47,7 +47,7 @@ export function describeReports(subject: () => StoreSubject): void {
       expect(await marked(name)).toEqual([id]);
     });
 
-    test('are not overdue once they have ended, and are told of to who asks for their name', async () => {
+    test('are not overdue once they have ended, and are reported only for their name', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const ended = await held(store, { name, sla: HOUR });
@@ -60,7 +60,7 @@ export function describeReports(subject: () => StoreSubject): void {
     });
   });
 
-  describe('what there is to do', () => {
+  describe('the backlog', () => {
     const countsOf = async (name: string) =>
       (await subject().store.stats()).sagas.filter((one) => one.name === name);
 
@@ -86,7 +86,7 @@ export function describeReports(subject: () => StoreSubject): void {
       ]);
     });
 
-    test('is due where nobody has it and its time has come, and has been since then', async () => {
+    test('contains sagas that no worker holds and whose time has come, with the age since then', async () => {
       const { store, advance } = subject();
       const before = await store.stats();
       await started(store, { delay: HOUR });

@@ -27,7 +27,7 @@ export function describeSignals(subject: () => StoreSubject): void {
     (await store.signal([{ ...signal, target: { id: saga.id } }]))[0]!;
   const waitingFor = (signal: string, given: Partial<SagaState> = {}) =>
     stateOf('running', { reply: stepOf({ status: 'waiting', wait: { signal } }) }, given);
-  /** One that nobody holds and that waits for this. */
+  /** A saga that no worker holds and that waits for this signal. */
   const waiting = async (store: SagaStore, signal: string): Promise<StoredSaga> => {
     const saga = await held(store);
     await store.checkpoint([checkpointOf(saga, waitingFor(signal), { release: {} })]);
@@ -42,6 +42,31 @@ export function describeSignals(subject: () => StoreSubject): void {
         wait: { signal: 'reply' },
         dueAt: undefined,
       });
+    });
+
+    test('makes it due when it is sent inside the transaction of a step, which is announced', async () => {
+      const { store, messages } = subject();
+      const outer = await held(store);
+      const saga = await waiting(store, 'reply');
+      const before = messages.length;
+      const signal = sent('reply', '{"n":1}');
+      await store.transact(async ({ transaction }) => {
+        const target = { id: saga.id };
+        expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
+          outcome: 'kept',
+        });
+        expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
+          outcome: 'known',
+        });
+        const awaited = { [`${saga.name}@1`]: ['reply'] };
+        const other = { ...sent('other'), target };
+        expect(await store.signalWithin(transaction, other, awaited)).toMatchObject({ outcome: 'refused' });
+        return checkpointOf(outer, stateOf('running'));
+      });
+      await eventually(() =>
+        expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
+      );
+      expect((await claimed(store, saga.name)).sagas[0]?.signals).toEqual([{ ...signal, number: 1 }]);
     });
 
     test('makes it due when it comes, which is announced; the claim has it', async () => {
@@ -98,7 +123,7 @@ export function describeSignals(subject: () => StoreSubject): void {
     });
   });
 
-  describe('what a saga was sent', () => {
+  describe('a signal to a saga', () => {
     test('is numbered in the order in which it came, and stays until it is taken', async () => {
       const { store } = subject();
       const saga = await started(store);
@@ -118,7 +143,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect((await loaded(store, saga.id)).state.lastTakenSignals).toEqual({ a: 3 });
     });
 
-    test('is told to whoever holds it, who need not have heard: given back, it is due at once', async () => {
+    test('reaches the holder of the saga. If the holder missed it, the released saga is due immediately', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       const before = messages.length;
@@ -128,14 +153,14 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await claimedIds(store, saga.name)).toEqual([saga.id]);
     });
 
-    test('does not make one begin that is to begin later', async () => {
+    test('does not start a delayed saga early', async () => {
       const { store } = subject();
       const saga = await started(store, { delay: HOUR });
       await send(store, saga, sent('reply'));
       expect(await claimedIds(store, saga.name)).toEqual([]);
     });
 
-    test('does not wake one that needs a person', async () => {
+    test('does not wake a saga that needs an operator', async () => {
       const { store } = subject();
       const saga = await held(store);
       const stuck = { ...waitingFor('reply'), status: 'stuck', heldPhase: 'running' } as const;
@@ -158,17 +183,17 @@ export function describeSignals(subject: () => StoreSubject): void {
       const { store } = subject();
       const [saga, other] = [await held(store), await started(store, { version: 2 })];
       const awaited = { [`${saga.name}@1`]: ['reply', 'other'], [`${other.name}@1`]: [] };
-      const told = async (to: StoredSaga, signal: SentSignal) =>
+      const resultOf = async (to: StoredSaga, signal: SentSignal) =>
         (await store.signal([{ ...signal, target: { id: to.id } }], awaited))[0]!.outcome;
       const kept = sent('reply');
-      expect(await told(saga, sent('repl'))).toBe('refused');
-      expect(await told(saga, kept)).toBe('kept');
-      expect(await told(saga, { ...kept, name: 'repl' })).toBe('known');
-      expect(await told(other, sent('repl'))).toBe('kept');
+      expect(await resultOf(saga, sent('repl'))).toBe('refused');
+      expect(await resultOf(saga, kept)).toBe('kept');
+      expect(await resultOf(saga, { ...kept, name: 'repl' })).toBe('known');
+      expect(await resultOf(other, sent('repl'))).toBe('kept');
       expect(await store.pendingSignals(saga.id)).toHaveLength(1);
       await store.checkpoint([lastCheckpointOf(saga)]);
-      expect(await told(saga, sent('repl'))).toBe('refused');
-      expect(await told(saga, sent('reply'))).toBe('ended');
+      expect(await resultOf(saga, sent('repl'))).toBe('refused');
+      expect(await resultOf(saga, sent('reply'))).toBe('ended');
     });
 
     test('by a message id that another saga knows is its own', async () => {
@@ -222,7 +247,7 @@ export function describeSignals(subject: () => StoreSubject): void {
   });
 
   describe('a batch of signals', () => {
-    test('is answered in its order, whoever they are for', async () => {
+    test('is answered in its order, whichever sagas they are for', async () => {
       const { store } = subject();
       const [a, b] = [await started(store), await started(store)];
       const done = await held(store);
@@ -245,7 +270,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect((await store.pendingSignals(b.id)).map(({ name }) => name)).toEqual(['1', '2']);
     });
 
-    test('finds sagas by name and correlation id, or by the id in its place', async () => {
+    test('finds sagas by name and correlation id, or by the id instead', async () => {
       const { store } = subject();
       const name = uniqueName();
       const named = await started(store, { name, correlationId: 'order-1' });
@@ -310,7 +335,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await outboxOf(messages)).toEqual(messages);
     });
 
-    test('is not if it is fenced off, whatever becomes of the others of its batch', async () => {
+    test('is not if it is fenced, whatever the result of the others in its batch', async () => {
       const { store } = subject();
       const [mine, lost] = [await held(store), await held(store)];
       const [kept, dropped] = [[message('kept')], [message('dropped')]];
@@ -331,7 +356,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await outboxOf(messages)).toEqual(messages);
     });
 
-    test('goes with the end of one that holds a lock', async () => {
+    test('is stored with the end of a saga that holds a lock', async () => {
       const { store } = subject();
       const name = uniqueName();
       const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
@@ -344,7 +369,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toEqual([second.id]);
     });
 
-    test('goes with the saga that it starts', async () => {
+    test('is stored with the saga that it starts', async () => {
       const { store } = subject();
       const parent = await held(store);
       const child = { ...newSaga(), parent: { id: parent.id, step: 'ship' } };

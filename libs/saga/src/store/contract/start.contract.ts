@@ -25,7 +25,7 @@ export function describeStarts(subject: () => StoreSubject): void {
   const start = (sagas: readonly NewSaga[]) => subject().store.start(sagas, WORKER);
 
   describe('a new saga', () => {
-    test('is running, due at once, and held by nobody', async () => {
+    test('is running, due immediately, and held by no worker', async () => {
       const { store } = subject();
       const saga = newSaga();
       const [result] = await start([saga]);
@@ -84,12 +84,12 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await started(store, given)).toMatchObject(given);
     });
 
-    test('takes the lease of its own start even when it is to begin later', async () => {
+    test('takes the lease of its own start even when it is to start later', async () => {
       const saga = await held(subject().store, { delay: 60_000 });
       expect(saga.dueAt).toBeCloseTo(saga.createdAt + LEASE_MS, 1);
     });
 
-    test('that is to begin later is not claimed before', async () => {
+    test('that is to start later is not claimed before', async () => {
       const { store, advance } = subject();
       const name = uniqueName();
       const delayed = await started(store, { name, delay: 60_000 });
@@ -101,7 +101,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toContain(dated.id);
     });
 
-    test('that was to begin in the past begins at once, but not before those that waited longer', async () => {
+    test('that was to start in the past starts immediately, but not before those that waited longer', async () => {
       const { store } = subject();
       const name = uniqueName();
       const first = await started(store, { name });
@@ -114,16 +114,16 @@ export function describeStarts(subject: () => StoreSubject): void {
       const { store, messages } = subject();
       const outer = await held(store);
       const inner = newSaga();
-      const heard = messages.length;
-      await store.transact(async (manager) => {
-        const result = await store.startWithin(manager, inner, WORKER);
+      const received = messages.length;
+      await store.transact(async ({ transaction }) => {
+        const result = await store.startWithin(transaction, inner, WORKER);
         expect(result).toEqual({ created: true, leased: false, now: expect.any(Number) });
-        const again = await store.startWithin(manager, inner, WORKER);
+        const again = await store.startWithin(transaction, inner, WORKER);
         expect(again).toMatchObject({ created: false, existing: { id: inner.id } });
         return checkpointOf(outer, stateOf('running'));
       });
       expect(await loaded(store, inner.id)).toMatchObject({ name: inner.name, epoch: 0 });
-      await eventually(() => expect(messages.slice(heard)).toContainEqual({ type: 'due' }));
+      await eventually(() => expect(messages.slice(received)).toContainEqual({ type: 'due' }));
     });
   });
 
@@ -214,7 +214,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await loaded(subject().store, first.id)).toMatchObject({ name: first.name, input: '1' });
     });
 
-    test('correlation id, started by ten at once, is stored once, and all are told the same', async () => {
+    test('correlation id, started by ten callers at the same time, is stored once, and all receive the same saga', async () => {
       const { store } = subject();
       const name = uniqueName();
       const sagas = Array.from({ length: 10 }, () => newSaga({ name, correlationId: 'order-1' }));
@@ -229,7 +229,7 @@ export function describeStarts(subject: () => StoreSubject): void {
   });
 
   describe('a start that is sent again because its answer was lost', () => {
-    test.each([true, false])('is told that it created the saga (leased: %s)', async (leased) => {
+    test.each([true, false])('returns that it created the saga (leased: %s)', async (leased) => {
       const { store } = subject();
       const saga = newSaga({ fresh: true, leased, correlationId: 'order-1' });
       await start([saga]);
@@ -238,7 +238,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await loaded(store, saga.id)).toEqual(before);
     });
 
-    test('is told that it has no lease if another worker took the saga meanwhile', async () => {
+    test('returns no lease if another worker took the saga meanwhile', async () => {
       const { store, advance } = subject();
       const saga = newSaga({ fresh: true, leased: true });
       await start([saga]);
@@ -247,7 +247,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await start([saga])).toMatchObject([{ created: true, leased: false }]);
     });
 
-    test('is another’s all the same if it has only the correlation id in common with what is there', async () => {
+    test('still returns another saga if only the correlation id is the same', async () => {
       const first = newSaga({ fresh: true, correlationId: 'order-1' });
       const second = newSaga({ fresh: true, name: first.name, correlationId: 'order-1' });
       await start([first]);
@@ -302,7 +302,7 @@ export function describeStarts(subject: () => StoreSubject): void {
   });
 
   describe('a saga that is looked up', () => {
-    test('by an id or correlation id that nobody has is not there', async () => {
+    test('by an unknown id or correlation id is not found', async () => {
       const { store } = subject();
       const saga = await started(store, { correlationId: 'order-1' });
       expect(await store.load({ id: uuidv7() })).toBeUndefined();
@@ -335,7 +335,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       });
     });
 
-    test('gives times by the clock that starts and claims tell', async () => {
+    test('returns times by the same clock as starts and claims', async () => {
       const { store } = subject();
       const saga = await started(store);
       expect(Math.abs((await storeNow(store)) - saga.createdAt)).toBeLessThan(TOLERANCE_MS);

@@ -11,10 +11,10 @@ import {
 } from './store-subject.contract.js';
 
 export function describeWatching(subject: () => StoreSubject): void {
-  describe('who waits for a saga', () => {
+  describe('a process that waits for a saga', () => {
     const settled = (id: string) => ({ type: 'settled', id });
 
-    test('is told which are settled already', async () => {
+    test('receives which are settled already', async () => {
       const { store } = subject();
       const [done, stuck, running] = [await held(store), await held(store), await held(store)];
       await store.checkpoint([lastCheckpointOf(done), lastCheckpointOf(stuck, 'stuck')]);
@@ -27,7 +27,7 @@ export function describeWatching(subject: () => StoreSubject): void {
     });
 
     test.each(['completed', 'compensated', 'aborted', 'stuck', 'suspended'] as const)(
-      'hears that it is %s',
+      'receives that it is %s',
       async (status) => {
         const { store, messages } = subject();
         const saga = await held(store);
@@ -38,7 +38,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       },
     );
 
-    test('hears that an operator settled it', async () => {
+    test('receives that an operator settled it', async () => {
       const { store, messages } = subject();
       const saga = await started(store);
       await store.watch([saga.id]);
@@ -46,7 +46,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       await eventually(() => expect(messages).toContainEqual(settled(saga.id)));
     });
 
-    test('hears that a transaction settled it', async () => {
+    test('receives that a transaction settled it', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       await store.watch([saga.id]);
@@ -54,7 +54,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       await eventually(() => expect(messages).toContainEqual(settled(saga.id)));
     });
 
-    test('hears nothing of sagas that go on, were not saved, or that nobody waits for', async () => {
+    test('receives nothing about sagas that are running, were not saved, or have no waiter', async () => {
       const { store, messages } = subject();
       const sagas = [await held(store), await held(store), await held(store), await held(store)] as const;
       const [goesOn, fenced, unwatched, watched] = sagas;
@@ -66,11 +66,11 @@ export function describeWatching(subject: () => StoreSubject): void {
       ]);
       await store.checkpoint([lastCheckpointOf(watched)]);
       await eventually(() => expect(messages).toContainEqual(settled(watched.id)));
-      const heard = messages.flatMap((message) => (message.type === 'settled' ? message.id : []));
-      expect(heard.filter((id) => sagas.some((saga) => saga.id === id))).toEqual([watched.id]);
+      const received = messages.flatMap((message) => (message.type === 'settled' ? message.id : []));
+      expect(received.filter((id) => sagas.some((saga) => saga.id === id))).toEqual([watched.id]);
     });
 
-    test('of many settled in one batch hears of each', async () => {
+    test('receives each of many that settled in one batch', async () => {
       const { store, messages } = subject();
       const sagas = [];
       for (let n = 0; n < 20; n += 1) sagas.push(await held(store));
@@ -80,7 +80,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       await eventually(() => expect(messages).toEqual(expect.arrayContaining(ids.map(settled))));
     });
 
-    test('is told which do not exist', async () => {
+    test('receives which do not exist', async () => {
       const { store } = subject();
       const [there, ended, gone] = [await held(store), await held(store), uuidv7()];
       await store.checkpoint([lastCheckpointOf(ended)]);

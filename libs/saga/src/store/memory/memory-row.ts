@@ -1,3 +1,4 @@
+import { writtenSteps } from '../../engine/ports/checkpoint.js';
 import type { StoredOperation } from '../../engine/ports/operation.js';
 import {
   type ExistingSaga,
@@ -7,6 +8,8 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
+import { failureOf } from '../../machine/failed-attempt.js';
+import { type StepNotes, withNote } from '../../machine/step-notes.js';
 import { type StepStatus } from '../../definition/types/saga-status.js';
 import { pendingSignalsOf } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
@@ -20,6 +23,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** A saga as the store keeps it. Only the store changes it, and it leaves the store as a copy only. */
 export interface MemoryRow {
   readonly saga: Mutable<StoredSaga>;
+  /** Its steps without their notes. */
+  steps: SagaState['steps'];
   /** Where it stands, for people. */
   step: string;
   /** What went wrong last, for people. */
@@ -36,13 +41,13 @@ export interface MemoryRow {
   readonly operations: StoredOperation[];
   /** The semantic lock, until the saga has left the queue. */
   lock?: RowLock;
-  /** The lock of one that has left the line. */
+  /** The lock of a saga that has left the queue. */
   left?: RowLock;
 }
 
 export interface RowLock {
   readonly key: string;
-  /** Stored and not looked at yet, in line, active, or active under the hold of an ancestor. */
+  /** Stored and not looked at yet, in the queue, active, or active under the hold of an ancestor. */
   state: 'arriving' | 'waiting' | 'held' | 'inside';
   /** The smaller, the sooner. */
   place: number;
@@ -88,6 +93,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       updatedAt: now,
       stepTimes: new Map(),
     },
+    steps: NO_STEPS,
     step,
     watched: false,
     woken: false,
@@ -102,6 +108,8 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
 interface Recording {
   readonly state: SagaState;
   readonly changed: readonly string[];
+  readonly notes?: StepNotes;
+  readonly failedAttempt?: number;
   readonly elapsed?: ReadonlyMap<string, number>;
   readonly step: string;
   readonly advances: boolean;
@@ -110,25 +118,39 @@ interface Recording {
 /** Writes a state and those of its steps that changed; the row's other steps stay as they are. */
 export function record(
   row: MemoryRow,
-  { state, changed, elapsed, step, advances }: Recording,
+  { state, changed, notes, failedAttempt, elapsed, step, advances }: Recording,
   now: number,
 ): void {
   const { saga } = row;
-  const steps = new Map(saga.state.steps);
+  const written = new Map(row.steps);
   const stepTimes = new Map(saga.stepTimes);
-  for (const name of changed) {
-    steps.set(name, storedCopy({ ...stepState(state, name), active: false }));
+  for (const name of writtenSteps({ changed, notes })) {
+    written.set(name, storedCopy({ ...stepState(state, name), active: false }));
     const startedAt = stepTimes.get(name)?.startedAt ?? now - (elapsed?.get(name) ?? 0);
     stepTimes.set(name, { startedAt, updatedAt: now });
   }
+  const steps = new Map(written);
+  notes?.forEach((note, name) => {
+    steps.set(name, withNote(written.get(name)!, note));
+    stepTimes.set(name, { ...stepTimes.get(name)!, updatedAt: saga.createdAt + note.at });
+  });
+  row.steps = written;
   row.step = step;
   row.error = lastError(state, changed) ?? state.failure?.error?.message;
-  saga.state = { ...storedCopy({ ...state, steps: NO_STEPS }), steps };
+  const failure = failedAttempt === undefined ? state.failure : withAttempt(state, failedAttempt, steps);
+  saga.state = { ...storedCopy({ ...state, failure, steps: NO_STEPS }), steps };
+  saga.notes = notes;
   saga.stepTimes = stepTimes;
   saga.updatedAt = now;
   saga.takeovers = 0;
   if (advances) saga.losses = 0;
   saga.finishedAt = isTerminal(state.status) ? (saga.finishedAt ?? now) : undefined;
+}
+
+/** The failure with the error of the attempt: its own may be without what only the step has. */
+function withAttempt({ failure }: SagaState, attempt: number, steps: SagaState['steps']) {
+  const { error: _, ...rest } = failure!;
+  return failureOf({ ...rest, attempt }, steps);
 }
 
 /** The message of the attempt that just failed, if one did. */

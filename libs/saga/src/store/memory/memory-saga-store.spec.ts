@@ -24,11 +24,11 @@ describe('MemorySagaStore in a test', () => {
         seen.push(m);
         return checkpointOf(saga, stateOf('running'));
       });
-      expect({ seen, result }).toEqual({ seen: [given], result: 'saved' });
+      expect({ seen, result }).toEqual({ seen: [{ transaction: given, manager: given }], result: 'saved' });
     }
   });
 
-  test('keeps a settled saga at rest whatever its last holder renews', async () => {
+  test('keeps a settled saga idle whatever its last holder renews', async () => {
     const store = new MemorySagaStore();
     const saga = await held(store);
     await store.checkpoint([checkpointOf(saga, stateOf('completed'))]);
@@ -36,14 +36,14 @@ describe('MemorySagaStore in a test', () => {
     expect((await store.load({ id: saga.id }))?.dueAt).toBeUndefined();
   });
 
-  test('starts sagas within any transaction, at once', async () => {
+  test('starts sagas within any transaction, immediately', async () => {
     const store = new MemorySagaStore();
     const saga = newSaga();
-    await store.startWithin({} as EntityManager, saga, WORKER);
+    await store.startWithin({}, saga, WORKER);
     expect(await store.load({ id: saga.id })).toMatchObject({ name: saga.name });
   });
 
-  test('names the place of what could not be stored', async () => {
+  test('names the path of a value that cannot be stored', async () => {
     const start = new MemorySagaStore().start([newSaga({ tags: { tenant: 'a\0' } })], WORKER);
     await expect(start).rejects.toThrow('sagas.0.tags.tenant');
   });

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { GraphStore } from '../../engine/ports/graph-store.js';
 import { RECENT_OPERATIONS } from '../../engine/ports/operation.js';
 import {
@@ -15,6 +15,7 @@ import {
   type SagaStore,
   type SignalResult,
   type StartResult,
+  type StepTransaction,
   type StoredSummary,
   type StoreFilter,
   type StoreStats,
@@ -23,6 +24,7 @@ import {
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../machine/differing-steps.js';
+import { withoutNotes } from '../../machine/step-notes.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
   isAtRest,
@@ -41,7 +43,7 @@ import { keepSignal, waitsFor } from './memory-signals.js';
 import { pendingSignalsOf } from './pending-signals.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
-import { MemoryLockLines } from './memory-lock-lines.js';
+import { MemoryLockQueues } from './memory-lock-queues.js';
 import { renewLeases, takeLease } from './memory-leases.js';
 import { MemoryRates } from './memory-rates.js';
 import { ClaimRoom } from './claim-room.js';
@@ -75,7 +77,7 @@ export class MemorySagaStore implements SagaStore {
   readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();
   private readonly rates = new MemoryRates();
-  private readonly lines = new MemoryLockLines(new MemoryFamilies(this.rows), () =>
+  private readonly lockQueues = new MemoryLockQueues(new MemoryFamilies(this.rows), () =>
     this.wakeup.announceDue(),
   );
   private readonly slots = new MemorySlots();
@@ -95,7 +97,7 @@ export class MemorySagaStore implements SagaStore {
     return sagas.map((saga) => this.insert(saga, lease, now));
   }
 
-  async startWithin(_manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
+  async startWithin(_transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult> {
     requireStorable(saga, 'saga');
     const result = this.insert(saga, lease, this.now());
     const dueNow = !saga.leased && saga.delay === undefined && saga.startAt === undefined;
@@ -109,8 +111,8 @@ export class MemorySagaStore implements SagaStore {
     return checkpoints.map((checkpoint) => this.save(checkpoint, now));
   }
 
-  async transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    const checkpoint = await work(this.manager as EntityManager);
+  async transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    const checkpoint = await work({ transaction: this.manager, manager: this.manager });
     requireStorable(checkpoint, 'checkpoint');
     return this.save(checkpoint, this.now());
   }
@@ -133,7 +135,7 @@ export class MemorySagaStore implements SagaStore {
       if (!slots.hasRoomFor(row)) return false;
       if (taken.length >= limit) return true;
       if (!room.fits(row)) return false;
-      if (!this.lines.lineUp(row, now)) return false;
+      if (!this.lockQueues.enqueue(row, now)) return false;
       slots.take(row);
       room.take(row);
       taken.push(row);
@@ -236,6 +238,14 @@ export class MemorySagaStore implements SagaStore {
     });
   }
 
+  async signalWithin(
+    _transaction: unknown,
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    return (await this.signal([signal], awaited))[0]!;
+  }
+
   async pendingSignals(id: string): Promise<readonly StoredSignal[]> {
     const row = this.rows.get(id);
     return storedCopy((row && pendingSignalsOf(row)) ?? []);
@@ -274,7 +284,7 @@ export class MemorySagaStore implements SagaStore {
     if (conflict) return { created: false, existing: toExisting(conflict) };
     const row = newRow(given, lease, now);
     this.rows.set(given.id, row);
-    this.lines.arrive(row);
+    this.lockQueues.arrive(row);
     if (correlation !== undefined) this.correlations.set(correlation, row);
     return { created: true, leased: takesLease(given), now };
   }
@@ -320,7 +330,7 @@ export class MemorySagaStore implements SagaStore {
     }
     if ('signal' in edit) return void this.send(row, edit.signal, now);
     const changed = differingSteps(saga.state.steps, edit.state.steps);
-    record(row, { ...edit, changed, advances: true }, now);
+    record(row, { ...edit, changed, notes: withoutNotes(saga.notes, changed), advances: true }, now);
     const held = saga.lockedBy !== undefined;
     if ('input' in edit) {
       saga.startedWith ??= { input: saga.input };
@@ -333,7 +343,7 @@ export class MemorySagaStore implements SagaStore {
     saga.cancelRequested = undefined;
     saga.pauseRequested = undefined;
     saga.dueAt = dueAfter(edit, now);
-    this.lines.comeAgain(row);
+    this.lockQueues.rejoin(row);
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });
@@ -356,7 +366,7 @@ export class MemorySagaStore implements SagaStore {
   private settle(row: MemoryRow, now: number): void {
     const { saga, watched } = row;
     if (isAtRest(row)) saga.dueAt = undefined;
-    if (this.lines.leave(row, now)) this.wakeup.announceDue();
+    if (this.lockQueues.leave(row, now)) this.wakeup.announceDue();
     if (saga.parent && isTerminal(saga.state.status)) this.wake(saga.parent.id, now);
     if (watched && isSettled(saga.state.status)) this.wakeup.announce({ type: 'settled', id: saga.id });
   }
@@ -374,7 +384,7 @@ export class MemorySagaStore implements SagaStore {
   private toLoaded(row: MemoryRow): StoredSaga {
     const saga = toStoredSaga(row);
     const now = this.now();
-    const holder = this.lines.holderFor(row, now);
+    const holder = this.lockQueues.holderFor(row, now);
     const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(saga.name, now) : 0;
     return {
       ...saga,

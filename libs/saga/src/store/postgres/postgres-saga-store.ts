@@ -1,4 +1,3 @@
-import type { DataSource, EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/options/saga-options.js';
 import {
   type AwaitedSignals,
@@ -13,6 +12,7 @@ import {
   type SagaStore,
   type SignalResult,
   type StartResult,
+  type StepTransaction,
   type StoredSummary,
   type StoreFilter,
   type StoreStats,
@@ -20,29 +20,27 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
-import { type StatementWatchdog, watchdogOf } from './connection/statement-watchdog.js';
-import { ApplicationSql, type Sql } from './connection/application-sql.js';
+import type { EngineSql } from './connection/engine-sql.js';
+import type { Sql } from './connection/sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
 import { checkpointCall } from './checkpoint/checkpoint-call.js';
 import { SagaClaims } from './claim/claim-sagas.js';
+import { type OverdueRow, type StatsRow, toOverdueSaga, toStoreStats } from './read/overview-rows.js';
 import { findSagas } from './read/find-sagas.js';
 import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/prepared-calls.js';
 import { sendSignals } from './signals/postgres-signals.js';
 import { relaxedCall } from './checkpoint/relaxed-statement.js';
-import { withTimeoutFactor } from './connection/engine-client.js';
-import { type Isolation, isolationOf } from './connection/isolation.js';
+import { setting } from './checkpoint/select.js';
 import { inLockOrder } from './checkpoint/in-lock-order.js';
-import { poolOf } from './connection/saga-data-source.js';
-import { type PgClient } from './connection/pg-types.js';
 import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
-import { type Statements, statementsOf } from './statements.js';
+import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
 import { SagaStarts } from './start/start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { readOnlyFailure } from './connection/read-only-transaction.js';
 import { ConnectionReserve } from './connection/connection-reserve.js';
-import { committed, sendWithin, TransactionWatch } from './connection/transaction-watch.js';
+import { sendWithin, TransactionWatch } from './connection/transaction-watch.js';
 import { isTransientError } from './connection/transient-errors.js';
 import { isUuid } from './connection/uuid.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
@@ -60,29 +58,18 @@ interface Held {
   readonly epoch: number;
 }
 
-type OverdueRow = Omit<OverdueSaga, 'correlationId' | 'slaAt'> & {
-  readonly correlation_id: string | null;
-  readonly sla_at: number;
-};
-
-type StatsRow = Omit<StoreStats, 'oldestDue' | 'oldestMessage'> & {
-  readonly oldest_due: number | null;
-  readonly oldest_message: number | null;
-};
-
 interface UnsavedRow {
   readonly id: string;
   readonly epoch: number;
   readonly checkpoints: number;
 }
 
-/** Sagas in PostgreSQL, over a DataSource made by createSagaDataSource. */
+/** Sagas in PostgreSQL. */
 export class PostgresSagaStore implements SagaStore {
-  private readonly watchdog: StatementWatchdog;
-  private readonly isolation: Isolation;
   private readonly connections: ConnectionReserve;
   private readonly channel: string;
-  private readonly sql: Statements;
+  private readonly statements: Statements;
+  private readonly writes: Writes;
   private readonly calls: PreparedCalls;
   private readonly starts: SagaStarts;
   private readonly claims: SagaClaims;
@@ -90,32 +77,33 @@ export class PostgresSagaStore implements SagaStore {
   private readonly reader: SagaReader;
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly sql: EngineSql,
     private readonly schema: string = DEFAULT_SCHEMA,
-    /** The application's: transactional steps work with its entities. On the same database, over the same pool. */
-    private readonly application: DataSource = dataSource,
     { pageBytes = PAGE_BYTES }: ReadBounds = {},
   ) {
-    const pool = poolOf(application);
-    this.watchdog = watchdogOf(pool);
-    this.isolation = isolationOf(pool);
-    this.connections = new ConnectionReserve(pool.options.max);
+    this.connections = new ConnectionReserve(sql.pool.options.max);
     this.channel = wakeupChannel(schema);
-    this.sql = statementsOf(`"${schema}"`);
-    this.calls = new PreparedCalls(dataSource, this.watchdog, schema, this.sql);
-    this.starts = new SagaStarts(this.calls, this.sql, pageBytes);
+    this.statements = statementsOf(`"${schema}"`);
+    this.writes = writesOf(`"${schema}"`);
+    this.calls = new PreparedCalls(sql, schema, this.writes);
+    this.starts = new SagaStarts(this.calls, this.statements, pageBytes);
     this.pageBytes = pageBytes;
-    this.reader = this.readerOn(dataSource);
-    this.claims = new SagaClaims(this.queryOn(dataSource), this.sql, this.reader);
+    this.reader = this.readerOn(sql);
+    this.claims = new SagaClaims(
+      this.queryOn(sql),
+      this.statements,
+      this.reader,
+      this.calls.repeating('claim'),
+    );
   }
 
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
-    return this.starts.start(this.dataSource, sagas, lease, durability);
+    return this.starts.start(this.sql, sagas, lease, durability);
   }
 
-  async startWithin(manager: EntityManager, saga: NewSaga, lease: Lease): Promise<StartResult> {
-    const sql = new ApplicationSql(manager);
-    const [result] = await sendWithin(manager, `Saga '${saga.name}'`, () =>
+  async startWithin(transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const sql = this.sql.database.join(transaction);
+    const [result] = await sendWithin(sql, `Saga '${saga.name}'`, () =>
       this.starts.start(sql, [saga], lease),
     );
     // One that is due later is announced as well: who learns of it learns when.
@@ -127,8 +115,12 @@ export class PostgresSagaStore implements SagaStore {
     return this.checkpointAlone(checkpoints, durability);
   }
 
-  transact(work: (manager: EntityManager) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    return this.connections.run(() => this.transaction(work));
+  transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    return this.connections.run(() =>
+      this.transaction(work).catch(async (error: unknown) => {
+        throw await readOnlyFailure(error, (text) => this.sql.query(text));
+      }),
+    );
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
@@ -138,7 +130,7 @@ export class PostgresSagaStore implements SagaStore {
   async giveBack(leases: readonly Held[], lease: Lease, delay: number): Promise<void> {
     const ordered = inLockOrder(leases);
     const [ids, epochs] = [ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch)];
-    await this.query(this.dataSource, this.sql.giveBack, [ids, epochs, lease.worker, delay]);
+    await this.query(this.sql, this.statements.giveBack, [ids, epochs, lease.worker, delay]);
   }
 
   async renew(leases: readonly Held[], lease: Lease): Promise<RenewResult> {
@@ -149,7 +141,7 @@ export class PostgresSagaStore implements SagaStore {
       cancel_requested: boolean;
       cancel_reason: string | null;
       pause_requested: boolean;
-    }>(this.dataSource, this.sql.renew, [
+    }>(this.sql, this.statements.renew, [
       ordered.map((l) => l.id),
       ordered.map((l) => l.epoch),
       lease.worker,
@@ -167,24 +159,24 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
-    const [row] = await this.query<Reservation>(this.dataSource, this.sql.reserve, [
+    const [row] = await this.query<Reservation>(this.sql, this.statements.reserve, [
       ...[saga, step, count, per, attempts, ahead],
     ]);
     return row!;
   }
 
   load(target: StoreTarget): Promise<StoredSaga | undefined> {
-    return this.loadOn(this.dataSource, target);
+    return this.loadOn(this.sql, target);
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
-    const runner = this.dataSource.createQueryRunner();
+    const connection = await this.sql.connect();
     try {
       // Who asks for tags may have many sagas looked at.
-      withTimeoutFactor(await runner.connect(), FIND_PATIENCE);
-      return await findSagas(runner.manager, filter);
+      connection.timeoutFactor = FIND_PATIENCE;
+      return await findSagas(connection, this.schema, filter);
     } finally {
-      await runner.release();
+      connection.release();
     }
   }
 
@@ -192,51 +184,42 @@ export class PostgresSagaStore implements SagaStore {
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    return committed(this.dataSource.manager, "An operator's change", async (manager) => {
-      const idle = this.watchdog.betweenStatements;
-      if (idle !== undefined) await this.query(manager, `SELECT ${IDLE_TIMEOUT}`, [String(idle)]);
-      const found = await this.loadOn(manager, target);
+    return this.sql.commit("An operator's change", async (sql) => {
+      const idle = this.sql.watchdog.betweenStatements;
+      if (idle !== undefined) await this.query(sql, `SELECT ${setting(IDLE_TIMEOUT, '$1')}`, [String(idle)]);
+      const found = await this.loadOn(sql, target);
       if (!found) return undefined;
       const { lock, name } = found;
-      if (lock) await this.query(manager, this.sql.lockLine, [[name], [lock.key]]);
-      await this.query(manager, this.sql.lock, [found.id]);
-      const row = await this.readerOn(manager).byId(found.id);
+      if (lock) await this.query(sql, this.statements.lockQueues, [[name], [lock.key]]);
+      await this.query(sql, this.statements.lock, [found.id]);
+      const row = await this.readerOn(sql).byId(found.id);
       if (!row) return undefined;
       const saga = toStoredSaga(row);
       const edit = change(saga, row.now);
       if (!edit) return saga;
       const on: EditTransaction = {
-        sql: this.sql,
-        query: this.queryOn(manager),
-        checkpoint: (checkpoint) => this.checkpointOn(manager, [checkpoint]) as Promise<CheckpointResult[]>,
-        notify: (payload) => this.notify(manager, payload),
+        sql: this.statements,
+        query: this.queryOn(sql),
+        checkpoint: (checkpoint) => this.checkpointOn(sql, [checkpoint]) as Promise<CheckpointResult[]>,
+        notify: (payload) => this.notify(sql, payload),
       };
       await applyEdit(on, saga, edit, row.now);
-      return this.loadOn(manager, { id: saga.id });
+      return this.loadOn(sql, { id: saga.id });
     });
   }
 
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
-    const rows = await this.query<OverdueRow>(this.dataSource, this.sql.markOverdue, [names, limit]);
-    return rows.map(({ correlation_id, sla_at, ...row }) => ({
-      ...row,
-      correlationId: correlation_id ?? undefined,
-      slaAt: sla_at,
-    }));
+    const rows = await this.query<OverdueRow>(this.sql, this.statements.markOverdue, [names, limit]);
+    return rows.map(toOverdueSaga);
   }
 
   async stats(): Promise<StoreStats> {
-    const [row] = await this.query<StatsRow>(this.dataSource, this.sql.stats, []);
-    const { oldest_due, oldest_message, ...stats } = row!;
-    return {
-      ...stats,
-      oldestDue: oldest_due ?? undefined,
-      oldestMessage: oldest_message ?? undefined,
-    };
+    const [row] = await this.query<StatsRow>(this.sql, this.statements.stats, []);
+    return toStoreStats(row!);
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
-    const rows = await this.query<HistoryRow>(this.dataSource, this.sql.history, [id, limit]);
+    const rows = await this.query<HistoryRow>(this.sql, this.statements.history, [id, limit]);
     return rows.map(({ entry }) => toHistoryRecord(entry));
   }
 
@@ -244,7 +227,19 @@ export class PostgresSagaStore implements SagaStore {
     signals: readonly (SentSignal & { readonly target: StoreTarget })[],
     awaited?: AwaitedSignals,
   ): Promise<SignalResult[]> {
-    return sendSignals(this.queryOn(this.dataSource), this.sql, signals, awaited);
+    return sendSignals(this.queryOn(this.sql), this.statements, signals, awaited);
+  }
+
+  async signalWithin(
+    transaction: unknown,
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    const sql = this.sql.database.join(transaction);
+    const [result] = await sendWithin(sql, `Signal '${signal.name}'`, () =>
+      sendSignals(this.queryOn(sql), this.statements, [signal], awaited),
+    );
+    return result!;
   }
 
   pendingSignals(id: string): Promise<readonly StoredSignal[]> {
@@ -256,12 +251,12 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
-    await this.query(this.dataSource, this.sql.watch, [[...ids].sort()]);
+    await this.query(this.sql, this.statements.watch, [[...ids].sort()]);
     return this.reader.among(ids, 'settled');
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {
-    return (await this.query<{ id: string }>(this.dataSource, this.sql.missing, [ids])).map(({ id }) => id);
+    return (await this.query<{ id: string }>(this.sql, this.statements.missing, [ids])).map(({ id }) => id);
   }
 
   isTransient(error: unknown): boolean {
@@ -269,33 +264,38 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   private async transaction(
-    work: (manager: EntityManager) => Promise<Checkpoint>,
+    work: (transaction: StepTransaction) => Promise<Checkpoint>,
   ): Promise<CheckpointResult> {
-    const runner = this.application.createQueryRunner();
-    const client = (await this.watchdog.connected(runner.connect())) as PgClient;
+    const { database, watchdog } = this.sql;
+    const session = database.session();
+    const client = await watchdog.connected(session.connect());
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
-    const answered = <T>(answer: Promise<T>) => this.watchdog.watch(client, answer);
-    let inLine: Checkpoint | undefined;
+    const answered = <T>(answer: Promise<T>) => watchdog.watch(client, answer);
+    let queued: Checkpoint | undefined;
     try {
       const watch = TransactionWatch.on(client);
-      await answered(runner.startTransaction());
-      const checkpoint = await work(runner.manager);
-      const what = 'The work of the method through ctx.manager';
-      await watch.requireOpen(what, runner.manager);
+      await answered(session.begin());
+      const { transaction } = session;
+      const sql = database.join(transaction);
+      const errorBehind = (error: unknown) => watch.errorBehind(error);
+      const manager = database.managerOf?.(transaction);
+      const checkpoint = await work({ transaction, manager, errorBehind });
+      const what = 'The work of the method through its transaction';
+      await watch.requireOpen(what, sql);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
-      const { result, isInLine } = await answered(this.checkpointWithin(runner.manager, checkpoint));
-      if (result === 'saved') await answered(runner.commitTransaction());
-      else await answered(runner.rollbackTransaction()).catch(() => undefined);
+      const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));
+      if (result === 'saved') await answered(session.commit());
+      else await answered(session.rollback()).catch(() => undefined);
       if (result === 'saved') watch.requireCommitted(what);
-      if (result === 'saved' && isInLine) inLine = checkpoint;
+      if (result === 'saved' && isQueued) queued = checkpoint;
       return result;
     } catch (error) {
-      await answered(runner.rollbackTransaction()).catch(() => undefined);
-      throw await readOnlyFailure(error, (text) => answered(new ApplicationSql(runner.manager).query(text)));
+      await answered(session.rollback()).catch(() => undefined);
+      throw error;
     } finally {
-      await runner.release();
+      await session.release();
       // If this fails, the worker that claims the saga does it.
-      if (inLine) await this.claims.leaveLine(inLine).catch(() => undefined);
+      if (queued) await this.claims.dequeue(queued).catch(() => undefined);
     }
   }
 
@@ -304,29 +304,28 @@ export class PostgresSagaStore implements SagaStore {
    * the saga stays in its line, and is due: see lock-line.function.ts.
    */
   private async checkpointWithin(
-    manager: EntityManager,
+    sql: Sql,
     checkpoint: Checkpoint,
-  ): Promise<{ result: CheckpointResult; isInLine: boolean }> {
-    const sql = new ApplicationSql(manager);
-    const idleTimeout = this.watchdog.betweenStatements;
+  ): Promise<{ result: CheckpointResult; isQueued: boolean }> {
+    const idleTimeout = this.sql.watchdog.betweenStatements;
     const [result] = await this.checkpointOn(sql, [checkpoint], { idleTimeout });
-    if (result !== 'raised') return { result: result!, isInLine: false };
+    if (result !== 'raised') return { result: result!, isQueued: false };
     const [stored] = await this.checkpointOn(sql, [{ ...checkpoint, lock: undefined }], { idleTimeout });
     if (stored === 'saved') {
-      await this.query(sql, this.sql.stayInLine, [checkpoint.id]);
+      await this.query(sql, this.statements.stayQueued, [checkpoint.id]);
       await this.notify(sql, 'due');
     }
-    return { result: stored as CheckpointResult, isInLine: true };
+    return { result: stored as CheckpointResult, isQueued: true };
   }
 
   private async checkpointAlone(
     checkpoints: readonly Checkpoint[],
     durability: Durability | undefined,
   ): Promise<CheckpointResult[]> {
-    const results = await this.checkpointOn(this.dataSource, checkpoints, { durability });
+    const results = await this.checkpointOn(this.sql, checkpoints, { durability });
     if (results[0] !== 'raised') return results as CheckpointResult[];
     // The default level is another one since.
-    this.isolation.isRaised = true;
+    this.sql.isolation.isRaised = true;
     return this.checkpointAlone(checkpoints, durability);
   }
 
@@ -339,7 +338,7 @@ export class PostgresSagaStore implements SagaStore {
     const call = (isFresh: boolean) =>
       relaxedCall(checkpointCall(checkpoints, isFresh), checkpoints, durability, {
         schema: this.schema,
-        sql: this.sql,
+        writes: this.writes,
       });
     const [row] = await this.calls.insertOrUpsert<SavedRow>(sql, fresh, call, idleTimeout);
     if (row!.saved === null) return checkpoints.map(() => 'saved');
@@ -347,7 +346,7 @@ export class PostgresSagaStore implements SagaStore {
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
-    const found = await this.query<UnsavedRow>(sql, this.sql.unsaved, [unsaved]);
+    const found = await this.query<UnsavedRow>(sql, this.statements.unsaved, [unsaved]);
     const rows = new Map(found.map((row) => [row.id, row]));
     return checkpoints.map((c) => {
       if (saved.has(c.id)) return 'saved';
@@ -364,7 +363,7 @@ export class PostgresSagaStore implements SagaStore {
     } else {
       const { name, correlationId } = target;
       const asId = isUuid(correlationId) ? correlationId : null;
-      const [row] = await this.query<{ id: string }>(sql, this.sql.idByCorrelation, [
+      const [row] = await this.query<{ id: string }>(sql, this.statements.idByCorrelation, [
         name,
         correlationId,
         asId,
@@ -381,14 +380,13 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   private readerOn(sql: Sql): SagaReader {
-    return new SagaReader(this.queryOn(sql), this.sql, this.pageBytes);
+    return new SagaReader(this.queryOn(sql), this.statements, this.pageBytes);
   }
 
   private queryOn(sql: Sql) {
     return <Row>(text: string, parameters: unknown[]) => this.query<Row>(sql, text, parameters);
   }
 
-  /** TypeORM gives the rows of statements that return some, and [rows, count] of bare updates. */
   private async query<Row>(sql: Sql, text: string, parameters: unknown[]): Promise<Row[]> {
     return sql.query(text, parameters);
   }

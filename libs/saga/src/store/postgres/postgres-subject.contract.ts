@@ -9,7 +9,8 @@ import type { SagaMigrationsOptions } from './schema/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
 import { PostgresSagaStore } from './postgres-saga-store.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
-import { createSagaDataSource, poolOf, sagaParts } from './connection/saga-data-source.js';
+import { sqlOf } from './typeorm/typeorm-database.js';
+import { partitionedNeeds } from './setup/needs.js';
 import { type PgClient } from './connection/pg-types.js';
 
 const SCHEMA = 'saga';
@@ -38,8 +39,8 @@ export async function postgresSubject(
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
   const answers = new AnswerSizes(application);
-  const dataSource = await createSagaDataSource(application, SCHEMA, sagaParts(options));
-  await migrate(dataSource, SCHEMA);
+  const sql = sqlOf(application);
+  await migrate(sql, SCHEMA, options.partitions ? partitionedNeeds(options.partitions) : undefined);
   const messages: WakeupMessage[] = [];
   const listener = new pg.Client({ connectionString: database.url });
   await listener.connect();
@@ -54,11 +55,11 @@ export async function postgresSubject(
         columns.map((column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`).join(', '),
     );
   return {
-    store: around(new PostgresSagaStore(dataSource, SCHEMA, application, { pageBytes: PAGE_BYTES })),
+    store: around(new PostgresSagaStore(sql, SCHEMA, { pageBytes: PAGE_BYTES })),
     pageBytes: PAGE_BYTES,
     largestAnswerTo: (work) => answers.largestAnswerTo(work),
     query: (sql) => application.query(sql),
-    graphs: new PostgresGraphStore(dataSource, SCHEMA),
+    graphs: new PostgresGraphStore(sql, SCHEMA),
     messages,
     outbox: () =>
       application.query(
@@ -89,7 +90,7 @@ class AnswerSizes {
   private largest: number | undefined;
 
   constructor(application: DataSource) {
-    poolOf(application).on('acquire', (client) => this.watch(client));
+    sqlOf(application).pool.on('acquire', (client) => this.watch(client));
   }
 
   async largestAnswerTo(work: () => Promise<unknown>): Promise<number> {

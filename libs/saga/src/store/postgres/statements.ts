@@ -3,7 +3,8 @@ import { FAMILY_ARGUMENTS } from './schema/functions/family.function.js';
 import { CHECKPOINT_PUBLISH_ARGUMENTS } from './schema/functions/checkpoint-publish.function.js';
 import { START_ARGUMENTS } from './schema/functions/start.function.js';
 import { callSql } from './checkpoint/call.sql.js';
-import { fencingSql, relaxedSql } from './checkpoint/relaxed.sql.js';
+import { fenced, relaxed } from './checkpoint/relaxed.sql.js';
+import { Select } from './checkpoint/select.js';
 import { unsavedSql } from './checkpoint/unsaved.sql.js';
 import { claimSql } from './claim/claim.sql.js';
 import { claimedSql, giveBackSql } from './claim/claimed.sql.js';
@@ -29,27 +30,45 @@ const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
 const unlessAll = (ids: string, given: string): string =>
   `CASE WHEN cardinality(c.${ids}) < cardinality(${given}::uuid[]) THEN c.${ids} END AS ${ids}`;
 
-/** The store's statements, in a schema (quoted). */
-export const statementsOf = (s: string) => ({ ...plainStatements(s), ...relaxedStatements(s) });
+/** The calls that store sagas and checkpoints, in a schema (quoted). More may be sent with each: see Select. */
+export const writesOf = (s: string) => ({ ...plainWrites(s), ...relaxedWrites(s) });
+
+export type Writes = ReturnType<typeof writesOf>;
+
+const plainWrites = (s: string) => ({
+  start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`),
+  startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`),
+  // A subquery, so that something may come before it: see fenced.
+  checkpoint: new Select(
+    `(SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
+  ),
+  checkpointOne: saving(callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)),
+  checkpointLocked: saving(callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)),
+  checkpointPublish: saving(callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)),
+  checkpointFamily: saving(callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)),
+});
+
+const saving = (call: string): Select => new Select(`${call} AS saved`);
 
 /** Those of the hot path for sagas that are stored relaxed. */
-function relaxedStatements(s: string) {
-  const { start, startOne, checkpoint, checkpointOne } = plainStatements(s);
+function relaxedWrites(s: string) {
+  const { start, startOne, checkpoint, checkpointOne } = plainWrites(s);
   return {
-    startRelaxed: relaxedSql(start),
-    startOneRelaxed: relaxedSql(startOne),
-    checkpointRelaxed: relaxedSql(fencingSql(s, checkpoint, CHECKPOINT_ARGUMENTS)),
-    checkpointOneRelaxed: relaxedSql(fencingSql(s, checkpointOne, CHECKPOINT_ARGUMENTS)),
+    startRelaxed: relaxed(start),
+    startOneRelaxed: relaxed(startOne),
+    checkpointRelaxed: relaxed(fenced(s, checkpoint, CHECKPOINT_ARGUMENTS)),
+    checkpointOneRelaxed: relaxed(fenced(s, checkpointOne, CHECKPOINT_ARGUMENTS)),
   };
 }
 
+/** The texts of the store's statements, in a schema (quoted). */
+export function statementsOf(s: string): Statements {
+  const writes = Object.entries(writesOf(s)).map(([name, { text }]) => [name, text] as const);
+  return { ...plainStatements(s), ...(Object.fromEntries(writes) as Record<keyof Writes, string>) };
+}
+
 const plainStatements = (s: string) => ({
-  start: `SELECT ${unlessAll('id', '$3')}, ${NOW} FROM ${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`,
-  startOne: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`,
   existing: existingSql(s),
-  // A subquery, so that something may come before it: see fencingSql.
-  checkpoint: `SELECT (SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
-  checkpointOne: `SELECT ${callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)} AS saved`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
@@ -70,18 +89,15 @@ const plainStatements = (s: string) => ({
   history: historySql(s),
   markOverdue: markOverdueSql(s),
   stats: statsSql(s),
-  checkpointLocked: `SELECT ${callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)} AS saved`,
-  checkpointPublish: `SELECT ${callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)} AS saved`,
-  checkpointFamily: `SELECT ${callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)} AS saved`,
-  lineUp: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
-  lockLine: `SELECT ${callSql(s, 'lock_line_1', 2)}`,
+  enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
+  lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),
   stands: standsSql(s),
-  stayInLine: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
-  leaveLine: `SELECT ${callSql(s, 'lock_dequeue_1', 1)}`,
+  stayQueued: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
+  dequeue: `SELECT ${callSql(s, 'lock_dequeue_1', 1)}`,
 });
 
-export type Statements = ReturnType<typeof statementsOf>;
+export type Statements = ReturnType<typeof plainStatements> & Record<keyof Writes, string>;

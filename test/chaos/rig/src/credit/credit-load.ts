@@ -6,8 +6,8 @@ import type { Chance } from '../chance.js';
 
 const LANES = 10;
 const CUSTOMERS = 40;
-/** Orders under way at most: what is killed shall be killed under load, not behind a backlog. */
-const UNDER_WAY = 200;
+/** The maximum of unfinished orders: services are killed under load, not behind a backlog. */
+const IN_PROGRESS = 200;
 /** Milliseconds between two looks at how many there are. */
 const LOOK = 500;
 /** Milliseconds until an order that was not acknowledged is placed again. */
@@ -15,13 +15,15 @@ const AGAIN = 200;
 /** An order service that is down is up again within so many tries. */
 const TRIES = 300;
 
-/** Orders that come in at a steady pace, as long as the services keep up, each again until it is acknowledged. */
+/**
+ * Orders that come in at a steady pace, as long as the services keep up, each again until it is acknowledged.
+ */
 export class CreditLoad {
   readonly acknowledged = new Map<string, PlaceOrderDto>();
-  /** What nobody should have been answered. */
+  /** Answers that no service should have given. */
   readonly surprises: string[] = [];
   private placed = 0;
-  private underWay = 0;
+  private inProgress = 0;
 
   /** @param perSecond orders */
   constructor(
@@ -47,14 +49,14 @@ export class CreditLoad {
   private async look(): Promise<void> {
     const unfinished = 'SELECT count(*)::int AS count FROM saga.instance WHERE finished_at IS NULL';
     const [row] = await this.stage.database('order').query<{ count: number }>(unfinished);
-    this.underWay = row!.count;
+    this.inProgress = row!.count;
   }
 
   private async lane(): Promise<void> {
     const pace = (LANES * 1_000) / this.perSecond;
     while (this.placed < this.orders) {
       const began = performance.now();
-      if (this.underWay >= UNDER_WAY) {
+      if (this.inProgress >= IN_PROGRESS) {
         await sleep(LOOK);
         continue;
       }
@@ -64,7 +66,7 @@ export class CreditLoad {
     }
   }
 
-  /** One in ten with an expired card, one in twenty of nobody. */
+  /** One in ten has an expired card, one in twenty an unknown customer. */
   private someOrder(): PlaceOrderDto {
     const stranger = this.chance.next() < 0.05;
     const customer = stranger ? 'nobody' : `customer-${Math.floor(this.chance.between(0, CUSTOMERS))}`;

@@ -11,7 +11,7 @@ export function keepCreditFigures(figures: CreditFigures): Promise<string> {
     'lost',
     'handled twice',
     'does not add up',
-    'at rest after',
+    'idle after',
     'run',
   ];
   const cells = [

@@ -9,17 +9,22 @@ export const VICTIMS: readonly Victim[] = [...SERVICES, 'broker'];
 /** Milliseconds that the dead stay dead, least and most. */
 const DOWN: readonly [number, number] = [0, 2_000];
 
-/** SIGKILL to one of the four processes after the other, at random; each comes back by itself, some time later. */
+/**
+ * SIGKILL to one of the four processes after the other, at random; each comes back by itself, some time
+ * later.
+ */
 export class Killer {
   readonly kills: Record<Victim, number> = { order: 0, customer: 0, payment: 0, broker: 0 };
-  /** Ends that nobody brought about. */
+  /** Exits that the rig did not cause. */
   readonly surprises: string[] = [];
   private readonly killed = new Set<DemoProcess>();
   private readonly comingBack = new Set<Promise<void>>();
   private going = true;
   private run: Promise<void> | undefined;
 
-  /** @param calm milliseconds between two kills: a service that starts may be killed again before it is ready */
+  /**
+   * @param calm milliseconds between two kills: a service that starts may be killed again before it is ready
+   */
   constructor(
     private readonly stage: DemoEnvironment,
     private readonly chance: Chance,

@@ -1,4 +1,4 @@
-import { atRest, reconcile, DemoEnvironment } from 'credit-demo/demo';
+import { untilSettled, reconcile, DemoEnvironment } from 'credit-demo/demo';
 import { Chance } from '../chance.js';
 import { CreditLoad } from './credit-load.js';
 import { Killer, type Victim } from './killer.js';
@@ -15,7 +15,7 @@ export interface CreditOptions {
 
 /** What a run came to. */
 export interface CreditFigures {
-  /** Of the run: YYYY-MM-DD. */
+  /** The date of the run: YYYY-MM-DD. */
   readonly date: string;
   readonly minutes: number;
   /** Acknowledged. */
@@ -24,13 +24,13 @@ export interface CreditFigures {
   readonly lost: number;
   readonly doubled: number;
   readonly wrong: number;
-  /** Milliseconds from the last order until everything was at rest. */
+  /** Milliseconds from the last order until everything was idle. */
   readonly rest: number;
   /** What was counted, in words. */
   readonly claims: readonly string[];
 }
 
-/** When nothing has happened for so long (ms), what is still under way counts as lost. */
+/** If nothing happens for this time (ms), unfinished orders count as lost. */
 const PATIENCE = 60_000;
 
 /** The credit demo under a steady load of orders, while its processes and its broker are killed at random. */
@@ -48,7 +48,7 @@ export async function runCredit(options: CreditOptions): Promise<CreditFigures> 
     await load.run();
     await killer.end();
     const ended = performance.now();
-    const claims = await atRest(() => reconcile(stage), PATIENCE);
+    const claims = await untilSettled(() => reconcile(stage), PATIENCE);
     const problems = {
       lost: await neverSeen(stage, load),
       doubled: [] as string[],

@@ -6,7 +6,7 @@ const ROWS = 12;
 
 export const deadlocks: Fault = {
   name: 'deadlocks',
-  what: 'Four sessions lock rows of sagas under way one by one, against the order of the engine, for three seconds (deadlock_timeout = 50 ms).',
+  what: 'Four sessions lock rows of unfinished sagas one by one, against the order of the engine, for three seconds (deadlock_timeout = 50 ms).',
   settings: { deadlock_timeout: 50 },
   async inject(stage) {
     const until = performance.now() + 3_000;

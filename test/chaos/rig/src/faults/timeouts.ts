@@ -3,7 +3,7 @@ import type { Fault, DemoEnvironment } from '../stage.js';
 
 export const timeouts: Fault = {
   name: 'timeouts',
-  what: 'The server has lock_timeout = 300 ms and statement_timeout = 600 ms, and somebody locks the tables of the sagas for two to five seconds.',
+  what: 'The server has lock_timeout = 300 ms and statement_timeout = 600 ms, and another session locks the tables of the sagas for two to five seconds.',
   settings: { lock_timeout: 300, statement_timeout: 600 },
   async inject(stage) {
     const table = stage.chance.one(['saga.instance', 'saga.step', 'saga.instance, saga.step']);

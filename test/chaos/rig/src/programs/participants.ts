@@ -3,9 +3,8 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import pg from 'pg';
 
 /**
- * An effect that is undone before it came (its saga turned back without knowing whether it would) is refused when it
- * comes after all: what a participant has to do that keeps to its idempotency keys. Looked at one at a time for each
- * key.
+ * Rejects an effect that arrives after its compensation (its saga rolled back with the outcome unknown). A
+ * participant that honours idempotency keys has to do this. Calls with the same key run one at a time.
  */
 export const EFFECTS = `
 CREATE TABLE effect (key text PRIMARY KEY, saga_id uuid NOT NULL, seq bigserial, calls int NOT NULL DEFAULT 1);
@@ -24,7 +23,10 @@ BEGIN
   RETURN place;
 END $$`;
 
-/** The other services: a database of their own, in which an effect is applied once per idempotency key, and calls are counted. */
+/**
+ * The other services: a database of their own, in which an effect is applied once per idempotency key, and
+ * calls are counted.
+ */
 @Injectable()
 export class Participants implements OnModuleDestroy {
   private readonly pool = new pg.Pool({ connectionString: process.env.PARTICIPANT_URL, max: 5 });

@@ -1,4 +1,4 @@
-/** Loaded before everything else: from now on this process's wall clock can be told to be wrong. */
+/** Loaded before everything else. From now on the test can shift the wall clock of this process. */
 const RealDate = Date;
 let shift = 0;
 

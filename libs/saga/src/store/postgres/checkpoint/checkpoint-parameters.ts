@@ -1,14 +1,17 @@
-import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
+import { type Checkpoint, writtenSteps } from '../../../engine/ports/checkpoint.js';
 import {
   awaitsSignal,
   isSettled,
   isTerminal,
-  type SagaState,
   type StepState,
   stepState,
 } from '../../../machine/saga-state.js';
-import { unsettledSteps } from '../../../machine/step-map.js';
+import type { FailedAttempt } from '../../../machine/failed-attempt.js';
+import { KIND, TIMED } from '../../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../../machine/step-map.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
+import { errorsToJson } from './errors-json.js';
+import { notesToJson } from './notes-json.js';
 import type { SAGA_COLUMNS, STEP_COLUMNS } from '../schema/functions/checkpoint.function.js';
 
 /** A step, or item, that a checkpoint changed. */
@@ -28,7 +31,7 @@ const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
   number: ({ number }) => number,
   status: ({ state }) => state.status,
   held_phase: ({ state }) => state.heldPhase,
-  failure: ({ state: { failure } }) => failure && JSON.stringify(failure),
+  failure: failureText,
   step: ({ step }) => step,
   error: (checkpoint) => lastError(checkpoint) ?? checkpoint.state.failure?.error?.message,
   stalls: ({ advances }) => set(!advances),
@@ -39,7 +42,7 @@ const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
     isSettled(status) || status === 'paused' ? undefined : release?.dueAt,
   terminal: ({ state }) => set(isTerminal(state.status)),
   settled: ({ state }) => set(isSettled(state.status)),
-  progress: ({ state }) => sagaProgress(state),
+  progress: sagaProgress,
 };
 
 const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
@@ -53,7 +56,7 @@ const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
   compensation_failures: ({ step }) => counted(step.compensationFailures),
   retry_at: ({ step }) => step.retryAt,
   result: ({ step }) => step.result,
-  errors: ({ step: { errors } }) => (errors.length > 0 ? JSON.stringify(errors) : undefined),
+  errors: ({ step: { errors } }) => (errors.length > 0 ? JSON.stringify(errorsToJson(errors)) : undefined),
   elapsed: ({ checkpoint, name }) => checkpoint.elapsed?.get(name),
   progress: ({ step }) => stepProgress(step),
 };
@@ -62,7 +65,7 @@ const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
 export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
   const steps: ChangedStep[] = [];
   for (const checkpoint of checkpoints)
-    for (const name of checkpoint.changed) steps.push(changedStep(checkpoint, name));
+    for (const name of writtenSteps(checkpoint)) steps.push(changedStep(checkpoint, name));
   return [...columnArrays(SAGA_VALUES, checkpoints), ...columnArrays(STEP_VALUES, steps), fresh];
 }
 
@@ -72,8 +75,10 @@ export function checkpointOneParameters(
   fresh: boolean,
 ): unknown[] | undefined {
   const [checkpoint] = checkpoints;
-  if (checkpoints.length !== 1 || checkpoint!.changed.length !== 1) return undefined;
-  const step = changedStep(checkpoint!, checkpoint!.changed[0]!);
+  if (checkpoints.length !== 1) return undefined;
+  const written = writtenSteps(checkpoint!);
+  if (written.length !== 1) return undefined;
+  const step = changedStep(checkpoint!, written[0]!);
   return [...columnScalars(SAGA_VALUES, checkpoint!), ...columnScalars(STEP_VALUES, step), fresh];
 }
 
@@ -81,20 +86,31 @@ function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
   return { checkpoint, name, step: stepState(checkpoint.state, name) };
 }
 
+/** Without its error if that of an attempt is the same: the step's row has it, once. */
+function failureText({ state: { failure }, failedAttempt }: Checkpoint): string | undefined {
+  if (failure === undefined || failedAttempt === undefined) return failure && JSON.stringify(failure);
+  const { kind, step, reason } = failure;
+  return JSON.stringify({ kind, step, reason, attempt: failedAttempt } satisfies FailedAttempt);
+}
+
 /**
- * What only sagas that were rolled back to a savepoint have, those with signals, and those whose rollback a pivot has to
- * decide, or has overtaken; null, and no cost, for the others.
+ * What only sagas that were rolled back to a savepoint have, those with signals, those whose rollback a pivot has to
+ * decide, or has overtaken, and those whose steps have notes; null, and no cost, for the others.
  */
-function sagaProgress(state: SagaState): string | undefined {
+function sagaProgress({ state, notes }: Checkpoint): string | undefined {
   const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
   const awaits: string[] = [];
-  for (const [, step] of unsettledSteps(steps)) if (awaitsSignal(step)) awaits.push(step.wait!.signal);
+  for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | TIMED))
+    if (awaitsSignal(step)) awaits.push(step.wait!.signal);
   const isPlain =
     round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
-  if (isPlain && pendingRollback === undefined && overtaken === undefined) return undefined;
+  const isLeftAlone = pendingRollback === undefined && overtaken === undefined;
+  if (isPlain && isLeftAlone && notes === undefined) return undefined;
   return JSON.stringify({
-    ...{ round, rollbackTo, lastTakenSignals, pendingRollback, overtaken },
+    ...(round > 1 && { round }),
+    ...{ rollbackTo, lastTakenSignals, pendingRollback, overtaken },
     ...(awaits.length > 0 && { awaits }),
+    ...(notes && { notes: notesToJson(notes) }),
   });
 }
 

@@ -1,35 +1,37 @@
-import type { DataSource } from 'typeorm';
-import type { StatementWatchdog } from '../connection/statement-watchdog.js';
-import type { Sql } from '../connection/application-sql.js';
-import type { Statements } from '../statements.js';
+import type { EngineSql } from '../connection/engine-sql.js';
+import type { Sql } from '../connection/sql.js';
+import type { Query } from '../read/saga-reader.js';
+import type { Writes } from '../statements.js';
+import { type Select, setting } from './select.js';
 import { isUnprepared } from '../connection/transient-errors.js';
 import { withoutValues } from '../connection/redact-message.js';
 
-const HOT: ReadonlySet<keyof Statements> = new Set([
-  ...(['start', 'startOne', 'checkpoint', 'checkpointOne'] as const),
-  ...(['startRelaxed', 'startOneRelaxed', 'checkpointRelaxed', 'checkpointOneRelaxed'] as const),
-]);
+/** What is sent as a prepared statement, with its name behind the schema's: 63 characters at most, as PostgreSQL keeps them. */
+const PREPARED: { readonly [Name in keyof Writes]?: string } = {
+  ...{ start: 'start', startOne: 'startOne', checkpoint: 'checkpoint', checkpointOne: 'checkpointOne' },
+  ...{ startRelaxed: 'start~', startOneRelaxed: 'startOne~' },
+  ...{ checkpointRelaxed: 'checkpoint~', checkpointOneRelaxed: 'checkpointOne~' },
+};
 
-/** One of the store's statements, and what it is given. */
+/** One of the store's calls, and what it is given. */
 export interface StoreCall {
-  readonly statement: keyof Statements;
+  readonly statement: keyof Writes;
   /** Default: the statement's own. */
-  readonly text?: string;
+  readonly select?: Select;
   readonly parameters: unknown[];
 }
 
 /** For the rest of the transaction; see Answers. */
-export const IDLE_TIMEOUT = `set_config('idle_in_transaction_session_timeout', $1, true)`;
+export const IDLE_TIMEOUT = 'idle_in_transaction_session_timeout';
 
 /** Sends what every start and every checkpoint costs. */
 export class PreparedCalls {
   private prepares = true;
 
   constructor(
-    private readonly dataSource: DataSource,
-    private readonly watchdog: StatementWatchdog,
+    private readonly sql: EngineSql,
     private readonly schema: string,
-    private readonly sql: Statements,
+    private readonly writes: Writes,
   ) {}
 
   /**
@@ -43,7 +45,7 @@ export class PreparedCalls {
     idleTimeout?: number,
   ): Promise<Row[]> {
     // A statement that fails ends the transaction that it is part of.
-    if (!fresh || sql !== this.dataSource) return this.send<Row>(sql, call(false), idleTimeout);
+    if (!fresh || sql !== this.sql) return this.send<Row>(sql, call(false), idleTimeout);
     try {
       return await this.send<Row>(sql, call(true), idleTimeout);
     } catch (error) {
@@ -53,25 +55,46 @@ export class PreparedCalls {
   }
 
   /**
+   * Sends one statement again and again with other parameters, prepared under this name. It fails like any other
+   * statement of the application's database layer.
+   */
+  repeating(name: string): Query {
+    return (text, parameters) =>
+      this.sendPrepared<never>(name, text, parameters, (error) => this.sql.failure(text, error));
+  }
+
+  /**
    * The hot path goes to the application's pool directly, as a prepared statement: on an idle server a fifth of the
    * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
    * sent plainly.
    */
   private async send<Row>(sql: Sql, call: StoreCall, idleTimeout?: number): Promise<Row[]> {
     const { statement, parameters } = call;
-    const text = withIdleTimeout(call.text ?? this.sql[statement], idleTimeout);
-    const isHot = idleTimeout === undefined && call.text === undefined && HOT.has(statement);
-    if (!isHot || sql !== this.dataSource || !this.prepares) return sql.query(text, parameters);
-    this.dataSource.logger.logQuery(text);
+    const { text } = withIdleTimeout(call.select ?? this.writes[statement], idleTimeout);
+    const isPlain = idleTimeout === undefined && call.select === undefined;
+    const name = isPlain ? PREPARED[statement] : undefined;
+    if (name === undefined || sql !== this.sql) return sql.query(text, parameters);
+    return this.sendPrepared<Row>(name, text, parameters);
+  }
+
+  private async sendPrepared<Row>(
+    name: string,
+    text: string,
+    parameters: unknown[],
+    failure: (error: Error) => Error = withoutValues,
+  ): Promise<Row[]> {
+    const { sql } = this;
+    if (!this.prepares) return sql.query(text, parameters);
+    sql.logger?.logQuery(text);
     try {
-      const { rows } = await this.watchdog.send<Row>({
-        name: `${this.schema}.${statement.replace('Relaxed', '~')}`, // 63 characters at most, as PostgreSQL keeps them
+      const { rows } = await sql.watchdog.send<Row>({
+        name: `${this.schema}.${name}`,
         text,
         values: parameters,
       });
       return rows;
     } catch (error) {
-      if (!isUnprepared(error)) throw withoutValues(error);
+      if (!isUnprepared(error)) throw failure(error as Error);
       this.prepares = false;
       return sql.query(text, parameters);
     }
@@ -83,7 +106,6 @@ function isUniqueViolation(error: unknown): boolean {
 }
 
 /** In the same round trip; a number, so it can be written out. */
-function withIdleTimeout(select: string, timeout: number | undefined): string {
-  if (timeout === undefined) return select;
-  return select.replace('SELECT', `SELECT ${IDLE_TIMEOUT.replace('$1', `'${timeout}'`)},`);
+function withIdleTimeout(select: Select, timeout: number | undefined): Select {
+  return timeout === undefined ? select : select.with(setting(IDLE_TIMEOUT, `'${timeout}'`));
 }

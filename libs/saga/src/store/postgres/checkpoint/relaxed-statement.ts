@@ -2,13 +2,13 @@ import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { StoreCall } from './prepared-calls.js';
 import { inLockOrder } from './in-lock-order.js';
-import { fencingSql, relaxedSql } from './relaxed.sql.js';
-import type { Statements } from '../statements.js';
+import { fenced, relaxed } from './relaxed.sql.js';
+import type { Writes } from '../statements.js';
 
-/** What `fencingSql` takes beside the call's own. */
+/** What `fenced` takes beside the call's own. */
 function fencingParameters(checkpoints: readonly Checkpoint[]): unknown[][] {
-  const relaxed = inLockOrder(checkpoints.filter(({ after }) => after !== undefined));
-  return [relaxed.map(({ id }) => id), relaxed.map(({ epoch }) => epoch), relaxed.map(({ after }) => after)];
+  const ordered = inLockOrder(checkpoints.filter(({ after }) => after !== undefined));
+  return [ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch), ordered.map(({ after }) => after)];
 }
 
 /** The call that stores these checkpoints, as their durability has it. */
@@ -16,7 +16,7 @@ export function relaxedCall(
   call: StoreCall,
   checkpoints: readonly Checkpoint[],
   durability: Durability | undefined,
-  { schema, sql }: { readonly schema: string; readonly sql: Statements },
+  { schema, writes }: { readonly schema: string; readonly writes: Writes },
 ): StoreCall {
   const isRelaxed = durability === 'relaxed';
   if (!isRelaxed && checkpoints.every(({ after }) => after === undefined)) return call;
@@ -24,6 +24,6 @@ export function relaxedCall(
   const parameters = [...call.parameters, ...fencingParameters(checkpoints)];
   if (isRelaxed && (statement === 'checkpoint' || statement === 'checkpointOne'))
     return { statement: `${statement}Relaxed`, parameters };
-  const fencing = fencingSql(`"${schema}"`, sql[statement], call.parameters.length);
-  return { statement, text: isRelaxed ? relaxedSql(fencing) : fencing, parameters };
+  const select = fenced(`"${schema}"`, writes[statement], call.parameters.length);
+  return { statement, select: isRelaxed ? relaxed(select) : select, parameters };
 }

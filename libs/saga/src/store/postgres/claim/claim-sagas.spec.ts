@@ -18,7 +18,8 @@ import {
 import { SagaClaims } from './claim-sagas.js';
 import { migrate } from '../setup/migrate.js';
 import { PostgresSagaStore } from '../postgres-saga-store.js';
-import { createSagaDataSource } from '../connection/saga-data-source.js';
+import type { EngineSql } from '../connection/engine-sql.js';
+import { sqlOf } from '../typeorm/typeorm-database.js';
 import { PAGE_BYTES, type Query, SagaReader } from '../read/saga-reader.js';
 import { statementsOf } from '../statements.js';
 
@@ -26,7 +27,7 @@ const sql = statementsOf('"saga"');
 let database: TestDatabase;
 let client: pg.Client;
 let application: DataSource;
-let dataSource: DataSource;
+let engine: EngineSql;
 let store: PostgresSagaStore;
 
 beforeAll(async () => {
@@ -36,9 +37,9 @@ beforeAll(async () => {
   application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
   // What ends the connections of the pool is meant to.
   (application.driver as unknown as { master: pg.Pool }).master.on('error', () => undefined);
-  dataSource = await createSagaDataSource(application, 'saga');
-  await migrate(dataSource, 'saga');
-  store = new PostgresSagaStore(dataSource, 'saga');
+  engine = sqlOf(application);
+  await migrate(engine, 'saga');
+  store = new PostgresSagaStore(engine, 'saga');
 });
 
 afterAll(async () => {
@@ -52,7 +53,7 @@ const due = async (...given: Partial<NewSaga>[]): Promise<string[]> => {
   for (const saga of sagas) await store.start([saga], WORKER);
   return sagas.map(({ id }) => id);
 };
-/** Due at once, and nobody's. */
+/** Due immediately, and without a holder. */
 const isGivenBack = async (id: string) => {
   const saga = await loaded(store, id);
   const [row] = (await client.query('SELECT now() >= due_at AS due FROM saga.instance WHERE id = $1', [id]))
@@ -60,13 +61,13 @@ const isGivenBack = async (id: string) => {
   expect({ lockedBy: saga.lockedBy, ...row }).toEqual({ lockedBy: undefined, due: true });
 };
 
-describe('a claim whose connection is lost while it lines sagas up', () => {
-  /** Ends the connection that waits for this line. */
+describe('a claim whose connection is lost while it enqueues sagas', () => {
+  /** Ends the connection that waits for this queue. */
   const whileLineIsHeld = async (name: string, work: () => Promise<unknown>) => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('BEGIN');
-    await holder.query('SELECT saga.lock_line_1(ARRAY[$1], ARRAY[$2])', [name, 'k']);
+    await holder.query('SELECT saga.lock_queues_1(ARRAY[$1], ARRAY[$2])', [name, 'k']);
     const working = work();
     await until(async () => {
       const ended = await client.query(
@@ -111,7 +112,7 @@ describe('a claim', () => {
   const claimsWithout = (lost: Partial<Record<keyof typeof sql, number>>) => {
     const left = new Map(Object.entries(lost).map(([name, times]) => [sql[name as keyof typeof sql], times]));
     const query: Query = async (text, parameters) => {
-      const rows = await dataSource.query<never[]>(text, parameters);
+      const rows = await engine.query<never[]>(text, parameters);
       const times = left.get(text) ?? 0;
       if (times === 0) return rows;
       left.set(text, times - 1);
@@ -120,7 +121,7 @@ describe('a claim', () => {
     return new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES));
   };
 
-  test('that cannot read what it took with a concurrency gives it back, and its places', async () => {
+  test('that cannot read claimed sagas with a concurrency releases them, and their slots', async () => {
     const name = uniqueName();
     const ids = await due({ name }, { name });
     const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency: 2 }], limit: 10 };
@@ -145,7 +146,7 @@ describe('a claim', () => {
     const name = uniqueName();
     const [first, second] = (await due({ name, lockKey: 'k' }, { name, lockKey: 'k' })) as [string, string];
     const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 10 };
-    const claims = claimsWithout({ lineUp: 1, giveBack: 3 });
+    const claims = claimsWithout({ enqueue: 1, giveBack: 3 });
     await expect(claims.claim(request)).rejects.toThrow('connection terminated');
     // It was lined up, only the answer was lost: the lock is had, and the other waits for it.
     await isGivenBack(first);
@@ -153,7 +154,7 @@ describe('a claim', () => {
     expect((await store.claim(request)).sagas).toMatchObject([{ id: first, lock: { held: true } }]);
   });
 
-  test('gives back no lease that is another’s by now', async () => {
+  test('releases no lease that another worker took', async () => {
     const name = uniqueName();
     const [id] = (await due({ name })) as [string];
     const [saga] = (await store.claim({ lease: OTHER_WORKER, sagas: [{ name, version: 1 }], limit: 1 }))
@@ -162,27 +163,30 @@ describe('a claim', () => {
       [saga!.epoch, WORKER.worker],
       [saga!.epoch - 1, OTHER_WORKER.worker],
     ])
-      await dataSource.query(sql.giveBack, [[id], [epoch], worker, 0]);
+      await engine.query(sql.giveBack, [[id], [epoch], worker, 0]);
     expect(await loaded(store, id)).toEqual(saga);
   });
 });
 
-describe.each([undefined, 5])('a row that somebody is at (concurrency: %s)', (concurrency) => {
-  test('keeps no claim waiting: it takes the others, and learns that one more is due', async () => {
-    const name = uniqueName();
-    const [locked, free] = (await due({ name }, { name })) as [string, string];
-    await client.query('BEGIN');
-    try {
-      await client.query('SELECT FROM saga.instance WHERE id = $1 FOR UPDATE', [locked]);
-      const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency }], limit: 10 };
-      const claim = await Promise.race([store.claim(request), sleep(10_000, undefined, { ref: false })]);
-      expect(claim?.sagas.map(({ id }) => id)).toEqual([free]);
-      expect(claim!.nextDueAt).toBeLessThanOrEqual(claim!.now);
-    } finally {
-      await client.query('ROLLBACK');
-    }
-  });
-});
+describe.each([undefined, 5])(
+  'a row that another transaction has locked (concurrency: %s)',
+  (concurrency) => {
+    test('keeps no claim waiting: it takes the others, and learns that one more is due', async () => {
+      const name = uniqueName();
+      const [locked, free] = (await due({ name }, { name })) as [string, string];
+      await client.query('BEGIN');
+      try {
+        await client.query('SELECT FROM saga.instance WHERE id = $1 FOR UPDATE', [locked]);
+        const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency }], limit: 10 };
+        const claim = await Promise.race([store.claim(request), sleep(10_000, undefined, { ref: false })]);
+        expect(claim?.sagas.map(({ id }) => id)).toEqual([free]);
+        expect(claim!.nextDueAt).toBeLessThanOrEqual(claim!.now);
+      } finally {
+        await client.query('ROLLBACK');
+      }
+    });
+  },
+);
 
 test('claims of a name with a concurrency come one after the other', async () => {
   const name = uniqueName();
@@ -195,7 +199,7 @@ test('claims of a name with a concurrency come one after the other', async () =>
   await client.query('SELECT FROM saga.concurrency WHERE saga = $1 FOR UPDATE', [name]);
   const claiming = [store.claim(request), store.claim({ ...request, lease: OTHER_WORKER })];
   await until(async () => {
-    const waiting = await dataSource.query<unknown[]>(
+    const waiting = await engine.query<unknown[]>(
       `SELECT FROM pg_stat_activity
        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%claim_limited_1%'`,
     );
@@ -206,13 +210,13 @@ test('claims of a name with a concurrency come one after the other', async () =>
   expect(claims.flatMap(({ sagas: taken }) => taken)).toHaveLength(1);
 });
 
-test('a saga that lines up while the lock is being handed on gets it', async () => {
+test('a saga that enters the queue while the lock is being passed on gets it', async () => {
   const name = uniqueName();
   const [first, second] = (await due({ name, lockKey: 'k' }, { name, lockKey: 'k' })) as [string, string];
   const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 1 };
   expect((await store.claim(request)).sagas.map(({ id }) => id)).toEqual([first]);
   await client.query('BEGIN');
-  await client.query(`SELECT saga.lock_line_1(ARRAY[$1], ARRAY['k'])`, [name]);
+  await client.query(`SELECT saga.lock_queues_1(ARRAY[$1], ARRAY['k'])`, [name]);
   await client.query(
     `UPDATE saga.instance SET status = 'completed', locked_by = NULL, due_at = NULL, rank_at = NULL WHERE id = $1`,
     [first],
@@ -221,7 +225,7 @@ test('a saga that lines up while the lock is being handed on gets it', async () 
   let hasEnded = false;
   const claiming = store.claim(request).finally(() => (hasEnded = true));
   await until(async () => {
-    const waiting = await dataSource.query<unknown[]>(
+    const waiting = await engine.query<unknown[]>(
       `SELECT FROM pg_stat_activity
        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
     );
@@ -231,7 +235,7 @@ test('a saga that lines up while the lock is being handed on gets it', async () 
   expect((await claiming).sagas.map(({ id }) => id)).toEqual([second]);
 });
 
-test('a saga that ended at a raised isolation level is due no more once its lock is handed on, whoever claimed it meanwhile', async () => {
+test('a saga that ended at a raised isolation level is no longer due once its lock is passed on, even if it was claimed meanwhile', async () => {
   const name = uniqueName();
   const [first, second] = (await due({ name, lockKey: 'k' }, { name, lockKey: 'k' })) as [string, string];
   const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 1 };
@@ -243,14 +247,14 @@ test('a saga that ended at a raised isolation level is due no more once its lock
      WHERE id = $1`,
     [first],
   );
-  // The process that committed it takes it out of its line after another's claim has taken it.
-  const query = dataSource.query.bind(dataSource) as Query;
+  // The process that committed it removes it from its queue after another's claim has taken it.
+  const query = engine.query.bind(engine) as Query;
   const ending = new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES));
   const claims = new SagaClaims(
     async <R>(text: string, parameters: unknown[]) => {
       const rows = await query<R>(text, parameters);
       if (text === sql.claim) {
-        await ending.leaveLine({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
+        await ending.dequeue({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
         // As if the claim had waited for the row: it is read anew.
         return rows.map((row) => ({ ...row, torn: true }));
       }
@@ -277,8 +281,8 @@ test.each(['fenced', 'cancelled'] as const)(
     const saga = await loaded(store, given.id);
     if (refusal === 'cancelled') await store.edit({ id: saga.id }, () => ({ requestCancel: {} }));
     const epoch = refusal === 'fenced' ? saga.epoch + 1 : saga.epoch;
-    const result = await store.transact(async (manager) => {
-      await manager.query('INSERT INTO written VALUES ($1)', [saga.id]);
+    const result = await store.transact(async ({ manager }) => {
+      await manager!.query('INSERT INTO written VALUES ($1)', [saga.id]);
       return checkpointOf({ id: saga.id, epoch }, stateOf('running'));
     });
     expect(result).toBe(refusal);

@@ -3,7 +3,7 @@ import { sizeOfSaga, SMALL_SAGA } from '../../../engine/ports/payload-size.js';
 import type { Claim, ClaimBytes, ClaimedSaga, ClaimRequest } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import type { Lease, StoredSaga } from '../../../engine/ports/stored-saga.js';
-import { isToLineUp, type LinedUpRow, linedUp, lineUpParameters } from './lock-enqueue.js';
+import { isToEnqueue, type EnqueuedRow, enqueued, enqueueParameters } from './lock-enqueue.js';
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
 import type { Statements } from '../statements.js';
 import { type StoredSagaRow, toStoredSaga } from '../read/stored-saga-row.js';
@@ -23,6 +23,8 @@ interface ClaimedRow extends StoredSagaRow {
   readonly heavy: number;
   /** Its steps and signals are older than the row itself. */
   readonly torn: boolean;
+  /** The first row has what is due, in its order; the others have null. */
+  readonly ids: readonly string[] | null;
 }
 
 /** What claims have come to so far. */
@@ -49,6 +51,8 @@ export class SagaClaims {
     private readonly query: Query,
     private readonly sql: Statements,
     private readonly reader: SagaReader,
+    /** Sends the claim itself. To plan it takes as long as to take a few sagas. */
+    private readonly prepared: Query = query,
   ) {}
 
   async claim(request: ClaimRequest): Promise<Claim> {
@@ -64,9 +68,9 @@ export class SagaClaims {
     return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt, heavy };
   }
 
-  /** Takes one out of its line that has ended in a transaction that could not do it. */
-  async leaveLine({ id, epoch, lock }: Checkpoint): Promise<void> {
-    await this.query(this.sql.lineUp, [[id], [epoch], [lock!.name], [lock!.key]]);
+  /** Removes a saga from its lock queue that ended in a transaction which could not do that. */
+  async dequeue({ id, epoch, lock }: Checkpoint): Promise<void> {
+    await this.query(this.sql.enqueue, [[id], [epoch], [lock!.name], [lock!.key]]);
   }
 
   private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
@@ -92,11 +96,11 @@ export class SagaClaims {
     round.now = now;
     round.heavy ||= heavy;
     round.nextDueAt = Math.min(round.nextDueAt, nextDueAt);
-    const rows = await this.lineUp(sagas.filter(isToLineUp), lease).catch((error: unknown) => {
-      round.ready.push(...sagas.filter((saga) => !isToLineUp(saga)));
+    const rows = await this.enqueue(sagas.filter(isToEnqueue), lease).catch((error: unknown) => {
+      round.ready.push(...sagas.filter((saga) => !isToEnqueue(saga)));
       throw error;
     });
-    const ready = linedUp(sagas, rows);
+    const ready = enqueued(sagas, rows);
     round.ready.push(...ready);
     round.waiting += sagas.length - ready.length;
   }
@@ -105,13 +109,13 @@ export class SagaClaims {
     { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
     sagas: readonly ClaimedSaga[],
   ): Promise<Claim> {
-    const rows = await this.query<ClaimedRow>(this.sql.claim, [
+    const rows = await this.prepared<ClaimedRow>(this.sql.claim, [
       ...namesAndVersions(sagas),
       ...[limit, lease.worker, lease.duration],
       ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
     ]);
     const { now, next_due_at, heavy } = rows[0]!;
-    const taken = rows.filter((row) => row.id !== null);
+    const taken = inOrder(rows.filter((row) => row.id !== null));
     const anew = taken.filter((row) => row.torn || row.in_parts);
     const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
     const whole = new Map(read.map((saga) => [saga.id, saga]));
@@ -166,10 +170,10 @@ export class SagaClaims {
     return { sagas, heavy: left.length > 0 };
   }
 
-  private async lineUp(sagas: readonly StoredSaga[], lease: Lease): Promise<LinedUpRow[]> {
+  private async enqueue(sagas: readonly StoredSaga[], lease: Lease): Promise<EnqueuedRow[]> {
     if (sagas.length === 0) return [];
     const taken = leasesOf(sagas);
-    const rows = this.query<LinedUpRow>(this.sql.lineUp, lineUpParameters(sagas));
+    const rows = this.query<EnqueuedRow>(this.sql.enqueue, enqueueParameters(sagas));
     return this.orGiveBack(rows, taken, lease);
   }
 
@@ -231,4 +235,11 @@ function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
 
 function leasesOf(sagas: readonly { readonly id: string; readonly epoch: number }[]): Taken {
   return { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
+}
+
+/** The rows in the order in which they were due. */
+function inOrder(rows: ClaimedRow[]): ClaimedRow[] {
+  const ids = rows.find((row) => row.ids !== null)?.ids ?? [];
+  const places = new Map(ids.map((id, place) => [id, place]));
+  return rows.sort((a, b) => places.get(a.id)! - places.get(b.id)!);
 }

@@ -9,10 +9,12 @@ export const LOOK_AHEAD = 50;
  *
  * Plan: what is due comes from due_1 (see due.function.ts), which skips what is locked, so that workers never wait for
  * each other. The update and the steps go by primary key.
- * The order comes by place, not by a join with what was due: the planner, which expects a row or two, would make it a
- * nested loop, and look the steps of each saga up once for each of the others (0.6 s for 340 sagas instead of 15 ms).
+ * The rows come in any order, and the first has what was due in its order (\`ids\`). A join with what was due would be a
+ * nested loop, because the planner expects a row or two: it would look the steps of each saga up once for each of the
+ * others (0.6 s for 340 sagas instead of 15 ms). A look for the place of each in the array is as slow for 1,000.
  * torn: what the update found is newer than what the rest of the statement sees (READ COMMITTED looks again at a row
- * that was changed since the statement began, and at that row alone): its steps and signals have to be read anew.
+ * that was changed since the statement began, and at that row alone): its steps and signals have to be read anew. A saga
+ * without a checkpoint and without a signal has none of them.
  * A row that still names a worker was not given back: its lease ran out, and that is counted.
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
@@ -37,13 +39,12 @@ WITH due AS MATERIALIZED (
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
   (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM ${schema}.upcoming_1($1::text[], $2::int[], $3::int + ${LOOK_AHEAD}) n
-   WHERE n.id <> ALL((SELECT ids || heavy FROM due)::uuid[])) AS next_due_at,
+   WHERE NOT EXISTS (SELECT FROM due, unnest(due.ids || due.heavy) AS seen(id) WHERE seen.id = n.id)) AS next_due_at,
   (SELECT cardinality(heavy) FROM due) AS heavy,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
   SELECT ${storedSagaColumns(schema, 'taken', 'taken.id = (SELECT in_parts FROM due)')},
-    NOT EXISTS (SELECT FROM ${schema}.instance s WHERE s.id = taken.id
+    (taken.checkpoints > 0 OR taken.signals > 0) AND NOT EXISTS (SELECT FROM ${schema}.instance s WHERE s.id = taken.id
       AND s.checkpoints = taken.checkpoints AND s.signals = taken.signals) AS torn,
-    array_position((SELECT ids FROM due), taken.id) AS place
-  FROM taken) t ON true
-ORDER BY t.place`;
+    CASE WHEN row_number() OVER () = 1 THEN (SELECT ids FROM due) END AS ids
+  FROM taken) t ON true`;

@@ -6,7 +6,7 @@ import { LockFamilies } from '../../contract/family-lock.contract.js';
 import { uniqueName, WORKER } from '../../contract/store-subject.contract.js';
 import { migrate } from '../setup/migrate.js';
 import { PostgresSagaStore } from '../postgres-saga-store.js';
-import { createSagaDataSource } from '../connection/saga-data-source.js';
+import { sqlOf } from '../typeorm/typeorm-database.js';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -18,9 +18,9 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
   application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const dataSource = await createSagaDataSource(application, 'saga');
-  await migrate(dataSource, 'saga');
-  store = new PostgresSagaStore(dataSource, 'saga');
+  const sql = sqlOf(application);
+  await migrate(sql, 'saga');
+  store = new PostgresSagaStore(sql, 'saga');
 });
 
 afterAll(async () => {
@@ -31,8 +31,8 @@ afterAll(async () => {
 
 const families = new LockFamilies(() => ({ store }) as never);
 
-/** Claims a saga and lines it up in a transaction of the client's, which stays open. */
-const lineUpOpenly = async (id: string, name: string): Promise<number> => {
+/** Claims a saga and enqueues it in a transaction of the client's, which stays open. */
+const enqueueWithoutLock = async (id: string, name: string): Promise<number> => {
   await client.query('BEGIN');
   const claim = `UPDATE saga.instance SET locked_by = 'client', epoch = epoch + 1, due_at = now() + interval '1 minute' WHERE id = $1`;
   await client.query(claim, [id]);
@@ -65,7 +65,7 @@ test('two sagas that would close a circle at the same time do not both overlook 
   ];
   const [first, second] = [await families.running(a), await families.running(b)];
   const [waiting, closing] = [await families.child(first, b), await families.child(second, a)];
-  expect(await lineUpOpenly(waiting.id, b.name)).toBe(0);
+  expect(await enqueueWithoutLock(waiting.id, b.name)).toBe(0);
   const { claiming } = await claimingUntilItWaits(a.name);
   await client.query('COMMIT');
   expect((await claiming).sagas).toMatchObject([
@@ -73,7 +73,7 @@ test('two sagas that would close a circle at the same time do not both overlook 
   ]);
 });
 
-test('sagas no ancestor of which holds a lock line up side by side', async () => {
+test('sagas no ancestor of which holds a lock enter their queues concurrently', async () => {
   const [a, b] = [
     { name: uniqueName(), lockKey: 'k' },
     { name: uniqueName(), lockKey: 'k' },
@@ -82,7 +82,7 @@ test('sagas no ancestor of which holds a lock line up side by side', async () =>
   const holder = await families.running(a);
   const waiting = await families.child(holder, b);
   const other = await families.child(await families.running(), { name: uniqueName(), lockKey: 'k' });
-  expect(await lineUpOpenly(waiting.id, b.name)).toBe(0);
+  expect(await enqueueWithoutLock(waiting.id, b.name)).toBe(0);
   const { claiming, hasEnded } = await claimingUntilItWaits(other.name);
   expect(hasEnded()).toBe(true);
   await client.query('COMMIT');

@@ -2,7 +2,7 @@ import type { LockDeadlock, StoredSaga } from '../../../engine/ports/stored-saga
 import { isTerminal } from '../../../machine/saga-state.js';
 
 /** What lock_enqueue_1 gives of a claimed saga that may run. */
-export interface LinedUpRow {
+export interface EnqueuedRow {
   readonly id: string;
   readonly deadline: number | null;
   readonly held: boolean;
@@ -12,12 +12,12 @@ export interface LinedUpRow {
 }
 
 /** A claimed saga that does not have its semantic lock yet, or that has ended and has to hand it on. */
-export function isToLineUp({ lock, state }: StoredSaga): boolean {
+export function isToEnqueue({ lock, state }: StoredSaga): boolean {
   return lock !== undefined && (!lock.held || isTerminal(state.status));
 }
 
 /** The arguments of lock_enqueue_1. */
-export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
+export function enqueueParameters(sagas: readonly StoredSaga[]): unknown[][] {
   return [
     sagas.map(({ id }) => id),
     sagas.map(({ epoch }) => epoch),
@@ -27,10 +27,10 @@ export function lineUpParameters(sagas: readonly StoredSaga[]): unknown[][] {
 }
 
 /** Returns the claimed sagas that may run, as they are now. */
-export function linedUp(claimed: readonly StoredSaga[], rows: readonly LinedUpRow[]): StoredSaga[] {
+export function enqueued(claimed: readonly StoredSaga[], rows: readonly EnqueuedRow[]): StoredSaga[] {
   const ready = new Map(rows.map((row) => [row.id, row]));
   return claimed.flatMap((saga) => {
-    if (!isToLineUp(saga)) return saga;
+    if (!isToEnqueue(saga)) return saga;
     const row = ready.get(saga.id);
     if (!row) return [];
     return {

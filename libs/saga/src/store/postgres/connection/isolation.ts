@@ -75,16 +75,11 @@ export class OpenTransaction {
   }
 }
 
-const ofPools = new WeakMap<object, Isolation>();
+const ofPools = new WeakMap<PgPool, Isolation>();
 
 /** One for each pool. */
-export function isolationOf(pool: PgPool | object): Isolation {
+export function isolationOf(pool: PgPool): Isolation {
   const isolation = ofPools.get(pool) ?? new Isolation();
   ofPools.set(pool, isolation);
   return isolation;
-}
-
-/** The pool of a saga DataSource stands for the application's. */
-export function shareIsolation(own: object, isolation: Isolation): void {
-  ofPools.set(own, isolation);
 }

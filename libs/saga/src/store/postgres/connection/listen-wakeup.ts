@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { EngineLog } from '../../../engine/ports/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../../engine/ports/wakeup.js';
+import { transientWait } from '../../../shared/transient-wait.js';
 import { watchdogOf } from './statement-watchdog.js';
 import type { PgClient, PgPool } from './pg-types.js';
 
 /** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
 const GATHER = 10;
-const RECONNECT_FIRST = 100;
-const RECONNECT_LONGEST = 10_000;
+const RECONNECT_WAITS = { first: 100, longest: 10_000 };
 /** A connection that receives nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
 const HEARTBEAT = 10_000;
 
@@ -137,8 +137,7 @@ export class ListenWakeup implements Wakeup {
     this.listening = false;
     clearTimeout(this.heartbeat);
     client.end().catch(() => undefined);
-    const wait =
-      Math.min(RECONNECT_LONGEST, RECONNECT_FIRST * 2 ** this.failures) * (0.5 + Math.random() / 2);
+    const wait = transientWait(this.failures, Math.random(), RECONNECT_WAITS);
     this.failures += 1;
     this.reconnect = setTimeout(() => void this.connect(), wait);
     this.reconnect.unref();

@@ -5,9 +5,9 @@ const READ_ONLY = '25006';
 
 /**
  * What the failure of a checkpoint in a step's transaction means. A transaction is read-only because the server is (a
- * standby, until a failover is over), which goes away by itself, or because the step's method made it so. The connection
- * tells one from the other once the transaction is rolled back, which takes back what the method has set.
- * @param query sends a statement on the connection, which is in no transaction any more
+ * standby, until a failover is over), which goes away by itself, or because the step's method made it so. Another
+ * statement of the engine shows which: what the method has set applies to its transaction only.
+ * @param query sends a statement of the engine
  * @returns a SagaTransactionError if the method is the reason, otherwise the error itself
  */
 export async function readOnlyFailure(

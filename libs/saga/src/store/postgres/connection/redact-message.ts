@@ -1,5 +1,3 @@
-import type { Logger, QueryRunner } from 'typeorm';
-
 /** In which an error of PostgreSQL may carry what was to be stored: whole rows, or the beginning of a payload. */
 const TELLING = ['parameters', 'detail', 'where'] as const;
 
@@ -13,28 +11,4 @@ export function withoutValues<E>(error: E): E {
   for (const name of TELLING) if (failure[name] !== undefined) failure[name] = undefined;
   if (failure.driverError !== undefined && failure.driverError !== error) withoutValues(failure.driverError);
   return error;
-}
-
-/** The application's logger, as it is notified of the engine's statements: their text, and nothing that they are given. */
-export class LoggerWithoutValues implements Logger {
-  constructor(private readonly logger: Logger) {}
-
-  logQuery(query: string, _parameters?: unknown, runner?: QueryRunner): void {
-    this.logger.logQuery(query, undefined, runner);
-  }
-  logQueryError(error: string | Error, query: string, _parameters?: unknown, runner?: QueryRunner): void {
-    this.logger.logQueryError(withoutValues(error), query, undefined, runner);
-  }
-  logQuerySlow(time: number, query: string, _parameters?: unknown, runner?: QueryRunner): void {
-    this.logger.logQuerySlow(time, query, undefined, runner);
-  }
-  logSchemaBuild(message: string, runner?: QueryRunner): void {
-    this.logger.logSchemaBuild(message, runner);
-  }
-  logMigration(message: string, runner?: QueryRunner): void {
-    this.logger.logMigration(message, runner);
-  }
-  log(level: 'log' | 'info' | 'warn', message: unknown, runner?: QueryRunner): void {
-    this.logger.log(level, message, runner);
-  }
 }

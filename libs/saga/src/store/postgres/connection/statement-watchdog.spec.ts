@@ -42,7 +42,7 @@ describe('what the engine asks of PostgreSQL', () => {
   });
 
   test('does not pile up in the server when it waits for a lock', async () => {
-    // Long enough for the statement to be under way, on a busy machine as well.
+    // Long enough for the statement to be running, on a busy machine as well.
     watchdogOf(pool as unknown as PgPool).setStatementTimeout(10 * BOUND);
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
@@ -61,7 +61,7 @@ describe('what the engine asks of PostgreSQL', () => {
   test('is not taken for unanswered because this process stood still meanwhile', async () => {
     watchdogOf(pool as unknown as PgPool).setStatementTimeout(BOUND);
     const answer = ask('SELECT 1 AS n FROM pg_sleep(0.1)');
-    // Once it is under way.
+    // Once it is running.
     await until(async () => pool.totalCount > pool.idleCount);
     const end = performance.now() + 10 * BOUND;
     while (performance.now() < end);

@@ -1,5 +1,6 @@
 import { DataSource, type QueryRunner } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
+import { TypeOrmTransaction } from '../typeorm/typeorm-transaction.js';
 import { TransactionWatch } from './transaction-watch.js';
 
 let database: TestDatabase;
@@ -25,9 +26,9 @@ afterAll(async () => {
 
 const fail = () => runner.query('SELECT 1 / 0').catch(() => undefined);
 
-/** Of a driver that passes no messages of the server on, as pg-native. */
+/** The watch of a driver that does not pass on messages of the server, such as pg-native. */
 const withoutMessages = () => TransactionWatch.on({});
-const ofThisDriver = async () => (await TransactionWatch.of(runner.manager))!;
+const ofThisDriver = async () => (await TransactionWatch.of(new TypeOrmTransaction(runner.manager)))!;
 
 describe.each([
   ['with the messages of the server', ofThisDriver],

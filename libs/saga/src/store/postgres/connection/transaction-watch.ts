@@ -1,14 +1,14 @@
-import type { EntityManager } from 'typeorm';
 import { SagaTransactionError } from '../../../errors.js';
-import type { PgClient } from './pg-types.js';
+import type { PgClient, PgPool } from './pg-types.js';
+import type { JoinedTransaction, TransactionOpener } from './saga-database.js';
+import type { Sql } from './sql.js';
 
 /** What a connection is in after a statement, as PostgreSQL says in ReadyForQuery: idle, a transaction, a failed one. */
 type Status = 'I' | 'T' | 'E';
 
 const ABORTED = '25P02';
-const INSTEAD =
-  'Do not catch the error, or run the statement that may fail in a nested transaction (manager.transaction(…)), ' +
-  'which is a savepoint.';
+export const INSTEAD =
+  'Do not catch the error, or run the statement that may fail in a nested transaction, which is a savepoint.';
 
 /**
  * Follows the transaction of a connection by the messages that end each statement, and sends nothing for it. PostgreSQL
@@ -24,9 +24,16 @@ export class TransactionWatch {
   private lastCommand = '';
   /** How the last transaction ended. */
   private end: string | undefined;
+  /** Counts the transactions of the connection. */
+  private transactions = 0;
+
+  private isLost = false;
 
   private constructor(private readonly connection: Connection | undefined) {
+    connection?.on('end', () => (this.isLost = true));
     connection?.on('errorMessage', (error) => {
+      // The server closes the connection after it.
+      if (error.severity === 'FATAL') this.isLost = true;
       if (this.status === 'E') return;
       this.cause = error;
       if (this.status === 'T') this.status = 'E';
@@ -35,13 +42,15 @@ export class TransactionWatch {
     connection?.on('readyForQuery', ({ status }) => {
       if (status === 'I' && this.status !== 'I') this.end = this.lastCommand;
       if (status === 'T') this.cause = this.end = undefined;
+      if (status !== 'I' && (this.status === 'I' || this.status === undefined)) this.transactions += 1;
       this.status = status;
     });
   }
 
-  /** The transaction state of the connection that a manager uses. Undefined: it is in no transaction. */
-  static async of({ queryRunner }: EntityManager): Promise<TransactionWatch | undefined> {
-    return queryRunner?.connect && TransactionWatch.on((await queryRunner.connect()) as PgClient);
+  /** The state of a transaction. Undefined: its connection is not shown. */
+  static async of(transaction: JoinedTransaction): Promise<TransactionWatch | undefined> {
+    const connection = await transaction.connection();
+    return connection && TransactionWatch.on(connection);
   }
 
   static on(client: object): TransactionWatch {
@@ -52,11 +61,33 @@ export class TransactionWatch {
   }
 
   /**
+   * Follows each connection of a pool from its first transaction on, so that it is known whether it is in a transaction,
+   * and what aborted the transaction.
+   */
+  static onAll(pool: PgPool): void {
+    if (pools.has(pool)) return;
+    pools.add(pool);
+    for (const client of pool._clients ?? []) TransactionWatch.on(client);
+    pool.on('connect', (client) => void TransactionWatch.on(client));
+  }
+
+  /** The connection is known to be in no transaction. */
+  get isIdle(): boolean {
+    return this.status === 'I';
+  }
+
+  /** Returns whether the transaction of this moment is still open. */
+  follow(): () => boolean {
+    const { transactions } = this;
+    return () => this.transactions === transactions && !this.isIdle;
+  }
+
+  /**
    * @param what would be lost, as the beginning of a sentence
    * @throws SagaTransactionError when the transaction can no longer commit
    */
-  async requireOpen(what: string, manager: Pick<EntityManager, 'query'>): Promise<void> {
-    if (!this.connection) await asOpen(what, this, () => manager.query('SELECT 1'));
+  async requireOpen(what: string, sql: Sql): Promise<void> {
+    if (!this.connection) await asOpen(what, this, () => sql.query('SELECT 1'));
     if (this.status === 'E') throw this.aborted(what);
     if (this.status === 'I')
       throw new SagaTransactionError(
@@ -70,6 +101,12 @@ export class TransactionWatch {
     if (this.end === 'ROLLBACK') throw this.aborted(what);
   }
 
+  /** Returns what happened to the connection if an error of the application comes from it. */
+  errorBehind(error: unknown): Error | undefined {
+    if (this.isLost) return LOST;
+    return this.status === 'E' && this.cause && isReported(this.cause, error) ? this.cause : undefined;
+  }
+
   aborted(what: string, error?: Error): SagaTransactionError {
     const cause = this.cause ?? error;
     const why = cause ? `: ${cause.message}` : '';
@@ -81,13 +118,36 @@ export class TransactionWatch {
   }
 }
 
+const LOST = new Error('Connection terminated');
+
+/** Whether an error is, wraps or repeats the error of a statement: database layers throw errors of their own. */
+function isReported(cause: Error, error: unknown, depth = 0): boolean {
+  if (error === cause) return true;
+  if (typeof error !== 'object' || error === null || depth > 4) return false;
+  try {
+    const { message, cause: inner, driverError } = error as Error & { readonly driverError?: unknown };
+    if (typeof message === 'string' && cause.message !== '' && message.includes(cause.message)) return true;
+    return [inner, driverError].some((one) => isReported(cause, one, depth + 1));
+  } catch {
+    // A getter of a proxy threw.
+    return false;
+  }
+}
+
+const pools = new WeakSet<PgPool>();
 const watches = new WeakMap<object, TransactionWatch>();
 
 /** The part of pg's Connection that is used: it emits each message of the server by its name. */
 interface Connection {
-  on(event: 'errorMessage', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(event: 'errorMessage', listener: (error: Error & { readonly severity?: string }) => void): unknown;
   on(event: 'commandComplete', listener: (message: { readonly text: string }) => void): unknown;
   on(event: 'readyForQuery', listener: (message: { readonly status: Status }) => void): unknown;
+}
+
+/** Whether PostgreSQL refused a statement because an earlier one of its transaction had failed. */
+export function isAborted(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === ABORTED;
 }
 
 /**
@@ -95,11 +155,11 @@ interface Connection {
  * @throws SagaTransactionError when that is aborted already
  */
 export async function sendWithin<T>(
-  manager: EntityManager,
+  transaction: JoinedTransaction,
   what: string,
   send: () => Promise<T>,
 ): Promise<T> {
-  return asOpen(what, await TransactionWatch.of(manager), send);
+  return asOpen(what, await TransactionWatch.of(transaction), send);
 }
 
 async function asOpen<T>(
@@ -110,26 +170,29 @@ async function asOpen<T>(
   try {
     return await send();
   } catch (error) {
-    if (!watch || (error as { code?: unknown }).code !== ABORTED) throw error;
+    if (!watch || !isAborted(error)) throw error;
     throw watch.aborted(what, error as Error);
   }
 }
 
 /**
  * Runs work in a transaction of its own and commits it.
+ * @param join gives the statements of the transaction
  * @param what is lost if it is not committed, as the beginning of a sentence
  * @throws SagaTransactionError when it was rolled back instead, since the work caught the error of a statement
  */
-export async function committed<T>(
-  owner: Pick<EntityManager, 'transaction'>,
+export async function committed<T, Tx>(
+  open: TransactionOpener<Tx>,
+  join: (transaction: Tx) => JoinedTransaction,
   what: string,
-  work: (manager: EntityManager) => Promise<T>,
+  work: (transaction: Tx, joined: JoinedTransaction) => Promise<T>,
 ): Promise<T> {
   let watch: TransactionWatch | undefined;
-  const result = await owner.transaction(async (manager) => {
-    watch = await TransactionWatch.of(manager);
-    const worked = await work(manager);
-    await watch?.requireOpen(what, manager);
+  const result = await open(async (transaction) => {
+    const joined = join(transaction);
+    watch = await TransactionWatch.of(joined);
+    const worked = await work(transaction, joined);
+    await watch?.requireOpen(what, joined);
     return worked;
   });
   watch?.requireCommitted(what);

@@ -29,7 +29,7 @@ const TRANSIENT_CODES = new Set([
 
 /** The driver reports these without a code; the last one is TypeORM's, for a connection that was lost between two statements. */
 const TRANSIENT_MESSAGES =
-  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|query read timeout|client was closed|query runner (was )?already released/i;
+  /connection terminated|timeout acquiring a connection|connection ended|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|query read timeout|client was closed|query runner (was )?already released/i;
 
 /** As far as an error matters here; not by class, since it may come from another realm (vm, jest). */
 interface ErrorLike {

@@ -2,6 +2,8 @@ import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
 import { type StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../../machine/differing-steps.js';
+import { attemptOfFailure } from '../../../machine/failed-attempt.js';
+import { withoutNotes } from '../../../machine/step-notes.js';
 import { sendSignals } from '../signals/postgres-signals.js';
 import type { Statements } from '../statements.js';
 
@@ -43,12 +45,15 @@ async function saveState(
   now: number,
 ): Promise<void> {
   const dueAt = dueAfter(edit, now);
+  const changed = differingSteps(saga.state.steps, edit.state.steps);
   await on.checkpoint({
     id: saga.id,
     epoch: saga.epoch,
     number: saga.checkpoints + 1,
     state: edit.state,
-    changed: differingSteps(saga.state.steps, edit.state.steps),
+    changed,
+    notes: withoutNotes(saga.notes, changed),
+    failedAttempt: attemptOfFailure(edit.state),
     step: edit.step,
     advances: true,
     cancelSeen: true,
@@ -58,7 +63,7 @@ async function saveState(
   });
   const { input = null, version = null } = edit;
   await on.query(on.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
-  if (saga.lock) await on.query(on.sql.leaveLine, [[saga.id]]);
+  if (saga.lock) await on.query(on.sql.dequeue, [[saga.id]]);
   if (dueAt !== undefined) await on.notify('due');
   if (saga.lockedBy !== undefined) await on.notify(`look:${saga.id}`);
 }

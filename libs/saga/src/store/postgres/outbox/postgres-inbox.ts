@@ -1,10 +1,5 @@
-import type { EntityManager } from 'typeorm';
-import { ApplicationSql } from '../connection/application-sql.js';
+import type { JoinedTransaction } from '../connection/saga-database.js';
 import { sendWithin } from '../connection/transaction-watch.js';
-
-interface Sql {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-}
 
 /** serialization_failure */
 const SERIALIZATION_FAILURE = '40001';
@@ -17,6 +12,10 @@ export class NotedMeanwhile extends Error {
     super(driverError.message, { cause: driverError });
     this.name = 'QueryFailedError';
   }
+}
+
+interface Sql {
+  query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
 /** The journal of the messages that were handled. */
@@ -35,10 +34,9 @@ export class PostgresInbox {
    * it at this moment, and is true only if that one rolls back.
    * @throws NotedMeanwhile where the transaction's level keeps it from seeing what was noted since it began
    */
-  async isNew(manager: EntityManager, consumer: string, messageId: string): Promise<boolean> {
-    const sql = new ApplicationSql(manager);
-    const noting = sendWithin(manager, `Message '${messageId}'`, () =>
-      sql.query<unknown[]>(
+  async isNew(transaction: JoinedTransaction, consumer: string, messageId: string): Promise<boolean> {
+    const noting = sendWithin(transaction, `Message '${messageId}'`, () =>
+      transaction.query<unknown[]>(
         `INSERT INTO ${this.schema}.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
         [consumer, messageId],
       ),

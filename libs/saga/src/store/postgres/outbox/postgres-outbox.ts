@@ -1,6 +1,5 @@
-import type { EntityManager } from 'typeorm';
 import type { OutgoingMessage } from '../../../engine/payload/outgoing-message.js';
-import { ApplicationSql } from '../connection/application-sql.js';
+import type { JoinedTransaction } from '../connection/saga-database.js';
 import { sendWithin } from '../connection/transaction-watch.js';
 import { isTransientError } from '../connection/transient-errors.js';
 
@@ -94,14 +93,14 @@ export class PostgresOutbox {
 
   /** In the caller's transaction, in this order. */
   async publish(
-    manager: EntityManager,
+    transaction: JoinedTransaction,
     messages: readonly (OutgoingMessage & { id: string })[],
   ): Promise<void> {
     const [first] = messages;
     if (!first) return;
     const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
-    await sendWithin(manager, `The message to '${first.topic}'`, () =>
-      new ApplicationSql(manager).query(
+    await sendWithin(transaction, `The message to '${first.topic}'`, () =>
+      transaction.query(
         `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
         [
           column(({ id }) => id),

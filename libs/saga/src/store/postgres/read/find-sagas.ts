@@ -1,70 +1,88 @@
-import type { EntityManager } from 'typeorm';
+import { NEEDS_ATTENTION } from '../../../definition/types/saga-status.js';
 import type { StoredSummary, StoreFilter } from '../../../engine/ports/saga-store.js';
-import { SagaInstance } from '../schema/saga-entities.js';
+import type { Sql } from '../connection/sql.js';
+import { isUuid } from '../connection/uuid.js';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Milliseconds since the epoch. */
-interface Times {
+interface SummaryRow {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly correlation_id: string | null;
+  readonly status: StoredSummary['status'];
+  readonly held_phase: 'running' | 'compensating' | null;
+  readonly checkpoints: number;
+  readonly step: string;
+  readonly error: string | null;
+  readonly tags: Record<string, string> | null;
+  /** Milliseconds since the epoch. */
   readonly created: number;
   readonly updated: number;
   readonly finished: number | null;
 }
 
+/** As numbers: how a time is written goes by the connection's DateStyle. */
 const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
+const COLUMNS =
+  'i.id, i.name, i.version, i.correlation_id, i.status, i.held_phase, i.checkpoints, i.step, i.error, i.tags, ' +
+  `${millisecondsOf('i.created_at')} AS created, ${millisecondsOf('i.updated_at')} AS updated, ` +
+  `${millisecondsOf('i.finished_at')} AS finished`;
+
 /** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
-export async function findSagas(manager: EntityManager, filter: StoreFilter): Promise<StoredSummary[]> {
+export async function findSagas(sql: Sql, schema: string, filter: StoreFilter): Promise<StoredSummary[]> {
   if (filter.status?.length === 0) return [];
-  const query = manager
-    .getRepository(SagaInstance)
-    .createQueryBuilder('i')
-    .select([
-      'i.id',
-      'i.name',
-      'i.version',
-      'i.correlationId',
-      'i.status',
-      'i.heldPhase',
-      'i.checkpoints',
-      'i.step',
-      'i.error',
-      'i.tags',
-    ])
-    // As numbers: how a time is written goes by the connection's DateStyle.
-    .addSelect(millisecondsOf('i.createdAt'), 'created')
-    .addSelect(millisecondsOf('i.updatedAt'), 'updated')
-    .addSelect(millisecondsOf('i.finishedAt'), 'finished')
-    .orderBy('i.id', 'DESC')
-    .take(filter.limit);
-  if (filter.before !== undefined) query.andWhere('i.id < :before', { before: filter.before });
-  if (filter.name !== undefined) query.andWhere('i.name = :name', { name: filter.name });
-  if (filter.status !== undefined) query.andWhere('i.status IN (:...status)', { status: filter.status });
-  if (filter.correlationId !== undefined) {
-    const own = UUID.test(filter.correlationId) ? ' OR (i.correlationId IS NULL AND i.id = :key::uuid)' : '';
-    query.andWhere(`(i.correlationId = :key${own})`, { key: filter.correlationId });
+  const { conditions, values } = conditionsOf(filter);
+  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+  const rows = await sql.query<SummaryRow[]>(
+    `SELECT ${COLUMNS} FROM "${schema}".instance i ${where} ORDER BY i.id DESC LIMIT ${filter.limit}`,
+    values,
+  );
+  return rows.map(toSummary);
+}
+
+function conditionsOf(filter: StoreFilter): { conditions: string[]; values: unknown[] } {
+  const { before, name, status, correlationId, tags, createdAfter, createdBefore } = filter;
+  const values: unknown[] = [];
+  const conditions: string[] = [];
+  const given = (value: unknown) => `$${values.push(value)}`;
+  if (before !== undefined) conditions.push(`i.id < ${given(before)}`);
+  if (name !== undefined) conditions.push(`i.name = ${given(name)}`);
+  if (status !== undefined) {
+    const list = status.map(given).join(', ');
+    conditions.push(`i.status IN (${list})`);
+    // Served by the index instance_needs_attention: a saga is idle in these.
+    if (status.every((one) => NEEDS_ATTENTION.includes(one))) conditions.push(`i.idle_status IN (${list})`);
+  }
+  if (correlationId !== undefined) {
+    const key = given(correlationId);
+    // With the id as text and as a uuid, PostgreSQL cannot tell the type of one parameter.
+    const own = isUuid(correlationId)
+      ? ` OR (i.correlation_id IS NULL AND i.id = ${given(correlationId)}::uuid)`
+      : '';
+    conditions.push(`(i.correlation_id = ${key}${own})`);
   }
   // A saga without tags has all of none.
-  if (filter.tags !== undefined && Object.keys(filter.tags).length > 0)
-    query.andWhere('i.tags @> :tags', { tags: JSON.stringify(filter.tags) });
-  if (filter.createdAfter !== undefined)
-    query.andWhere('i.createdAt >= :after', { after: filter.createdAfter });
-  if (filter.createdBefore !== undefined)
-    query.andWhere('i.createdAt < :until', { until: filter.createdBefore });
-  const { entities, raw } = await query.getRawAndEntities<Times>();
-  return entities.map((row, n) => ({
+  if (tags !== undefined && Object.keys(tags).length > 0)
+    conditions.push(`i.tags @> ${given(JSON.stringify(tags))}`);
+  if (createdAfter !== undefined) conditions.push(`i.created_at >= ${given(createdAfter)}`);
+  if (createdBefore !== undefined) conditions.push(`i.created_at < ${given(createdBefore)}`);
+  return { conditions, values };
+}
+
+function toSummary(row: SummaryRow): StoredSummary {
+  return {
     id: row.id,
     name: row.name,
     version: row.version,
-    correlationId: row.correlationId ?? undefined,
+    correlationId: row.correlation_id ?? undefined,
     status: row.status,
-    heldPhase: row.heldPhase ?? undefined,
+    heldPhase: row.held_phase ?? undefined,
     revision: row.checkpoints,
     step: row.step,
     error: row.error ?? undefined,
     tags: row.tags ?? undefined,
-    createdAt: raw[n]!.created,
-    updatedAt: raw[n]!.updated,
-    finishedAt: raw[n]!.finished ?? undefined,
-  }));
+    createdAt: row.created,
+    updatedAt: row.updated,
+    finishedAt: row.finished ?? undefined,
+  };
 }

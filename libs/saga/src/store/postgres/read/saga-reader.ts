@@ -2,6 +2,7 @@ import type { StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga
 import type { Statements } from '../statements.js';
 import {
   type SignalJson,
+  ReadSteps,
   type StepJson,
   type StoredSagaRow,
   toStoredSaga,
@@ -12,11 +13,15 @@ import {
 export type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
 
 export interface ReadBounds {
-  /** Bytes of users' data that one statement answers with; a single value may be larger. Default: 16 MB. */
+  /** Bytes of users' data that one statement answers with; a single value may be larger. Default: 4 MB. */
   readonly pageBytes?: number;
 }
 
-export const PAGE_BYTES = 16 * 2 ** 20;
+/** The driver parses the steps of a saga at once, while nothing else happens in the process. */
+export const PAGE_BYTES = 4 * 2 ** 20;
+
+/** The same of a part of a saga's steps: they arrive together, and each is parsed by itself. */
+const PART_BYTES = 2 ** 20;
 
 /** Leases that were just taken. */
 export interface Taken {
@@ -81,7 +86,7 @@ export class SagaReader {
   async whole<R extends StoredSagaRow>(row: R): Promise<R | undefined> {
     if (!row.in_parts) return row;
     const { id, epoch, checkpoints } = row;
-    const [steps, signals] = [await this.stepsOf(id), await this.signalsOf(id)];
+    const [steps, signals] = [await this.stepsOf(row), await this.signalsOf(id)];
     const [now] = await this.query<{ epoch: number; checkpoints: number }>(this.sql.stands, [id]);
     if (now?.epoch !== epoch || now.checkpoints !== checkpoints) return undefined;
     return { ...row, steps, signals: signals.length > 0 ? signals : null };
@@ -106,13 +111,14 @@ export class SagaReader {
     }
   }
 
-  private async stepsOf(id: string): Promise<StepJson[]> {
-    const steps: StepJson[] = [];
-    for (;;) {
-      const after = steps.at(-1)?.name ?? '';
-      const rows = await this.query<{ step: StepJson }>(this.sql.stepPart, [id, after, this.pageBytes]);
+  private async stepsOf(row: StoredSagaRow): Promise<ReadSteps> {
+    const steps = new ReadSteps(row);
+    const bytes = Math.min(this.pageBytes, PART_BYTES);
+    for (let after = ''; ;) {
+      const rows = await this.query<{ step: StepJson }>(this.sql.stepPart, [row.id, after, bytes]);
       if (rows.length === 0) return steps;
-      for (const { step } of rows) steps.push(step);
+      steps.add(rows.map(({ step }) => step));
+      after = rows.at(-1)!.step.name;
     }
   }
 

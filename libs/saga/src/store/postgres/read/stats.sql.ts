@@ -3,7 +3,7 @@ export const MOST_MESSAGES = 100_000;
 
 /**
  * Counts what is due and what waits. Plan: finished sagas cost nothing. Sagas that are due or leased are read by
- * instance_due, a row each. Sagas that wait are read by instance_at_rest alone, if it is vacuumed: a million of them
+ * instance_due, a row each. Sagas that wait are read by instance_idle alone, if it is vacuumed: a million of them
  * take some 0.2 s. The oldest message is the first of each lane (outbox_ready).
  */
 export const statsSql = (s: string): string => `
@@ -12,8 +12,8 @@ WITH unfinished AS (
     min(due_at) FILTER (WHERE due_at <= now()) AS oldest
   FROM ${s}.instance WHERE rank_at IS NOT NULL GROUP BY name, version, status
   UNION ALL
-  SELECT name, version, status, count(*)::int, 0, NULL
-  FROM ${s}.instance WHERE rank_at IS NULL AND finished_at IS NULL GROUP BY name, version, status
+  SELECT name, version, coalesce(idle_status, 'running'), count(*)::int, 0, NULL
+  FROM ${s}.instance WHERE rank_at IS NULL AND finished_at IS NULL GROUP BY name, version, idle_status
 ), messages AS (
   SELECT min(f.created_at) AS oldest FROM ${s}.outbox_lane l CROSS JOIN LATERAL
     (SELECT o.created_at FROM ${s}.outbox o WHERE o.lane = l.lane AND NOT o.held ORDER BY o.seq LIMIT 1) f

@@ -1,7 +1,12 @@
 import type { SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
+import { type ErrorsJson, errorsOfJson } from '../checkpoint/errors-json.js';
+import { type NotesJson, notesOfJson } from '../checkpoint/notes-json.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
+import { type FailedAttempt, failureOf } from '../../../machine/failed-attempt.js';
 import type { LostLease, SagaState, StepState } from '../../../machine/saga-state.js';
+import { StepMapBuilder } from '../../../machine/step-map.js';
+import { type StepNote, type StepNotes, withNote } from '../../../machine/step-notes.js';
 import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
 
 /** What the columns of stored-saga.sql.ts give. */
@@ -13,11 +18,13 @@ export interface StoredSagaRow {
   correlation_id: string | null;
   status: SagaStatus;
   held_phase: 'running' | 'compensating' | null;
-  failure: SagaFailure | null;
-  progress: Pick<
-    SagaState,
-    'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'
-  > | null;
+  /** With the number of an attempt: without its error, which is the error of that. */
+  failure: SagaFailure | FailedAttempt | null;
+  progress:
+    | (Partial<
+        Pick<SagaState, 'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'>
+      > & { notes?: NotesJson })
+    | null;
   deadline_at: number | null;
   input: string | null;
   priority: number;
@@ -52,7 +59,7 @@ export interface StoredSagaRow {
   finished_at: number | null;
   /** True: what follows is left to statements of its own. */
   in_parts: boolean;
-  steps: StepJson[] | null;
+  steps: StepJson[] | ReadSteps | null;
   signals: SignalJson[] | null;
 }
 
@@ -62,6 +69,8 @@ export interface SignalJson {
   messageId: string;
   payload: string | null;
 }
+
+type StepTimes = StoredSaga['stepTimes'] extends ReadonlyMap<string, infer Times> ? Times : never;
 
 export interface StepJson {
   name: string;
@@ -73,7 +82,7 @@ export interface StepJson {
   compensationFailures: number;
   retryAt: number | null;
   result: string | null;
-  errors: StepState['errors'] | null;
+  errors: ErrorsJson | null;
   progress: Pick<
     StepState,
     'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait' | 'lost'
@@ -82,20 +91,41 @@ export interface StepJson {
   updatedAt: number;
 }
 
+/** The steps of a saga as they are read, a part at a time: so that those of a large one need no turn of their own. */
+export class ReadSteps {
+  readonly times = new Map<string, StepTimes>();
+  readonly notes: StepNotes | undefined;
+  private readonly builder = new StepMapBuilder();
+  private built: SagaState['steps'] | undefined;
+
+  constructor(private readonly row: Pick<StoredSagaRow, 'progress' | 'created_at'>) {
+    this.notes = row.progress?.notes && notesOfJson(row.progress.notes);
+  }
+
+  add(steps: readonly StepJson[]): void {
+    for (const step of steps) {
+      const { name, startedAt, updatedAt } = step;
+      const note = this.notes?.get(name);
+      this.builder.add(name, toStepState(step, note));
+      this.times.set(name, { startedAt, updatedAt: timeOf(this.row, note) ?? updatedAt });
+    }
+  }
+
+  get steps(): SagaState['steps'] {
+    return (this.built ??= this.builder.build());
+  }
+}
+
+function readSteps(row: StoredSagaRow, steps: readonly StepJson[]): ReadSteps {
+  const read = new ReadSteps(row);
+  read.add(steps);
+  return read;
+}
+
 export function toStoredSaga(row: StoredSagaRow): StoredSaga {
-  const steps = row.steps ?? [];
-  const state: SagaState = {
-    status: row.status,
-    heldPhase: row.held_phase ?? undefined,
-    failure: row.failure ?? undefined,
-    round: row.progress?.round ?? 1,
-    rollbackTo: row.progress?.rollbackTo,
-    deadline: row.deadline_at ?? undefined,
-    lastTakenSignals: row.progress?.lastTakenSignals,
-    ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
-    ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
-    steps: new Map(steps.map((step) => [step.name, toStepState(step)])),
-  };
+  const { steps, times, notes } =
+    row.steps instanceof ReadSteps ? row.steps : readSteps(row, row.steps ?? []);
+  const state = toState(row, steps);
   return {
     id: row.id,
     name: row.name,
@@ -107,6 +137,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     priority: row.priority,
     tags: row.tags ?? undefined,
     state,
+    ...(notes && { notes }),
     epoch: row.epoch,
     checkpoints: row.checkpoints,
     lockedBy: row.locked_by ?? undefined,
@@ -128,9 +159,22 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,
-    stepTimes: new Map(
-      steps.map((step) => [step.name, { startedAt: step.startedAt, updatedAt: step.updatedAt }]),
-    ),
+    stepTimes: times,
+  };
+}
+
+function toState(row: StoredSagaRow, steps: SagaState['steps']): SagaState {
+  return {
+    status: row.status,
+    heldPhase: row.held_phase ?? undefined,
+    failure: toFailure(row.failure, steps),
+    round: row.progress?.round ?? 1,
+    rollbackTo: row.progress?.rollbackTo,
+    deadline: row.deadline_at ?? undefined,
+    lastTakenSignals: row.progress?.lastTakenSignals,
+    ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
+    ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
+    steps,
   };
 }
 
@@ -144,7 +188,24 @@ function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): Store
   return { key: lock_key!, held: lock_state === 'held' || lock_state === 'inside', holder };
 }
 
-function toStepState(step: StepJson): StepState {
+function timeOf(
+  { created_at }: Pick<StoredSagaRow, 'created_at'>,
+  note: StepNote | undefined,
+): number | undefined {
+  return note && created_at + note.at;
+}
+
+function toFailure(failure: StoredSagaRow['failure'], steps: SagaState['steps']): SagaFailure | undefined {
+  if (failure === null) return undefined;
+  return 'attempt' in failure ? failureOf(failure, steps) : failure;
+}
+
+function toStepState(step: StepJson, note: StepNote | undefined): StepState {
+  const state = toRowState(step);
+  return note ? withNote(state, note) : state;
+}
+
+function toRowState(step: StepJson): StepState {
   return {
     status: step.status,
     attempts: step.attempts,
@@ -154,7 +215,7 @@ function toStepState(step: StepJson): StepState {
     compensationFailures: step.compensationFailures,
     retryAt: step.retryAt ?? undefined,
     result: step.result ?? undefined,
-    errors: step.errors ?? [],
+    errors: step.errors ? errorsOfJson(step.errors) : [],
     active: false,
     round: step.progress?.round ?? 1,
     returns: step.progress?.returns ?? 0,

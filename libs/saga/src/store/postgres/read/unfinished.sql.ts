@@ -19,7 +19,7 @@ const standingColumns = (schema: string): string => `
 const IS_DUE = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NOT NULL';
 const IS_AT_REST = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NULL AND i.finished_at IS NULL';
 
-/** All that have not ended, of a name ($1) and version ($2): scans of instance_due and instance_at_rest, whatever is finished. */
+/** All that have not ended, of a name ($1) and version ($2): scans of instance_due and instance_idle, whatever is finished. */
 export const eachUnfinishedSql = (schema: string): string => `
 SELECT ${standingColumns(schema)} FROM ${schema}.instance i WHERE ${IS_DUE}
 UNION ALL
@@ -31,7 +31,7 @@ SELECT ${standingColumns(schema)}, i.rank_at::text AS place FROM ${schema}.insta
 WHERE ${IS_DUE} AND (i.rank_at, i.id) > ($3::timestamptz, $4::uuid)
 ORDER BY i.rank_at, i.id LIMIT $5`;
 
-/** A page of the sagas that wait, in the order of instance_at_rest. $3: the last id of the page before. $4: limit. */
+/** A page of the sagas that wait, in the order of instance_idle. $3: the last id of the page before. $4: limit. */
 export const atRestPageSql = (schema: string): string => `
 SELECT ${standingColumns(schema)} FROM ${schema}.instance i
 WHERE ${IS_AT_REST} AND i.id > $3::uuid
@@ -72,3 +72,11 @@ WHERE id = ANY(ARRAY(
     UNION ALL
     SELECT i.id FROM ${schema}.instance i WHERE ${IS_AT_REST}))
   ORDER BY l.id FOR NO KEY UPDATE))`;
+
+/** Stores a graph, or replaces it. Plan: by primary key. */
+export const putGraphSql = (s: string): string =>
+  `INSERT INTO ${s}.graph (name, version, revision, graph) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (name, version, revision) DO UPDATE SET graph = EXCLUDED.graph`;
+
+/** Graphs, a row or a few for each saga that was ever deployed. */
+export const storedGraphsSql = (s: string): string => `SELECT name, version, revision, graph FROM ${s}.graph`;

@@ -1,10 +1,10 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { INBOX_FUNCTIONS, inboxForgetFunction } from './functions/inbox.function.js';
 import { publishFunction } from './functions/publish.function.js';
 import { RELAY_FUNCTIONS, relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
 import { LANES } from '../outbox/outbox-lanes.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
+import type { MigrationSql } from './frozen/migration-sql.js';
 
 /** All functions of the outbox and the inbox. */
 export const MESSAGING_FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
@@ -13,16 +13,17 @@ const TABLES = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 /**
  * The outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
  * either module and by users' own runs alike.
+ * @param name the schema's name, unquoted
  */
-export abstract class CreateMessagingTables implements MigrationInterface {
-  protected abstract readonly schema: string;
-
-  async up(queryRunner: QueryRunner): Promise<void> {
-    const schema = `"${this.schema}"`;
-    await queryRunner.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
-    // seq: the order. bytes: for pages, which are bounded by them. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
-    await queryRunner.query(`
+export const createMessagingTables = (name: string): MigrationSql => {
+  const schema = `"${name}"`;
+  const channel = wakeupChannel(name);
+  return {
+    up: [
+      `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+      // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
+      // seq: the order. bytes: for pages, which are bounded by them. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.outbox (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
         seq bigint GENERATED ALWAYS AS IDENTITY,
@@ -41,52 +42,52 @@ export abstract class CreateMessagingTables implements MigrationInterface {
         dead_at timestamptz,
         error text,
         created_at timestamptz NOT NULL DEFAULT now()
-      )`);
-    // What is to be sent, by lane and in order; what is held costs nothing here.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS outbox_ready ON ${schema}.outbox (lane, seq) WHERE NOT held`);
-    // The line behind a message that could not be sent.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS outbox_held ON ${schema}.outbox (aggregatetype, aggregateid, seq) WHERE held`);
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS outbox_retry ON ${schema}.outbox (lane, retry_at) WHERE retry_at IS NOT NULL`);
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS outbox_dead ON ${schema}.outbox (dead_at, id) WHERE dead_at IS NOT NULL`);
-    // Who sends what; a few updates a second of rows that never grow (HOT).
-    await queryRunner.query(`
+      )`,
+      // What is to be sent, by lane and in order; what is held costs nothing here.
+      `
+      CREATE INDEX IF NOT EXISTS outbox_ready ON ${schema}.outbox (lane, seq) WHERE NOT held`,
+      // The line behind a message that could not be sent.
+      `
+      CREATE INDEX IF NOT EXISTS outbox_held ON ${schema}.outbox (lane, aggregatetype, aggregateid, seq) WHERE held`,
+      `
+      CREATE INDEX IF NOT EXISTS outbox_retry ON ${schema}.outbox (lane, retry_at) WHERE retry_at IS NOT NULL`,
+      `
+      CREATE INDEX IF NOT EXISTS outbox_dead ON ${schema}.outbox (dead_at, id) WHERE dead_at IS NOT NULL`,
+      // Who sends what; a few updates a second of rows that never grow (HOT).
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.outbox_lane (
         lane smallint PRIMARY KEY,
         epoch bigint NOT NULL DEFAULT 0,
         leased_by text,
         leased_until timestamptz NOT NULL DEFAULT '-infinity',
         served_at timestamptz NOT NULL DEFAULT '-infinity',
+        may_hold boolean NOT NULL DEFAULT true,
 ${ORDER_COLUMNS.slice(1)}
-      ) WITH (fillfactor = 50)`);
-    await queryRunner.query(`
-      INSERT INTO ${schema}.outbox_lane (lane) SELECT generate_series(0, ${LANES - 1}) ON CONFLICT DO NOTHING`);
-    // One row: does no relay look often by itself, so that it has to be woken?
-    await queryRunner.query(`
+      ) WITH (fillfactor = 50)`,
+      `
+      INSERT INTO ${schema}.outbox_lane (lane) SELECT generate_series(0, ${LANES - 1}) ON CONFLICT DO NOTHING`,
+      // One row: does no relay look often by itself, so that it has to be woken?
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.relay (
         id smallint PRIMARY KEY CHECK (id = 1),
         asleep boolean NOT NULL
-      ) WITH (fillfactor = 50)`);
-    await queryRunner.query(`INSERT INTO ${schema}.relay VALUES (1, true) ON CONFLICT DO NOTHING`);
-    await queryRunner.query(`
+      ) WITH (fillfactor = 50)`,
+      `INSERT INTO ${schema}.relay VALUES (1, true) ON CONFLICT DO NOTHING`,
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.inbox (
         consumer text NOT NULL,
         message_id text NOT NULL,
         handled_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (consumer, message_id)
-      )`);
-    await queryRunner.query(`CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`);
-    await queryRunner.query(publishFunction(schema, wakeupChannel(this.schema)));
-    await queryRunner.query(inboxForgetFunction(schema));
-    for (const create of relayFunctions(schema)) await queryRunner.query(create);
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of MESSAGING_FUNCTIONS)
-      await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
-    for (const name of TABLES) await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".${name}`);
-  }
-}
+      )`,
+      `CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`,
+      publishFunction(schema, channel),
+      inboxForgetFunction(schema),
+      ...relayFunctions(schema),
+    ],
+    down: [
+      ...MESSAGING_FUNCTIONS.map((one) => `DROP FUNCTION IF EXISTS ${schema}.${one}`),
+      ...TABLES.map((one) => `DROP TABLE IF EXISTS ${schema}.${one}`),
+    ],
+  };
+};

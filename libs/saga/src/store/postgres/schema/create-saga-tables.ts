@@ -1,4 +1,3 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { bytesFunctions } from './functions/bytes.function.js';
 import { checkpointFunction, checkpointOneFunction } from './functions/checkpoint.function.js';
 import { checkpointPublishFunction } from './functions/checkpoint-publish.function.js';
@@ -11,8 +10,10 @@ import { startOneFunction, startFunction } from './functions/start.function.js';
 import { familyFunctions } from './functions/family.function.js';
 import { familyLockFunctions } from './functions/family-locks.function.js';
 import { signalFunction } from './functions/signal.function.js';
-import { lockLineFunctions } from './functions/lock-queue.function.js';
+import { stepsOfFunction } from './functions/steps-of.function.js';
+import { lockQueueFunctions } from './functions/lock-queue.function.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
+import type { MigrationSql } from './frozen/migration-sql.js';
 
 /** All functions of sagas, those that only others call included: a role has to be allowed each. */
 export const SAGA_FUNCTIONS = [
@@ -23,7 +24,7 @@ export const SAGA_FUNCTIONS = [
     'lock_enqueue_1',
     'lock_dequeue_1',
     'lock_hand_over_1',
-    'lock_line_1',
+    'lock_queues_1',
     'lock_holder_1',
     'family_locks_1',
     'look_again_1',
@@ -44,64 +45,72 @@ export const SAGA_FUNCTIONS = [
   ],
 ];
 
-/** The first tables. Idempotent, so that it may be applied by this module and by users' own runs alike. */
-export abstract class CreateSagaTables implements MigrationInterface {
-  protected abstract readonly schema: string;
+const TABLES = ['graph', 'rate_limit', 'concurrency', 'operation', 'signal', 'step', 'instance'];
 
-  async up(queryRunner: QueryRunner): Promise<void> {
-    const schema = `"${this.schema}"`;
-    await queryRunner.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
-    // Fillfactor leaves updates room on their own page (HOT), so that they touch no index: a batch writes all rows of a page at
-    // once, so half of it. At 70 fewer than half of them were HOT, and what went to other pages made the table larger, not smaller.
-    await queryRunner.query(`
+/**
+ * The first tables. Idempotent, so that it may be applied by this module and by users' own runs alike.
+ * @param name the schema's name, unquoted
+ */
+export const createSagaTables = (name: string): MigrationSql => {
+  const schema = `"${name}"`;
+  const channel = wakeupChannel(name);
+  return {
+    up: [
+      `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+      // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
+      // Fillfactor leaves updates room on their own page (HOT), so that they touch no index: a batch writes all rows of a page at
+      // once, so half of it. At 70 fewer than half of them were HOT, and what went to other pages made the table larger, not smaller.
+      // The columns stand by how often they change, and what each checkpoint changes stands together at the end: the WAL of a HOT
+      // update is what lies between the first byte that changes and the last one.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.instance (
         id uuid PRIMARY KEY,
-        name text NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now(),
         version int NOT NULL,
         graph_revision smallint,
+        priority smallint NOT NULL DEFAULT 0,
+        name text NOT NULL,
         correlation_id text,
-        status text NOT NULL,
-        step text NOT NULL,
-        error text,
         input json,
         started_input json,
         tags jsonb,
-        priority smallint NOT NULL DEFAULT 0,
-        failure json,
-        held_phase text,
-        progress json,
         deadline_at timestamptz,
-        epoch int NOT NULL,
-        checkpoints int NOT NULL DEFAULT 0,
-        locked_by text,
-        leased_at timestamptz,
-        lost_leases jsonb,
-        due_at timestamptz,
-        rank_at timestamptz,
-        takeovers smallint NOT NULL DEFAULT 0,
-        losses smallint NOT NULL DEFAULT 0,
-        cancel_requested_at timestamptz,
-        cancel_reason text,
-        pause_requested boolean NOT NULL DEFAULT false,
-        input_replaced boolean NOT NULL DEFAULT false,
         sla_at timestamptz,
-        overdue boolean NOT NULL DEFAULT false,
-        watched boolean NOT NULL DEFAULT false,
+        parent_id uuid,
+        parent_step text,
         lock_key text,
-        lock_state text,
         lock_position bigint,
         lock_timeout float8,
         lock_deadlock json,
-        parent_id uuid,
-        parent_step text,
-        woken boolean NOT NULL DEFAULT false,
+        lock_state text,
+        cancel_requested_at timestamptz,
+        cancel_reason text,
+        lost_leases jsonb,
+        epoch int NOT NULL,
         signals int NOT NULL DEFAULT 0,
-        created_at timestamptz NOT NULL DEFAULT now(),
+        losses smallint NOT NULL DEFAULT 0,
+        takeovers smallint NOT NULL DEFAULT 0,
+        pause_requested boolean NOT NULL DEFAULT false,
+        input_replaced boolean NOT NULL DEFAULT false,
+        overdue boolean NOT NULL DEFAULT false,
+        watched boolean NOT NULL DEFAULT false,
+        woken boolean NOT NULL DEFAULT false,
+        locked_by text,
+        leased_at timestamptz,
+        due_at timestamptz,
+        rank_at timestamptz,
+        idle_status text,
+        held_phase text,
+        failure json,
+        error text,
+        status text NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now(),
+        checkpoints int NOT NULL DEFAULT 0,
+        step text NOT NULL,
+        progress json,
         finished_at timestamptz
-      ) WITH (fillfactor = 50)`);
-    await queryRunner.query(`
+      ) WITH (fillfactor = 50)`,
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.step (
         saga_id uuid NOT NULL,
         name text NOT NULL,
@@ -118,9 +127,9 @@ export abstract class CreateSagaTables implements MigrationInterface {
         started_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, name)
-      )`);
-    // What sagas were sent from outside. Those that were taken stay, so that one that is sent again is known.
-    await queryRunner.query(`
+      )`,
+      // What sagas were sent from outside. Those that were taken stay, so that one that is sent again is known.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.signal (
         saga_id uuid NOT NULL,
         number int NOT NULL,
@@ -129,11 +138,11 @@ export abstract class CreateSagaTables implements MigrationInterface {
         payload json,
         sent_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, number)
-      )`);
-    await queryRunner.query(`
-      CREATE UNIQUE INDEX IF NOT EXISTS signal_message ON ${schema}.signal (saga_id, message_id)`);
-    // What operators did to sagas, or proposed to each other: a row for each call, written with the change itself.
-    await queryRunner.query(`
+      )`,
+      `
+      CREATE UNIQUE INDEX IF NOT EXISTS signal_message ON ${schema}.signal (saga_id, message_id)`,
+      // What operators did to sagas, or proposed to each other: a row for each call, written with the change itself.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.operation (
         saga_id uuid NOT NULL,
         number int NOT NULL,
@@ -149,11 +158,11 @@ export abstract class CreateSagaTables implements MigrationInterface {
         given json,
         at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga_id, number)
-      )`);
-    // A row for each graph that was deployed. The first revision's row also has how far its instances have been
-    // upgraded, and when a process continues with that. A null graph_revision of an instance means the newest of its
-    // version.
-    await queryRunner.query(`
+      )`,
+      // A row for each graph that was deployed. The first revision's row also has how far its instances have been
+      // upgraded, and when a process continues with that. A null graph_revision of an instance means the newest of its
+      // version.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.graph (
         name text NOT NULL,
         version int NOT NULL,
@@ -164,92 +173,85 @@ export abstract class CreateSagaTables implements MigrationInterface {
         upgrade_at timestamptz,
         upgrading boolean NOT NULL DEFAULT false,
         PRIMARY KEY (name, version, revision)
-      )`);
-    // A row for each step with a rate limit: the times that were last given out.
-    await queryRunner.query(`
+      )`,
+      // A row for each step with a rate limit: the times that were last given out.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
         times float8[] NOT NULL,
         PRIMARY KEY (saga, step)
-      ) WITH (fillfactor = 50)`);
-    // A row for each saga with a concurrency: who was given a place.
-    await queryRunner.query(`
+      ) WITH (fillfactor = 50)`,
+      // A row for each saga with a concurrency: who was given a place.
+      `
       CREATE TABLE IF NOT EXISTS ${schema}.concurrency (
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
         crowded boolean NOT NULL DEFAULT false
-      ) WITH (fillfactor = 50)`);
-    // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
-    await queryRunner.query(`
+      ) WITH (fillfactor = 50)`,
+      // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
+      `
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)
-        WHERE rank_at IS NOT NULL`);
-    // The rest of the unfinished sagas: they wait. The index costs others nothing: a row that a plain saga writes is
-    // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway. The status is for
-    // queries that count them.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_at_rest ON ${schema}.instance (name, version, id) INCLUDE (status)
-        WHERE rank_at IS NULL AND finished_at IS NULL`);
-    await queryRunner.query(`
+        WHERE rank_at IS NOT NULL`,
+      // The rest of the unfinished sagas: they wait. The index costs others nothing: a row that a plain saga writes is
+      // either due or finished, and when finished_at changes, so does rank_at, which is indexed anyway. The status is for
+      // queries that count them. It is a copy: `status` changes while a worker holds the saga, and no update that changes a
+      // column of an index is HOT.
+      `
+      CREATE INDEX IF NOT EXISTS instance_idle ON ${schema}.instance (name, version, id) INCLUDE (idle_status)
+        WHERE rank_at IS NULL AND finished_at IS NULL`,
+      `
       CREATE UNIQUE INDEX IF NOT EXISTS instance_correlation ON ${schema}.instance (correlation_id, name)
-        WHERE correlation_id IS NOT NULL`);
-    // Sagas with a semantic lock only: the line of each key, and the promise that one of it is active.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_lock_line ON ${schema}.instance (name, lock_key, lock_position)
-        WHERE lock_state IS NOT NULL`);
-    await queryRunner.query(`
+        WHERE correlation_id IS NOT NULL`,
+      // Sagas with a semantic lock only: the line of each key, and the promise that one of it is active.
+      `
+      CREATE INDEX IF NOT EXISTS instance_lock_queue ON ${schema}.instance (name, lock_key, lock_position)
+        WHERE lock_state IS NOT NULL`,
+      `
       CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON ${schema}.instance (name, lock_key)
-        WHERE lock_state = 'held'`);
-    await queryRunner.query(`
+        WHERE lock_state = 'held'`,
+      `
       CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_position)
-        WHERE lock_state = 'inside'`);
-    await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_position`);
-    // Sagas with an sla only: those that will be overdue, by when, and those that are.
-    await queryRunner.query(`
+        WHERE lock_state = 'inside'`,
+      `CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_position`,
+      // Sagas with an sla only: those that will be overdue, by when, and those that are.
+      `
       CREATE INDEX IF NOT EXISTS instance_sla ON ${schema}.instance (sla_at)
-        WHERE sla_at IS NOT NULL AND NOT overdue AND finished_at IS NULL`);
-    await queryRunner.query(`
+        WHERE sla_at IS NOT NULL AND NOT overdue AND finished_at IS NULL`,
+      `
       CREATE INDEX IF NOT EXISTS instance_overdue ON ${schema}.instance (id)
-        WHERE overdue AND finished_at IS NULL`);
-    // What an operator looks for first; few rows at any time.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_needs_person ON ${schema}.instance (status, id)
-        WHERE status IN ('stuck', 'suspended', 'paused')`);
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`);
-    // Who goes with a saga that is deleted. Costs sub-sagas and remote calls only.
-    await queryRunner.query(`
-      CREATE INDEX IF NOT EXISTS instance_parent ON ${schema}.instance (parent_id) WHERE parent_id IS NOT NULL`);
-    await queryRunner.query(startFunction(schema));
-    await queryRunner.query(startOneFunction(schema));
-    await queryRunner.query(checkpointFunction(schema, wakeupChannel(this.schema)));
-    await queryRunner.query(checkpointOneFunction(schema, wakeupChannel(this.schema)));
-    await queryRunner.query(checkpointPublishFunction(schema));
-    await queryRunner.query(fenceLostFunction(schema, wakeupChannel(this.schema)));
-    await queryRunner.query(reserveFunction(schema));
-    await queryRunner.query(cleanupFunction(schema));
-    await queryRunner.query(signalFunction(schema, wakeupChannel(this.schema)));
-    for (const functions of [
-      bytesFunctions,
-      familyLockFunctions,
-      lockLineFunctions,
-      familyFunctions,
-      dueFunctions,
-      claimLimitedFunctions,
-    ])
-      for (const create of functions(schema, wakeupChannel(this.schema))) await queryRunner.query(create);
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of SAGA_FUNCTIONS)
-      await queryRunner.query(`DROP FUNCTION IF EXISTS "${this.schema}".${name}`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".graph`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".rate_limit`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".concurrency`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".operation`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".signal`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".step`);
-    await queryRunner.query(`DROP TABLE IF EXISTS "${this.schema}".instance`);
-    await queryRunner.query(`DROP SEQUENCE IF EXISTS "${this.schema}".lock_position`);
-  }
-}
+        WHERE overdue AND finished_at IS NULL`,
+      // What an operator looks for first; few rows at any time.
+      `
+      CREATE INDEX IF NOT EXISTS instance_needs_attention ON ${schema}.instance (idle_status, id)
+        WHERE idle_status IN ('stuck', 'suspended', 'paused')`,
+      `
+      CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`,
+      // Who goes with a saga that is deleted. Costs sub-sagas and remote calls only.
+      `
+      CREATE INDEX IF NOT EXISTS instance_parent ON ${schema}.instance (parent_id) WHERE parent_id IS NOT NULL`,
+      startFunction(schema),
+      startOneFunction(schema),
+      checkpointFunction(schema, channel),
+      checkpointOneFunction(schema, channel),
+      checkpointPublishFunction(schema),
+      fenceLostFunction(schema, channel),
+      reserveFunction(schema),
+      cleanupFunction(schema),
+      signalFunction(schema, channel),
+      ...bytesFunctions(schema),
+      ...familyLockFunctions(schema, channel),
+      ...lockQueueFunctions(schema, channel),
+      ...familyFunctions(schema, channel),
+      ...dueFunctions(schema),
+      ...claimLimitedFunctions(schema, channel),
+      stepsOfFunction(schema),
+    ],
+    down: [
+      `DROP FUNCTION IF EXISTS ${schema}.steps_of`,
+      ...SAGA_FUNCTIONS.map((one) => `DROP FUNCTION IF EXISTS ${schema}.${one}`),
+      ...TABLES.map((one) => `DROP TABLE IF EXISTS ${schema}.${one}`),
+      `DROP SEQUENCE IF EXISTS ${schema}.lock_position`,
+    ],
+  };
+};

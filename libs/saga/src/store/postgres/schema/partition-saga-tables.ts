@@ -1,14 +1,7 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { finishedIndexSql } from './finished-index.sql.js';
-import { cleanupFunction } from './functions/cleanup.function.js';
-import { correlationFunctions } from './functions/correlation.function.js';
-import {
-  FIRST_MONDAY,
-  PARTITION_FUNCTIONS,
-  PARTITIONED,
-  partitionFunctions,
-} from './functions/partition.function.js';
-import { startFunction, startOneFunction } from './functions/start.function.js';
+import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
+import { FIRST_MONDAY, PARTITIONED } from './functions/partition.function.js';
+import { forSchema } from './frozen/migration-sql.js';
+import { PARTITIONS_0_1_0 } from './frozen/partitions-0.1.0.sql.js';
 
 /** How long a partition is, in ms. */
 export const PERIODS = { daily: 86_400_000, weekly: 7 * 86_400_000 } as const;
@@ -36,24 +29,9 @@ export abstract class PartitionSagaTables implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const schema = `"${this.schema}"`;
     const tables = new SagaTables(queryRunner, this.schema);
-    await queryRunner.query(finishedIndexSql(this.schema, ''));
-    await queryRunner.query(`
-      CREATE TABLE ${schema}.correlation (
-        correlation_id text NOT NULL,
-        name text NOT NULL,
-        saga_id uuid NOT NULL,
-        PRIMARY KEY (correlation_id, name)
-      )`);
-    await queryRunner.query(`
-      INSERT INTO ${schema}.correlation (correlation_id, name, saga_id)
-      SELECT correlation_id, name, id FROM ${schema}.instance WHERE correlation_id IS NOT NULL`);
-    // In ms; what came before `since` has a partition of its own.
-    await queryRunner.query(
-      `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
-    );
+    await this.run(queryRunner, PARTITIONS_0_1_0.tables);
     for (const table of ['correlation', 'partitioning']) await tables.grantAs('instance', table);
-    for (const create of [...partitionFunctions(schema), ...correlationFunctions(schema)])
-      await queryRunner.query(create);
+    await this.run(queryRunner, PARTITIONS_0_1_0.functions);
     const isEmpty = await tables.isEmpty('instance');
     const period = PERIODS[this.partitions];
     const since = isEmpty ? 0 : Math.floor((Date.now() - FIRST_MONDAY) / period + 1) * period + FIRST_MONDAY;
@@ -64,13 +42,14 @@ export abstract class PartitionSagaTables implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    const schema = `"${this.schema}"`;
     const tables = new SagaTables(queryRunner, this.schema);
     for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
-    for (const name of PARTITION_FUNCTIONS) await queryRunner.query(`DROP FUNCTION ${schema}.${name}`);
-    for (const create of [startFunction, startOneFunction]) await queryRunner.query(create(schema));
-    await queryRunner.query(cleanupFunction(schema));
-    await queryRunner.query(`DROP TABLE ${schema}.correlation, ${schema}.partitioning`);
+    await this.run(queryRunner, PARTITIONS_0_1_0.undoFunctions);
+    await this.run(queryRunner, PARTITIONS_0_1_0.undoTables);
+  }
+
+  private async run(queryRunner: QueryRunner, frozen: readonly string[]): Promise<void> {
+    for (const statement of frozen) await queryRunner.query(forSchema(statement, this.schema));
   }
 }
 

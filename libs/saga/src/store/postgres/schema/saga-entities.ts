@@ -1,6 +1,6 @@
-import { EntitySchema } from 'typeorm';
+import type { EntitySchema } from '../typeorm/typeorm-types.js';
+import { typeOrm } from '../typeorm/typeorm-package.js';
 import type { GraphRecord } from '../../../definition/describe/graph-record.js';
-import type { AttemptError, SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LostLease, StepState } from '../../../machine/saga-state.js';
 import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
 
@@ -20,6 +20,11 @@ export class SagaInstance {
   correlationId!: string | null;
   /** Where it is in its life. */
   status!: SagaStatus;
+  /**
+   * Its status when a worker last gave it back, for indexes; null: `running`, or it has ended. While it is idle, it is its
+   * status.
+   */
+  idleStatus!: SagaStatus | null;
   /** Where it stands: the steps in progress or next; empty when nothing is left to do. */
   step!: string;
   /** The message of the last error, for a look at the row. */
@@ -34,22 +39,27 @@ export class SagaInstance {
   tags!: Record<string, string> | null;
   /** 0 to 100, as it was started with. */
   priority!: number;
-  /** What made it compensate, or stop. Encoded, if there is a codec. */
-  failure!: SagaFailure | null;
+  /**
+   * What made it compensate, or stop. Encoded, if there is a codec. With `attempt`: without its error, which is that of
+   * the attempt of the step.
+   */
+  failure!: object | null;
   /** While stuck: what it was doing, and goes back to on retry. */
   heldPhase!: 'running' | 'compensating' | null;
   /**
    * For sagas that were rolled back to a savepoint: the round, and the savepoint. For sagas with signals: by name the
    * number of the last signal taken, and the names that are waited for. For sagas whose rollback waits for a pivot, or
-   * was overtaken by one: the cause of the rollback.
+   * was overtaken by one: the cause of the rollback. For sagas that roll back or retry: by the step's name, what has
+   * changed of the step since its row was written.
    */
   progress!: {
-    round: number;
+    round?: number;
     rollbackTo?: string;
     lastTakenSignals?: Record<string, number>;
     awaits?: string[];
     pendingRollback?: object;
     overtaken?: object;
+    notes?: object;
   } | null;
   /** No going forward past it. */
   deadlineAt!: Date | null;
@@ -103,7 +113,10 @@ export class SagaInstance {
   finishedAt!: Date | null;
 }
 
-/** One step of one saga, from the first time that something about it was recorded. Table `step`. */
+/**
+ * One step of one saga, from the first time that something about it was recorded; without what the saga's row notes of it.
+ * Table `step`.
+ */
 export class SagaStep {
   /** The id of its saga. */
   sagaId!: string;
@@ -125,8 +138,11 @@ export class SagaStep {
   retryAt!: Date | null;
   /** SQL NULL: it returned nothing. */
   result!: unknown;
-  /** The last few failed attempts, oldest first. */
-  errors!: AttemptError[] | null;
+  /**
+   * The last few failed attempts, oldest first. `frames` is the stack without its first line; an error that is the one before
+   * it is its attempt and its time only.
+   */
+  errors!: object[] | null;
   /**
    * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For steps with
    * a rate limit: when it may begin. For sub-saga steps: the saga that they started. For waiting steps: what they wait
@@ -162,6 +178,7 @@ export class SagaGraphRevision {
 export function sagaEntities(
   schema: string = DEFAULT_SCHEMA,
 ): [EntitySchema<SagaInstance>, EntitySchema<SagaStep>, EntitySchema<SagaGraphRevision>] {
+  const { EntitySchema } = typeOrm('sagaEntities()');
   const time = { type: 'timestamptz', precision: 6 } as const;
   return [
     new EntitySchema<SagaInstance>({
@@ -177,6 +194,7 @@ export function sagaEntities(
         graphRevision: { name: 'graph_revision', type: 'smallint', nullable: true },
         correlationId: { name: 'correlation_id', type: 'text', nullable: true },
         status: { type: 'text' },
+        idleStatus: { name: 'idle_status', type: 'text', nullable: true },
         step: { type: 'text' },
         error: { type: 'text', nullable: true },
         input: { type: 'json', nullable: true },

@@ -1,12 +1,13 @@
-import type { MigrationInterface } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
 import { SagaConfigurationError } from '../../../errors.js';
 import { OptionReader } from '../../../definition/options/option-reader.js';
 import { textOfDiagnostic, textOfProblems } from '../../../shared/diagnostic.js';
 import { shown } from '../../../shared/shown-value.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { schemaFlaw } from '../connection/schema-name.js';
-import { CreateMessagingTables } from './create-messaging-tables.js';
-import { CreateSagaTables } from './create-saga-tables.js';
+import { MESSAGING_TABLES_0_1_0 } from './frozen/messaging-tables-0.1.0.sql.js';
+import { forSchema, type MigrationSql } from './frozen/migration-sql.js';
+import { SAGA_TABLES_0_1_0 } from './frozen/saga-tables-0.1.0.sql.js';
 import { type Partitions, PartitionSagaTables, PERIODS } from './partition-saga-tables.js';
 
 type MigrationClass = new () => MigrationInterface;
@@ -37,11 +38,8 @@ export function sagaMigrations(
       `sagaMigrations(): partitions is ${shown(partitions)}; ${PARTITIONS_RULE}.`,
     );
   return [
-    class extends CreateSagaTables {
-      // TypeORM orders migrations by the time that ends their name.
-      readonly name = 'CreateSagaTables1763700000000';
-      protected readonly schema = schema;
-    },
+    // TypeORM orders migrations by the time that ends their name.
+    frozenMigration('CreateSagaTables1763700000000', SAGA_TABLES_0_1_0, schema),
     ...messagingMigrations(schema),
     ...(partitions ? [partitionMigration(schema, partitions)] : []),
   ];
@@ -54,12 +52,31 @@ export function sagaMigrations(
  */
 export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
   refuseOthers(schema, 'messagingMigrations');
-  return [
-    class extends CreateMessagingTables {
-      readonly name = 'CreateMessagingTables1763700000001';
-      protected readonly schema = schema;
-    },
-  ];
+  return [frozenMigration('CreateMessagingTables1763700000001', MESSAGING_TABLES_0_1_0, schema)];
+}
+
+/**
+ * A migration that executes the text of a release. The functions that build SQL change from release to release. A
+ * migration does not: databases of all ages must get the same from it.
+ */
+function frozenMigration(name: string, sql: MigrationSql, schema: string): MigrationClass {
+  const run = async (
+    queryRunner: Pick<QueryRunner, 'query'>,
+    statements: readonly string[],
+  ): Promise<void> => {
+    for (const statement of statements) await queryRunner.query(forSchema(statement, schema));
+  };
+  return class implements MigrationInterface {
+    readonly name = name;
+
+    up(queryRunner: QueryRunner): Promise<void> {
+      return run(queryRunner, sql.up);
+    }
+
+    down(queryRunner: QueryRunner): Promise<void> {
+      return run(queryRunner, sql.down);
+    }
+  };
 }
 
 function readMigrationOptions(given: SagaMigrationsOptions): Partial<SagaMigrationsOptions> {

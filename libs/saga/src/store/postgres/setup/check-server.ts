@@ -1,10 +1,8 @@
-import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { isolationOf } from '../connection/isolation.js';
+import type { EngineSql } from '../connection/engine-sql.js';
 import { IS_RAISED } from '../schema/functions/raised-isolation.js';
 import { requireTransactions } from './require-transactions.js';
 import type { Needs } from './needs.js';
-import { poolOf } from '../connection/saga-data-source.js';
 
 /** The oldest major version that is tried with each change: see docs/compatibility.md. */
 const OLDEST = 15;
@@ -75,26 +73,26 @@ const ASK = `
  * @throws SagaConfigurationError when the server is too old or only to be read from, when its settings change values, or
  * when the role may not use the schema, or tables, sequences or functions that are there in it
  */
-export async function checkServer(dataSource: DataSource, schema: string, needs: Needs): Promise<void> {
-  const [server] = await dataSource.query<[ServerRow]>(ASK, [
+export async function checkServer(sql: EngineSql, schema: string, needs: Needs): Promise<void> {
+  const [server] = await sql.query<[ServerRow]>(ASK, [
     ...[schema, needs.tables, RIGHTS],
     ...[needs.sequences, needs.functions],
   ]);
-  isolationOf(poolOf(dataSource)).isRaised ||= server.raised;
+  sql.isolation.isRaised ||= server.raised;
   const problem =
     tooOld(server, needs) ??
     onlyToBeRead(server, needs) ??
     changesValues(server, needs) ??
     forbidden(server, schema, needs);
   if (problem !== undefined) throw new SagaConfigurationError(problem);
-  await requireTransactions(dataSource, needs.module);
+  await requireTransactions(sql, needs.module);
 }
 
 function tooOld({ version, release, database, address }: ServerRow, { module }: Needs): string | undefined {
   if (version >= OLDEST * 10_000) return undefined;
   return (
     `${module} needs PostgreSQL ${OLDEST} or later, but the server of database '${database}' at ${address} is ` +
-    `${release}. Upgrade the server, or connect the DataSource to another server.`
+    `${release}. Upgrade the server, or connect the application to another server.`
   );
 }
 
@@ -104,7 +102,7 @@ function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined 
   if (standby) {
     return (
       `${module} must write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
-      `which is read-only. Connect the DataSource to the primary server.`
+      `which is read-only. Connect the application to the primary server.`
     );
   }
   if (!readOnly) return undefined;

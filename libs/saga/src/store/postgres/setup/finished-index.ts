@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { DataSource, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
-import { withTimeoutFactor } from '../connection/engine-client.js';
+import type { EngineConnection, EngineSql } from '../connection/engine-sql.js';
 import { finishedIndexSql } from '../schema/finished-index.sql.js';
 import { disableTimeouts } from './disable-timeouts.js';
 
@@ -22,7 +21,7 @@ export class FinishedIndex {
   private isThere = false;
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly sql: EngineSql,
     private readonly schema: string,
   ) {}
 
@@ -33,10 +32,10 @@ export class FinishedIndex {
    */
   async ensure(signal: AbortSignal): Promise<boolean> {
     if (this.isThere || (this.isThere = (await this.look()) === 'valid')) return true;
-    const runner = this.dataSource.createQueryRunner();
+    const connection = await this.sql.connect();
     try {
-      withTimeoutFactor(await runner.connect(), PATIENCE);
-      return (this.isThere = await this.build(runner, signal));
+      connection.timeoutFactor = PATIENCE;
+      return (this.isThere = await this.build(connection, signal));
     } catch (error) {
       if ((error as { code?: unknown }).code !== '42501') throw error;
       throw new SagaConfigurationError(
@@ -45,15 +44,15 @@ export class FinishedIndex {
         { cause: error },
       );
     } finally {
-      await runner.release();
+      connection.release();
     }
   }
 
-  private async build(runner: QueryRunner, signal: AbortSignal): Promise<boolean> {
+  private async build(connection: EngineConnection, signal: AbortSignal): Promise<boolean> {
     // Two who build at the same time would wait for each other. No lock of a session, nor its process id: behind a pooler
     // each statement may be on another one.
     const isInvalid = (await this.look()) === 'invalid';
-    const building = await this.dataSource.query<object[]>(
+    const building = await this.sql.query<object[]>(
       'SELECT FROM pg_stat_progress_create_index WHERE datname = current_database() AND relid = to_regclass($1)',
       [`"${this.schema}".instance`],
     );
@@ -63,7 +62,7 @@ export class FinishedIndex {
     let stopping: NodeJS.Timeout | undefined;
     const stop = () => {
       stopping = setInterval(() => {
-        this.dataSource.query(TERMINATE, [name]).catch(() => undefined);
+        this.sql.query(TERMINATE, [name]).catch(() => undefined);
       }, STOP_EVERY);
     };
     signal.addEventListener('abort', stop, { once: true });
@@ -73,10 +72,10 @@ export class FinishedIndex {
       // What is left of one that was cut off.
       if (isInvalid)
         await withoutTimeouts(
-          runner,
+          connection,
           `DROP INDEX CONCURRENTLY IF EXISTS "${this.schema}".instance_finished ${name}`,
         );
-      await withoutTimeouts(runner, `${finishedIndexSql(this.schema, 'CONCURRENTLY')} ${name}`);
+      await withoutTimeouts(connection, `${finishedIndexSql(this.schema, 'CONCURRENTLY')} ${name}`);
     } catch (error) {
       // Another one had begun all the same.
       if (!BOTH_BEGAN.includes(String((error as { code?: unknown }).code))) throw error;
@@ -88,7 +87,7 @@ export class FinishedIndex {
   }
 
   private async look(): Promise<'valid' | 'invalid' | 'missing'> {
-    const rows = await this.dataSource.query<{ valid: boolean }[]>(
+    const rows = await this.sql.query<{ valid: boolean }[]>(
       'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1)',
       [`"${this.schema}".instance_finished`],
     );
@@ -98,15 +97,15 @@ export class FinishedIndex {
 }
 
 /** It may take as long as it takes. Settings of a session are touched only where they matter: a pooler shares it with others. */
-async function withoutTimeouts(runner: QueryRunner, statement: string): Promise<void> {
-  const [{ limited }] = (await runner.query(
+async function withoutTimeouts(connection: EngineConnection, statement: string): Promise<void> {
+  const [{ limited }] = await connection.query<[{ limited: boolean }]>(
     `SELECT current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' AS limited`,
-  )) as [{ limited: boolean }];
-  if (!limited) return void (await runner.query(statement));
-  await disableTimeouts(runner, 'SESSION');
+  );
+  if (!limited) return void (await connection.query(statement));
+  await disableTimeouts(connection, 'SESSION');
   try {
-    await runner.query(statement);
+    await connection.query(statement);
   } finally {
-    await runner.query('RESET lock_timeout; RESET statement_timeout').catch(() => undefined);
+    await connection.query('RESET lock_timeout; RESET statement_timeout').catch(() => undefined);
   }
 }

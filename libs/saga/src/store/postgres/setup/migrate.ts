@@ -1,8 +1,9 @@
-import { type DataSource, MigrationExecutor } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
+import type { EngineSql } from '../connection/engine-sql.js';
 import { checkServer } from './check-server.js';
 import { disableTimeouts } from './disable-timeouts.js';
-import { SAGA_NEEDS } from './needs.js';
+import { type Needs, SAGA_NEEDS } from './needs.js';
+import { runMigrations } from './run-migrations.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
@@ -12,26 +13,21 @@ export const MIGRATION_LOCK = 0x73616761;
  * one transaction that they all run in (and so behind a transaction-mode pooler as well).
  * @returns the names of those that it applied
  */
-export async function migrate(dataSource: DataSource, schema: string, needs = SAGA_NEEDS): Promise<string[]> {
-  await checkServer(dataSource, schema, needs);
-  const queryRunner = dataSource.createQueryRunner();
+export async function migrate(sql: EngineSql, schema: string, needs: Needs = SAGA_NEEDS): Promise<string[]> {
+  await checkServer(sql, schema, needs);
   let exists = false;
   try {
-    await queryRunner.startTransaction();
-    await disableTimeouts(queryRunner);
-    await queryRunner.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    [{ exists }] = (await queryRunner.query(
-      'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
-      [schema],
-    )) as [{ exists: boolean }];
-    if (!exists) await queryRunner.query(`CREATE SCHEMA "${schema}"`);
-    const executor = new MigrationExecutor(dataSource, queryRunner);
-    executor.transaction = 'none';
-    const applied = await executor.executePendingMigrations();
-    await queryRunner.commitTransaction();
-    return applied.map(({ name }) => name);
+    return await sql.transaction(async (transaction) => {
+      await disableTimeouts(transaction);
+      await transaction.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      [{ exists }] = await transaction.query<[{ exists: boolean }]>(
+        'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
+        [schema],
+      );
+      if (!exists) await transaction.query(`CREATE SCHEMA "${schema}"`);
+      return runMigrations(transaction, schema, needs.migrationsOf(schema), sql.logger);
+    });
   } catch (error) {
-    if (queryRunner.isTransactionActive) await queryRunner.rollbackTransaction().catch(() => undefined);
     if (isForbidden(error)) {
       throw new SagaConfigurationError(
         `${needs.module} may not create its tables in schema '${schema}': ${(error as Error).message}. ` +
@@ -41,19 +37,13 @@ export async function migrate(dataSource: DataSource, schema: string, needs = SA
       );
     }
     throw error;
-  } finally {
-    await queryRunner.release();
   }
 }
 
 /** With `migrate: false`: is everything there? */
-export async function checkMigrated(
-  dataSource: DataSource,
-  schema: string,
-  needs = SAGA_NEEDS,
-): Promise<void> {
-  await checkServer(dataSource, schema, needs);
-  const missing = await missingParts(dataSource, schema, needs);
+export async function checkMigrated(sql: EngineSql, schema: string, needs = SAGA_NEEDS): Promise<void> {
+  await checkServer(sql, schema, needs);
+  const missing = await missingParts(sql, schema, needs);
   if (missing.length > 0) {
     throw new SagaConfigurationError(
       `Schema '${schema}' lacks ${missing.join(', ')}. Run ${needs.migrations}('${schema}'${needs.options ? `, ${needs.options}` : ''}) with your ` +
@@ -63,12 +53,8 @@ export async function checkMigrated(
 }
 
 /** The tables and functions that a schema lacks, by name. */
-export async function missingParts(
-  dataSource: DataSource,
-  schema: string,
-  needs = SAGA_NEEDS,
-): Promise<string[]> {
-  const looked = dataSource.query(
+export async function missingParts(sql: EngineSql, schema: string, needs = SAGA_NEEDS): Promise<string[]> {
+  const looked = sql.query(
     `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
      SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
     [`"${schema}".`, [...needs.tables, ...needs.sequences], needs.functions],

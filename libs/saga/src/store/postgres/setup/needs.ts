@@ -2,6 +2,8 @@ import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
 import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
 import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
+import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
+import type { SagaMigration } from './run-migrations.js';
 
 /** What a module finds in its schema once it is migrated. */
 export interface Needs {
@@ -13,7 +15,12 @@ export interface Needs {
   readonly tables: readonly string[];
   readonly sequences: readonly string[];
   readonly functions: readonly string[];
+  /** The migrations of a schema, in order. */
+  readonly migrationsOf: (schema: string) => SagaMigration[];
 }
+
+const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigration[] =>
+  classes.map((one) => new one() as SagaMigration);
 
 export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
@@ -21,6 +28,7 @@ export const MESSAGING_NEEDS: Needs = {
   tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
   sequences: [],
   functions: MESSAGING_FUNCTIONS,
+  migrationsOf: (schema) => instancesOf(messagingMigrations(schema)),
 };
 
 export const SAGA_NEEDS: Needs = {
@@ -38,6 +46,7 @@ export const SAGA_NEEDS: Needs = {
   ],
   sequences: ['lock_position'],
   functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
+  migrationsOf: (schema) => instancesOf(sagaMigrations(schema)),
 };
 
 /** The needs of a module whose tables are partitioned. */
@@ -46,4 +55,5 @@ export const partitionedNeeds = (partitions: Partitions): Needs => ({
   options: `{ partitions: '${partitions}' }`,
   tables: [...SAGA_NEEDS.tables, 'correlation', 'partitioning'],
   functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
+  migrationsOf: (schema) => instancesOf(sagaMigrations(schema, { partitions })),
 });

@@ -1,5 +1,5 @@
-import type { DataSource } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
+import type { EngineSql } from '../connection/engine-sql.js';
 
 /** What pgbouncer answers to BEGIN in statement mode. */
 const STATEMENT_MODE = /statement pooling/i;
@@ -8,9 +8,9 @@ const STATEMENT_MODE = /statement pooling/i;
  * A pooler in statement mode gives each statement a connection of its own, and has no transactions.
  * @throws SagaConfigurationError when there is one in between
  */
-export async function requireTransactions(dataSource: DataSource, module: string): Promise<void> {
+export async function requireTransactions(sql: EngineSql, module: string): Promise<void> {
   try {
-    await dataSource.transaction(() => Promise.resolve());
+    await sql.transaction(() => Promise.resolve());
   } catch (error) {
     if (!STATEMENT_MODE.test((error as Error).message)) throw error;
     throw new SagaConfigurationError(

@@ -1,7 +1,7 @@
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { StartResult } from '../../../engine/ports/saga-store.js';
 import type { Lease, NewSaga } from '../../../engine/ports/stored-saga.js';
-import type { Sql } from '../connection/application-sql.js';
+import type { Sql } from '../connection/sql.js';
 import type { PreparedCalls } from '../checkpoint/prepared-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
 import type { Statements } from '../statements.js';

@@ -19,11 +19,18 @@ const storedBytes = (column: string): string => `coalesce(pg_column_size(${colum
 const mostBytes = (column: string): string =>
   `coalesce(pg_column_size(${column})::bigint * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE 256 END, 0)`;
 
-/** All payloads that are read with a saga, by a measure of one value. Steps and signals by their primary keys. */
+/** What a step takes beside its values as JSON, and how many steps of a saga are not counted so. */
+const STEP = { bytes: 500, uncounted: 64 } as const;
+
+/**
+ * All that is read with a saga, by a measure of one value: payloads, and of more than a few steps, the steps themselves.
+ * Steps and signals by their primary keys.
+ */
 const bytesOfSaga = (schema: string, of: (column: string) => string): string => `(
     ${of('i.input')} + ${of('i.started_input')} + ${of('i.failure')} + ${of('i.progress')}
     + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
       SELECT coalesce(sum(${of('s.result')} + ${of('s.errors')} + ${of('s.progress')}), 0)
+        + greatest(count(*) - ${STEP.uncounted}, 0) * ${STEP.bytes}
       FROM ${schema}.step s WHERE s.saga_id = i.id) END
     + CASE WHEN i.signals = 0 THEN 0 ELSE (
       SELECT coalesce(sum(${of('g.payload')}), 0) FROM ${schema}.signal g
@@ -98,7 +105,7 @@ DECLARE
   last text;
 BEGIN
   FOR part IN
-    SELECT s.name, ${exactBytes('s.result')} + ${exactBytes('s.errors')} + ${exactBytes('s.progress')} + 500 AS bytes
+    SELECT s.name, ${exactBytes('s.result')} + ${exactBytes('s.errors')} + ${exactBytes('s.progress')} + ${STEP.bytes} AS bytes
     FROM ${schema}.step s WHERE s.saga_id = $1 AND s.name > $2 ORDER BY s.name
   LOOP
     total := total + part.bytes;

@@ -35,7 +35,7 @@ export const familyLockFunctions = (schema: string, channel: string): string[] =
 const isLinked = (i: string): string => `${i}.status NOT IN ('compensated', 'aborted')`;
 
 /**
- * For rows that are found by id: a plan that was made while the queue was empty would read instance_lock_line instead.
+ * For rows that are found by id: a plan that was made while the queue was empty would read instance_lock_queue instead.
  */
 const stateOf = (i: string): string => `coalesce(${i}.lock_state, '')`;
 
@@ -75,7 +75,7 @@ BEGIN
 END $function$`;
 
 /**
- * lock_families_1: those of these sagas that may close a circle are the only ones that line up. Called once their lines
+ * lock_families_1: those of these sagas that may close a circle are the only ones that enter their queues. Called once their queues
  * are locked, and before any row is. $1 ids, $2 epochs.
  */
 const lockFamilies = (schema: string): string => `

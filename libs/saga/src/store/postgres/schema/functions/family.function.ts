@@ -57,7 +57,7 @@ DECLARE
   saved uuid[];
 BEGIN
   ${unlessRaised('$1')}
-  PERFORM ${schema}.lock_line_1($1, $2);
+  PERFORM ${schema}.lock_queues_1($1, $2);
   IF $3 IS NOT NULL THEN
     PERFORM FROM ${schema}.instance i WHERE i.id = $3 OR i.id = ($${checkpoint})[1] ORDER BY i.id FOR NO KEY UPDATE;
   END IF;

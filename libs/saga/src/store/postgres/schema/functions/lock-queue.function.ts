@@ -9,26 +9,26 @@ import { PINNED } from './pinned-plan.js';
  * A row's `lock_state`: 'arriving', stored and due like any other, until a claim puts it into the queue. Then 'held',
  * or 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts). Null
  * once it has left. Starts take no lock, so that a caller's transaction that starts a saga blocks no other. Everything
- * that reads a queue and acts on it does so under the queue's advisory lock (lock_line_1), which is taken before any
+ * that reads a queue and acts on it does so under the queue's advisory lock (lock_queues_1), which is taken before any
  * row's lock, in one order. Each statement that follows sees all that was done under it before. So no wake-up is lost:
  * a saga that waits saw another before it, in the queue or arriving. Each of those enters or leaves the queue under the
  * lock later, and finds the saga that waits.
  *
  * That requires READ COMMITTED: at a higher level a transaction does not see which sagas entered the queue since it
- * began. So lock_line_1 refuses other levels. The transaction of a step may have any level, and hands nothing over
+ * began. So lock_queues_1 refuses other levels. The transaction of a step may have any level, and hands nothing over
  * there: its checkpoint leaves the saga ended, with its lock still held, and due. The process that committed it calls
  * lock_enqueue_1 at once, in a transaction of its own. If that process is lost, the worker that claims the saga does.
  * For an ended saga, lock_enqueue_1 takes it out of its queue.
  *
- * Plan: index scans of instance_lock_line, instance_lock_held and instance_lock_inside, which hold such sagas only;
+ * Plan: index scans of instance_lock_queue, instance_lock_held and instance_lock_inside, which hold such sagas only;
  * pinned by the functions' settings, as in checkpoint.function.ts.
  */
-export const lockLineFunctions = (schema: string, channel: string): string[] => [
-  lockLine(schema),
+export const lockQueueFunctions = (schema: string, channel: string): string[] => [
+  lockQueues(schema),
   lockHolder(schema),
   handOver(schema, channel),
-  leaveLine(schema),
-  lineUp(schema),
+  dequeue(schema),
+  enqueue(schema),
   checkpointLocked(schema),
 ];
 
@@ -40,20 +40,20 @@ export const isUndone = (i: string): string =>
 const IN_LINE = `l.lock_state IS NOT NULL
       AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
 
-/** lock_line_1: the lines of these names and keys are the caller's until its transaction ends. */
-const lockLine = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_line_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
+/** lock_queues_1: the lock queues of these names and keys are the caller's until its transaction ends. */
+const lockQueues = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.lock_queues_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
-  line bigint;
+  queue bigint;
 BEGIN
   IF cardinality($1) > 0 AND ${IS_RAISED} THEN
-    RAISE EXCEPTION 'lines are locked at READ COMMITTED only' USING ERRCODE = '${NOT_READ_COMMITTED}';
+    RAISE EXCEPTION 'lock queues can be locked at READ COMMITTED only' USING ERRCODE = '${NOT_READ_COMMITTED}';
   END IF;
-  FOR line IN
+  FOR queue IN
     SELECT DISTINCT hashtextextended(format('%L %L', w.name, w.key), hashtext($q$${schema}$q$)) AS h
     FROM unnest($1, $2) AS w(name, key) ORDER BY h
   LOOP
-    PERFORM pg_advisory_xact_lock(line);
+    PERFORM pg_advisory_xact_lock(queue);
   END LOOP;
 END $function$`;
 
@@ -73,7 +73,7 @@ BEGIN
 END $function$`;
 
 /**
- * lock_hand_over_1: gives a free lock to the next in line, if that waits; one that arrives takes it by itself. What others are
+ * lock_hand_over_1: gives a free lock to the next saga of the queue, if that waits; one that arrives takes it by itself. What others are
  * inside of is not free: the first of them holds it on.
  */
 const handOver = (schema: string, channel: string): string => `
@@ -111,18 +111,18 @@ const nothingDueIfEnded = (i: string): string =>
     .join(', ');
 
 /**
- * lock_dequeue_1: takes sagas out of their lines that have ended, or that will never begin, and hands over what they
- * held. Called with their lines locked. One that has ended is not due afterwards, whichever claim holds it: no later
- * claim would see a lock, and take it out of its line again.
+ * lock_dequeue_1: removes sagas that have ended or will never begin from their queues, and hands over what they
+ * held. Called with their queues locked. One that has ended is not due afterwards, whichever claim holds it: no later
+ * claim would see a lock, and remove it from its queue again.
  */
-const leaveLine = (schema: string): string => `
+const dequeue = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.lock_dequeue_1(uuid[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   gone record;
 BEGIN
   FOR gone IN
-    -- Not IS NOT NULL: a plan made while nobody stood in line would read instance_lock_line from end to end.
+    -- Not IS NOT NULL: a plan made while no saga was in the queue would read instance_lock_queue from end to end.
     UPDATE ${schema}.instance i SET lock_state = NULL, ${nothingDueIfEnded('i')}
     WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
       AND (${hasEnded('i')}
@@ -135,13 +135,13 @@ BEGIN
 END $function$`;
 
 /**
- * lock_enqueue_1: lines up sagas with a lock that were just claimed. It gives the ids and deadlines of those that may run, and
+ * lock_enqueue_1: enqueues sagas with a lock that were just claimed. It returns the ids and deadlines of those that may run, and
  * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
  * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
- * line, nothing is given.
+ * queue, nothing is returned.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
-const lineUp = (schema: string): string => `
+const enqueue = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.lock_enqueue_1(uuid[], int[], text[], text[])
 RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -150,7 +150,7 @@ DECLARE
   is_inside boolean;
   circle json;
 BEGIN
-  PERFORM ${schema}.lock_line_1($3, $4);
+  PERFORM ${schema}.lock_queues_1($3, $4);
   PERFORM ${schema}.lock_families_1($1, $2);
   -- One that is to be cancelled does not wait for a turn.
   PERFORM ${schema}.lock_dequeue_1($1);
@@ -194,7 +194,7 @@ END $function$`;
 
 /**
  * checkpoint_locked_1: checkpoint_1 for a batch some of which ends sagas with a lock ($1 names, $2 keys): with the
- * same commit each lock goes to the next in line.
+ * same commit each lock goes to the next saga of its queue.
  */
 const checkpointLocked = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.checkpoint_locked_1(text[], text[], ${CHECKPOINT_TYPES})
@@ -203,7 +203,7 @@ DECLARE
   saved uuid[];
 BEGIN
   ${unlessRaised('$1')}
-  PERFORM ${schema}.lock_line_1($1, $2);
+  PERFORM ${schema}.lock_queues_1($1, $2);
   saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
     .map((_, n) => `$${n + 3}`)
     .join(', ')});

@@ -109,7 +109,7 @@ const makePart = (schema: string, table: string, key: string, fillfactor: number
  * $7: the sagas that are known to stay. Null: the search is for those that depend on other partitions. Later there can
  * only be fewer of them, so they need not be looked for again.
  * Runs with the rights of the caller: the caller names what it reads.
- * Plan: by the partition's instance_due, instance_at_rest, instance_finished and instance_parent.
+ * Plan: by the partition's instance_due, instance_idle, instance_finished and instance_parent.
  */
 const keepers = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.partition_keepers_1(text, uuid, uuid, text[], float8[], int, uuid[])

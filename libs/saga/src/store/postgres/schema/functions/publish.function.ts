@@ -18,7 +18,7 @@ export const PUBLISH_TYPES = BATCH.types(COLUMNS);
  * publish_1: stores messages in the caller's transaction, in the order of the arrays. One that is there already (a
  * statement that was sent again) is left alone.
  *
- * Plan: one insert from a function scan, which gives rows, and so places in line (seq), in the arrays' order.
+ * Plan: one insert from a function scan, which gives rows, and so seqs, in the arrays' order.
  * The transaction has its xid before it takes seqs: relay-order.ts needs that.
  * NOTIFY makes commits wait for each other, so relays are only woken while none of them looks often by itself: see
  * relay.function.ts. A transaction at a higher level than READ COMMITTED cannot know whether one has gone to sleep since.

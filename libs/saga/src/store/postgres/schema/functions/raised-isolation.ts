@@ -1,5 +1,5 @@
 /**
- * Raised by what needs READ COMMITTED and finds another level: see lock-line.function.ts. Nothing was done.
+ * Raised by what needs READ COMMITTED and finds another level: see lock-queue.function.ts. Nothing was done.
  * A class of our own: PostgreSQL's begin with 0 to 4 and A to H.
  */
 export const NOT_READ_COMMITTED = 'SG001';

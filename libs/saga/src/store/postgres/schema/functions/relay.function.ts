@@ -3,7 +3,7 @@ import { marksAfterSettlement, readFrom, safeFrom } from './relay-order.js';
 
 /** The number of messages of a lane, due again, that are read in a turn. */
 const DUE_AT_ONCE = 100;
-/** So many messages of a key's line are let go at once, so that the line behind a poisonous one may be of any length. */
+/** The maximum number of messages of a key that are released at once. Any number may wait behind a failed message. */
 const LET_GO_AT_ONCE = 1_000;
 
 /**
@@ -20,6 +20,9 @@ const LET_GO_AT_ONCE = 1_000;
  * Only the holder of a lane's lease lets held messages go or reads the others. Operators only change times. A
  * transaction that deletes a message that others may wait behind locks its lane first: no page can hold a message
  * behind one that is gone, with nothing left to let it go.
+ *
+ * A lane whose `may_hold` is false has no held message, so the messages of its pages are not looked up. A settlement sets
+ * it, and a read from the beginning of the lane clears it if nothing is held.
  *
  * Plan: index scans of outbox_ready, outbox_retry and outbox_held from given beginnings, pinned as in
  * checkpoint.function.ts. Deleted rows stay in the index until vacuum, or a reader, has marked them. A transaction that
@@ -41,15 +44,16 @@ export const RELAY_FUNCTIONS = [
   'outbox_discard_1',
 ];
 
-/** What waits first in the line of a topic and key is due, unless it is dead itself: then an operator decides. */
-const firstIsDue = (schema: string, line: string): string => `UPDATE ${schema}.outbox o SET retry_at = now()
+/** Makes the first held message of a topic and key due, unless it is dead: then an operator decides. */
+const firstIsDue = (schema: string, of: string): string => `UPDATE ${schema}.outbox o SET retry_at = now()
       FROM (SELECT b.id, b.dead_at FROM ${schema}.outbox b
-        WHERE b.held AND b.aggregatetype = ${line}.topic AND b.aggregateid = ${line}.key ORDER BY b.seq LIMIT 1) w
+        WHERE b.held AND b.lane = ${of}.lane AND b.aggregatetype = ${of}.topic AND b.aggregateid = ${of}.key
+        ORDER BY b.seq LIMIT 1) w
       WHERE o.id = w.id AND w.dead_at IS NULL;`;
 
 /**
- * outbox_let_go_1: what is due again in these lanes is to be sent, with the line behind it, up to the next one that is
- * dead. Gives the lanes.
+ * outbox_let_go_1: releases the messages of these lanes that are due again, and those that wait behind them up to the
+ * next dead one. Returns the lanes.
  */
 const letGo = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.outbox_let_go_1(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
@@ -66,7 +70,7 @@ BEGIN
       ORDER BY o.retry_at LIMIT ${DUE_AT_ONCE}) r
   LOOP
     PERFORM FROM ${schema}.outbox b
-    WHERE b.held AND b.aggregatetype = due.topic AND b.aggregateid = due.key AND b.seq < due.seq LIMIT 1;
+    WHERE b.held AND b.lane = due.lane AND b.aggregatetype = due.topic AND b.aggregateid = due.key AND b.seq < due.seq LIMIT 1;
     IF FOUND THEN
       UPDATE ${schema}.outbox o SET retry_at = NULL WHERE o.id = due.id;
     ELSIF due.attempts > 0 THEN
@@ -77,7 +81,7 @@ BEGIN
       UPDATE ${schema}.outbox o SET held = false, retry_at = NULL
       FROM (SELECT b.id, bool_or(b.dead_at IS NOT NULL) OVER (ORDER BY b.seq) AS waits FROM (
         SELECT h.id, h.seq, h.dead_at FROM ${schema}.outbox h
-        WHERE h.held AND h.aggregatetype = due.topic AND h.aggregateid = due.key
+        WHERE h.held AND h.lane = due.lane AND h.aggregatetype = due.topic AND h.aggregateid = due.key
         ORDER BY h.seq LIMIT ${LET_GO_AT_ONCE}) b) w
       WHERE o.id = w.id AND NOT w.waits;
       ${firstIsDue(schema, 'due')}
@@ -91,6 +95,9 @@ END $function$`;
  * outbox_take_1: leases free lanes that have something to send, the one that waited longest first, and gives their
  * messages, in order. With `behind`: it was held back and is not to be sent, but there may be more behind it.
  * $1 relay, $2 lease in ms, $3 messages at most, $4 lanes at most, $5 bytes at most.
+ *
+ * Lanes are examined in the order in which they are served, until enough have something to send: the subqueries end with
+ * OFFSET 0, so that PostgreSQL neither reorders them nor examines all lanes first.
  *
  * The lanes share the messages and the bytes. The first message of a lane may have any size: lanes that would begin past
  * the bytes are left for the next turn, which begins with them. outbox.bytes says how large a message is, so that no
@@ -108,14 +115,18 @@ DECLARE
   share int;
   taken int;
 BEGIN
-  SELECT array_agg(p.lane ORDER BY p.served_at, p.lane) INTO lanes FROM (
-    SELECT l.lane, l.served_at FROM ${schema}.outbox_lane l
-    WHERE l.leased_until < now()
-      AND (EXISTS (SELECT FROM (SELECT ${readFrom('l')} AS after OFFSET 0) s, ${schema}.outbox o
-          WHERE o.lane = l.lane AND NOT o.held AND o.seq > s.after)
-        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = l.lane AND o.retry_at <= now()))
-    ORDER BY l.served_at LIMIT $4
-    FOR UPDATE OF l SKIP LOCKED) p;
+  SELECT array_agg(p.lane) INTO lanes FROM (
+    SELECT l.lane FROM (
+      SELECT f.lane FROM (
+        SELECT e.* FROM ${schema}.outbox_lane e WHERE e.leased_until < now() ORDER BY e.served_at, e.lane OFFSET 0) f
+      WHERE EXISTS (SELECT FROM (SELECT ${readFrom('f')} AS after OFFSET 0) s, ${schema}.outbox o
+          WHERE o.lane = f.lane AND NOT o.held AND o.seq > s.after)
+        OR EXISTS (SELECT FROM ${schema}.outbox o WHERE o.lane = f.lane AND o.retry_at <= now())
+      OFFSET 0) c
+    CROSS JOIN LATERAL (
+      SELECT e.lane FROM ${schema}.outbox_lane e WHERE e.lane = c.lane AND e.leased_until < now()
+      FOR UPDATE SKIP LOCKED) l
+    LIMIT $4) p;
   IF lanes IS NULL THEN
     UPDATE ${schema}.relay r SET asleep = true
     WHERE NOT r.asleep AND NOT EXISTS (SELECT FROM ${schema}.outbox_lane l WHERE l.leased_until >= now());
@@ -128,7 +139,7 @@ BEGIN
   RETURN QUERY
   WITH read AS MATERIALIZED (
     SELECT l.lane, l.place, l.after, o.*
-    FROM (SELECT f.lane, u.place, ${readFrom('f')} AS after FROM unnest(lanes) WITH ORDINALITY AS u(lane, place)
+    FROM (SELECT f.lane, u.place, f.may_hold, ${readFrom('f')} AS after FROM unnest(lanes) WITH ORDINALITY AS u(lane, place)
       CROSS JOIN LATERAL (SELECT * FROM ${schema}.outbox_lane e WHERE e.lane = u.lane OFFSET 0) f OFFSET 0) l
     CROSS JOIN LATERAL (
       SELECT c.seq, c.id, c.topic, c.key, c.type, c.payload, c.headers, c.attempts, c.behind, c.bytes,
@@ -139,8 +150,9 @@ BEGIN
             o.bytes
           FROM ${schema}.outbox o WHERE o.lane = l.lane AND NOT o.held AND o.seq > l.after
           ORDER BY o.seq LIMIT share) r
-        CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM ${schema}.outbox h
-          WHERE h.held AND h.aggregatetype = r.topic AND h.aggregateid = r.key AND h.seq < r.seq) AS behind OFFSET 0) b) c
+        CROSS JOIN LATERAL (SELECT l.may_hold AND EXISTS (SELECT FROM ${schema}.outbox h
+          WHERE h.held AND h.lane = l.lane AND h.aggregatetype = r.topic AND h.aggregateid = r.key AND h.seq < r.seq)
+          AS behind OFFSET 0) b) c
     ) o
     WHERE o.before < greatest(1, $5 / cardinality(lanes))
   ), held AS (
@@ -159,6 +171,7 @@ BEGIN
       read_to = p.last,
       read_in = pg_current_snapshot(),
       safe_from = ${safeFrom('l')},
+      may_hold = l.may_hold AND (p.after > 0 OR EXISTS (SELECT FROM ${schema}.outbox h WHERE h.held AND h.lane = p.lane OFFSET 0)),
       read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
     FROM pages p WHERE l.lane = p.lane AND p.before < $5
     RETURNING l.lane, l.epoch
@@ -193,8 +206,8 @@ BEGIN
   FOR gone IN
     WITH deleted AS (
       DELETE FROM ${schema}.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id
-      RETURNING o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
-    SELECT d.topic, d.key FROM deleted d WHERE d.attempts > 0
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
+    SELECT d.lane, d.topic, d.key FROM deleted d WHERE d.attempts > 0
   LOOP
     ${firstIsDue(schema, 'gone')}
   END LOOP;
@@ -209,6 +222,7 @@ BEGIN
 
   UPDATE ${schema}.outbox_lane l SET
     leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,
+    may_hold = l.may_hold OR $2 <> '{}' OR $6 <> '{}',
     ${marksAfterSettlement('l')}
   FROM unnest($7, $8, $9) AS w(lane, epoch, rest)
   WHERE l.lane = w.lane AND l.epoch = w.epoch;
@@ -227,7 +241,7 @@ BEGIN
   RETURN changed;
 END $function$`;
 
-/** outbox_discard_1: dead messages are deleted, and the lines behind them are due. Gives how many of these were dead. */
+/** outbox_discard_1: deletes dead messages and makes the messages behind them due. Returns how many were dead. */
 const discard = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.outbox_discard_1(uuid[]) RETURNS int LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -241,7 +255,7 @@ BEGIN
   FOR gone IN
     WITH deleted AS (
       DELETE FROM ${schema}.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id AND o.dead_at IS NOT NULL
-      RETURNING o.aggregatetype AS topic, o.aggregateid AS key)
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key)
     SELECT * FROM deleted
   LOOP
     changed := changed + 1;

@@ -20,7 +20,7 @@ export const START_COLUMNS = {
   sla: 'float8',
 };
 
-/** Places in line that one call may take. */
+/** The maximum number of lock positions that one call may take. */
 const CALL_PLACES = 1_000_000;
 
 /** The types of a batch's parameters, after the first two and before the last. */

@@ -1,0 +1,102 @@
+import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
+import { isDeclaredFile, printProblems, problemsOf, readDeclared } from '../local/declared-files.js';
+import type { GivenAnswers } from '../local/answers.js';
+import type { LocalEnd } from '../local/run-locally.js';
+import { withFields } from '../local/read-input.js';
+import type { Terminal } from '../terminal.js';
+import { failureText } from '../text/format.js';
+import { paintOn } from '../text/style.js';
+import { UsageError } from '../usage-error.js';
+import { JSON_SOURCES, readJson, readPair, readTime } from '../values.js';
+
+/** The exit code of a saga that was not compensated completely. */
+const NEEDS_ATTENTION = 3;
+
+const OPTIONS = {
+  ...JSON_OPTION,
+  input: option.text('<json>', `the input: ${JSON_SOURCES}`),
+  set: option.several('<field>=<value>', 'set a field of the input: card.number=4242; JSON, or a text'),
+  fail: option.several('<step>=<error>', 'make a step fail without running it; <step>.compensate=<error>'),
+  approve: option.several('<step>', 'approve this step'),
+  reject: option.several('<step>', 'reject this step'),
+  signal: option.several('<name>=<json>', 'send this signal once the saga waits for it'),
+  timeout: option.text('<duration>', 'cancel the saga after this time: 30s, 10m; default: no limit'),
+};
+
+export const run = command({
+  words: 'run',
+  operands: ['<file…>'],
+  summary: 'Runs a declared saga in memory, without a database',
+  details:
+    'Runs the saga of the first YAML or JSON file. The other files are of its sub-sagas. Nothing is stored: if the ' +
+    'process is killed, nothing is compensated. Ctrl-C cancels the saga, which compensates. In a terminal the command ' +
+    'asks for approvals and signals; elsewhere a saga that waits for something that is not given is cancelled. Exit ' +
+    'code: 0 if the saga completed; 1 if it was compensated; 3 if it was not compensated completely, or needs ' +
+    'attention; 2 if the command or a file is invalid.',
+  examples: [
+    `saga run place-order.yaml --input '{"sku":"cup"}'`,
+    'saga run place-order.yaml --input @order.json --set amount=1200 --approve approve',
+    `saga run place-order.yaml --input @order.json --fail charge='card declined' --json`,
+  ],
+  options: OPTIONS,
+  run: async ({ operands: files, values, terminal }) => {
+    for (const file of files) checkFile(file);
+    const input = withFields(await readJson(values.input, '--input', terminal), values.set ?? []);
+    const answers = answersOf(values);
+    const timeout = readTime(values.timeout, 'timeout') ?? Infinity;
+    try {
+      const types = await readDeclared(files, true);
+      const { runLocally } = await import('../local/run-locally.js');
+      const isQuiet = values.json ?? false;
+      const run = { types, input, answers, timeout, failures: values.fail ?? [], isQuiet };
+      const end = await runLocally(run, terminal);
+      if (values.json) terminal.out(JSON.stringify(resultOf(end), undefined, 2));
+      else printEnd(end, terminal);
+      return exitOf(end);
+    } catch (error) {
+      const problems = await problemsOf(error);
+      if (!problems) throw error;
+      await printProblems(problems, (line) => terminal.error(line));
+      return EXIT.failed;
+    }
+  },
+});
+
+function checkFile(file: string): void {
+  if (isDeclaredFile(file)) return;
+  throw new UsageError(
+    `'${file}' is not a YAML or JSON file. To run a saga of an application, use saga start`,
+  );
+}
+
+function answersOf({ approve = [], reject = [], signal = [] }: Call<typeof OPTIONS>['values']): GivenAnswers {
+  const both = approve.find((step) => reject.includes(step));
+  if (both !== undefined) throw new UsageError(`'${both}' is in --approve and in --reject`);
+  return { approve, reject, signals: new Map(signal.map(readSignal)) };
+}
+
+function readSignal(written: string): [string, unknown] {
+  if (!written.includes('=')) return [written, undefined];
+  const [name, text] = readPair(written, 'signal');
+  try {
+    return [name, JSON.parse(text) as unknown];
+  } catch (error) {
+    throw new UsageError(`--signal ${name} is not JSON: ${(error as Error).message}; a text is '"${text}"'`);
+  }
+}
+
+function exitOf({ outcome: { status } }: LocalEnd): number {
+  if (status === 'completed') return EXIT.done;
+  return status === 'compensated' || status === 'aborted' ? EXIT.refused : NEEDS_ATTENTION;
+}
+
+function resultOf({ saga: { saga, version, steps }, outcome }: LocalEnd): object {
+  const { id, status, results, failure } = outcome;
+  return { id, saga, version, status, results, ...(failure && { failure }), steps };
+}
+
+function printEnd({ outcome: { results, failure } }: LocalEnd, terminal: Terminal): void {
+  const paint = paintOn(terminal);
+  if (failure) terminal.out(`\n${paint('red', failureText(failure))}`);
+  if (Object.keys(results).length > 0) terminal.out(`\n${JSON.stringify(results, undefined, 2)}`);
+}

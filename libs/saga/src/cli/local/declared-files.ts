@@ -1,0 +1,29 @@
+import type { Type } from '@nestjs/common';
+import type { DeclaredSagaProblem } from '../../declared/declared-saga.error.js';
+import type { Terminal } from '../terminal.js';
+
+/** Whether an operand is the path of a declared saga, and not the name of a saga. */
+export function isDeclaredFile(operand: string): boolean {
+  return /\.(ya?ml|json)$/i.test(operand);
+}
+
+/** Reads files without the check of their environment: they are drawn or checked, and not run. */
+export async function readDeclared(files: readonly string[], checkEnvironment: boolean): Promise<Type[]> {
+  const { readSagas } = await import('../../declared/read-sagas.js');
+  return readSagas(files, { checkEnvironment });
+}
+
+/** The problems of files, if that is the error. */
+export async function problemsOf(error: unknown): Promise<readonly DeclaredSagaProblem[] | undefined> {
+  const { DeclaredSagaError } = await import('../../declared/declared-saga.error.js');
+  return error instanceof DeclaredSagaError ? error.problems : undefined;
+}
+
+/** Prints a line for each problem, as editors and CI systems find them: `file:line:column: problem`. */
+export async function printProblems(
+  problems: readonly DeclaredSagaProblem[],
+  print: Terminal['out'],
+): Promise<void> {
+  const { textOfProblem } = await import('../../declared/declared-saga.error.js');
+  for (const problem of problems) print(textOfProblem(problem));
+}

@@ -1,0 +1,61 @@
+import { drizzle } from 'drizzle-orm/node-postgres';
+import knex from 'knex';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { SagaConfigurationError } from '../errors.js';
+import { drizzleDatabase } from './drizzle/index.js';
+import { knexDatabase } from './knex/index.js';
+import { kyselyDatabase } from './kysely/index.js';
+
+const pool = new pg.Pool({ connectionString: 'postgres://app:secret@nowhere/shop', max: 7 });
+const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+
+const MAKERS = { drizzleDatabase, kyselyDatabase, knexDatabase };
+
+/** Callers without a compiler. */
+const problemOf = (make: (given: never) => unknown, given?: unknown): string => {
+  try {
+    make(given as never);
+  } catch (error) {
+    expect(error).toBeInstanceOf(SagaConfigurationError);
+    return (error as Error).message;
+  }
+  return 'nothing';
+};
+
+describe('what is no object of the layer is refused, and the error shows no secret', () => {
+  test.each([
+    ['drizzleDatabase', 'db', 'a Kysely', db],
+    ['drizzleDatabase', 'db', 'a Pool of pg', pool],
+    ['drizzleDatabase', 'db', 'undefined', undefined],
+    ['drizzleDatabase', 'db', 'a database of Drizzle', drizzle({ client: new pg.Client() })],
+    ['kyselyDatabase', 'db', 'a Pool of pg', pool],
+    ['kyselyDatabase', 'pool', 'undefined', db],
+    ['knexDatabase', 'knex', 'a Pool of pg', pool],
+    ['knexDatabase', 'knex', 'null', null],
+  ] as const)('by %s(): %s is %s', (name, parameter, what, given) => {
+    const message = problemOf(MAKERS[name] as (given: never) => unknown, given);
+    expect(message).toMatch(new RegExp(`^${name}\\(\\): ${parameter} is ${what}; give (a|the) `));
+    expect(message).not.toContain('secret');
+  });
+
+  test('a Knex whose connection is a function, since LISTEN connects with it', () => {
+    const dynamic = knex({ client: 'pg', connection: async () => ({ host: 'nowhere' }) });
+    expect(problemOf(knexDatabase, dynamic)).toContain('the connection of Knex is a function');
+  });
+});
+
+test('the pool of Knex has its settings, the password included, and its maximum', () => {
+  const { pool: own } = knexDatabase(
+    knex({
+      client: 'pg',
+      connection: { host: 'nowhere', user: 'app', password: 'secret' },
+      pool: { max: 7 },
+    }),
+  );
+  expect(own.options.max).toBe(7);
+  const { connectionParameters } = new own.Client(own.options) as unknown as pg.Client & {
+    connectionParameters: object;
+  };
+  expect(connectionParameters).toMatchObject({ host: 'nowhere', user: 'app', password: 'secret' });
+});

@@ -1,0 +1,50 @@
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import type { Pool } from 'pg';
+import { SagaConfigurationError } from '../../errors.js';
+import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { isPool } from '../../store/postgres/connection/pg-database.js';
+import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import { clientByPid } from '../layer/client-by-pid.js';
+import { Connections } from '../layer/connections.js';
+import { LayerDatabase } from '../layer/layer-database.js';
+
+const BACKEND = CompiledQuery.raw('SELECT pg_backend_pid() AS pid');
+
+/**
+ * The database of an application that uses Kysely over pg: `SagaModule.forRoot({ database: kyselyDatabase(db, pool) })`.
+ * Sagas borrow connections of the pool.
+ *
+ * A transaction is what `db.transaction().execute(async (trx) => …)` passes to its function, or what
+ * `db.startTransaction().execute()` returns. `ctx.transaction` of transactional steps is one.
+ * @param pool the Pool of pg of the dialect: `new PostgresDialect({ pool })`
+ * @throws SagaConfigurationError if these are no Kysely and no Pool of pg
+ */
+export function kyselyDatabase<Schema>(db: Kysely<Schema>, pool: Pool): SagaDatabase<Transaction<Schema>> {
+  if (!isKysely(db))
+    throw wrong('db', db, 'give a Kysely: new Kysely({ dialect: new PostgresDialect({ pool }) })');
+  if (!isPool(pool)) throw wrong('pool', pool, 'give the Pool of pg of the dialect');
+  const connections = new Connections();
+  const read = async (transaction: Transaction<Schema>): Promise<unknown> => {
+    const { rows } = await transaction.executeQuery<{ pid: unknown }>(BACKEND);
+    return rows[0]!.pid;
+  };
+  return new LayerDatabase<Transaction<Schema>>({
+    ...{ name: 'Kysely', pool, poolSetting: 'max of the pg.Pool', source: db },
+    fix: 'Give the transaction of db.transaction().execute(async (trx) => …).',
+    open: (work) => db.transaction().execute(work),
+    isTransaction: (given): given is Transaction<Schema> =>
+      isKysely(given) && (given as Kysely<unknown>).isTransaction,
+    clientOf: (transaction) =>
+      connections.of(transaction, () => clientByPid('Kysely', pool, () => read(transaction))),
+  });
+}
+
+function isKysely(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && 'selectFrom' in given && 'isTransaction' in given;
+}
+
+function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
+  return new SagaConfigurationError(`kyselyDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`);
+}
+
+export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

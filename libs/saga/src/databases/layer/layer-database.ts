@@ -1,0 +1,66 @@
+import { ClientTransaction } from '../../store/postgres/connection/client-transaction.js';
+import { wrongTransaction } from '../../store/postgres/connection/name-of-layer.js';
+import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
+import type {
+  DatabaseSession,
+  JoinedTransaction,
+  SagaDatabase,
+  TransactionOpener,
+} from '../../store/postgres/connection/saga-database.js';
+import { CallbackSession } from './callback-session.js';
+
+/** What an adapter knows of its layer. */
+export interface LayerParts<Tx extends object> {
+  readonly name: string;
+  readonly pool: PgPool;
+  readonly poolSetting: string;
+  /** What the application opens transactions on. */
+  readonly source: object;
+  /** How the application opens a transaction, as a sentence. */
+  readonly fix: string;
+  open: TransactionOpener<Tx>;
+  isTransaction(given: object): given is Tx;
+  /** The connection of a transaction. */
+  clientOf(transaction: Tx): PgClient | Promise<PgClient>;
+}
+
+/** A database layer that opens its transactions itself. */
+export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
+  readonly name: string;
+  readonly pool: PgPool;
+  readonly poolSetting: string;
+
+  constructor(private readonly parts: LayerParts<Tx>) {
+    this.name = parts.name;
+    this.pool = parts.pool;
+    this.poolSetting = parts.poolSetting;
+  }
+
+  session(): DatabaseSession<Tx> {
+    return new CallbackSession(this.parts.open, (transaction) => this.parts.clientOf(transaction));
+  }
+
+  join(transaction: unknown): JoinedTransaction {
+    const { parts } = this;
+    if (!isObject(transaction) || !isOne(parts, transaction))
+      throw wrongTransaction(transaction, parts.name, parts.fix);
+    return new ClientTransaction(() => parts.clientOf(transaction), parts.fix);
+  }
+
+  opener(source: unknown): TransactionOpener<Tx> | undefined {
+    return source === this.parts.source ? this.parts.open : undefined;
+  }
+}
+
+function isObject(given: unknown): given is object {
+  return (typeof given === 'object' && given !== null) || typeof given === 'function';
+}
+
+function isOne<Tx extends object>(parts: LayerParts<Tx>, given: object): given is Tx {
+  try {
+    return parts.isTransaction(given);
+  } catch {
+    // A getter of a proxy threw.
+    return false;
+  }
+}

@@ -1,0 +1,141 @@
+import { isAbsolute, resolve } from 'node:path';
+import type { ProbeAnswer } from '../../definition/options/step-options.js';
+import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
+import type { Expression } from '../expression/expression.js';
+import {
+  expressionsOf,
+  filled,
+  filledText,
+  type Template,
+  type TextTemplate,
+} from '../expression/template.js';
+import { type Call, evaluated, identityOf, variableOf } from './call.js';
+import { StepCallError } from './call-errors.js';
+import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import { type Command, type CommandEnd, runCommand } from './run-command.js';
+
+/** `exec` of a file. */
+export interface ExecDefinition {
+  /** A text with `shell: true`. */
+  readonly command: readonly TextTemplate[] | string;
+  readonly shell?: boolean;
+  readonly env?: ReadonlyMap<string, TextTemplate>;
+  readonly stdin?: Template;
+  readonly directory?: string;
+  readonly reject?: readonly number[];
+  readonly maxBytes?: number;
+  readonly result?: Expression;
+}
+
+const MAX_BYTES = 1024 * 1024;
+/** Variables of this process that every command gets. All others may be secrets. */
+const INHERITED = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'TEMP', 'PATHEXT'];
+/** A probe's exit code for work that was not done. */
+const NOT_DONE = 1;
+
+/** A command of a declared saga. */
+export class ExecCall implements Call {
+  constructor(
+    private readonly definition: ExecDefinition,
+    private readonly surroundings: Surroundings,
+  ) {}
+
+  async run(context: CallContext): Promise<unknown> {
+    const values = new CallValues(context, this.surroundings);
+    const end = await this.ended(context, values);
+    const { code } = end;
+    if (code === 0) return this.resultOf(end, context, values);
+    const message = values.redacted(
+      `${this.where} exited with ${code}${end.error === '' ? '' : `: ${end.error}`}`,
+    );
+    if ((this.definition.reject ?? []).includes(code)) throw new StepRejectedError(message);
+    throw new StepCallError(message);
+  }
+
+  async probe(context: CallContext): Promise<ProbeAnswer> {
+    const values = new CallValues(context, this.surroundings);
+    const end = await this.ended(context, values);
+    if (end.code === 0) return { done: this.resultOf(end, context, values) };
+    return end.code === NOT_DONE ? 'not-done' : 'unknown';
+  }
+
+  /** The command as the file has it, without values: these may be secret. */
+  private get where(): string {
+    const { command } = this.definition;
+    if (typeof command === 'string') return `'${command}'`;
+    const [program] = command;
+    return `'${program!.parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('')}'`;
+  }
+
+  private async ended(context: CallContext, values: CallValues): Promise<CommandEnd> {
+    const command = evaluated(values, this.where, context, () => this.prepared(context, values));
+    const end = await runCommand(command, context.signal);
+    const where = this.where;
+    switch (end.kind) {
+      case 'exited':
+        return end;
+      case 'not-started':
+        throw new StepCallError(values.redacted(`${where} could not be started: ${end.problem}`));
+      case 'interrupted':
+        throw new UnknownOutcomeError(values.redacted(`${where} ${end.problem}`));
+    }
+  }
+
+  private prepared(context: CallContext, values: CallValues): Command {
+    const {
+      command,
+      shell = false,
+      env = new Map<string, TextTemplate>(),
+      stdin,
+      directory,
+    } = this.definition;
+    const isText = typeof command === 'string';
+    const words = isText ? [] : command;
+    const valueOf = values.of([...words, ...env.values(), ...(stdin ? [stdin] : [])].flatMap(expressionsOf));
+    const input = stdin && filled(stdin, valueOf);
+    const folder = resolve(this.surroundings.folder, directory ?? '.');
+    const [program = isText ? command : '', ...args] = words.map((word) => filledText(word, valueOf));
+    return {
+      // The folder in which a program is looked up is that of this process otherwise.
+      program: shell || isAbsolute(program) || !/[/\\]/.test(program) ? program : resolve(folder, program),
+      ...{ args, shell, folder, maxBytes: this.definition.maxBytes ?? MAX_BYTES },
+      stdin: input === undefined || typeof input === 'string' ? (input ?? '') : JSON.stringify(input),
+      env: {
+        ...this.inherited(),
+        ...Object.fromEntries([...env].map(([name, text]) => [name, filledText(text, valueOf)])),
+        ...Object.fromEntries(
+          Object.entries(identityOf(context)).map(([name, text]) => [variableOf(name), text]),
+        ),
+      },
+    };
+  }
+
+  private inherited(): Record<string, string> {
+    const { environment } = this.surroundings;
+    return Object.fromEntries(
+      INHERITED.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+    );
+  }
+
+  private resultOf(end: CommandEnd, context: CallContext, values: CallValues): unknown {
+    const output = outputOf(end.output);
+    const { result } = this.definition;
+    if (!result) return output;
+    try {
+      return evaluated(values, this.where, context, () => values.of([result], { output })(result));
+    } catch (error) {
+      // The command had its effect.
+      throw new UnknownOutcomeError((error as Error).message);
+    }
+  }
+}
+
+function outputOf(text: string): unknown {
+  const trimmed = text.trim();
+  if (trimmed === '') return undefined;
+  try {
+    return JSON.parse(trimmed) as unknown;
+  } catch {
+    return trimmed;
+  }
+}

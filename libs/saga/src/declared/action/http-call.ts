@@ -1,0 +1,227 @@
+import type * as undici from 'undici';
+import type { ProbeAnswer } from '../../definition/options/step-options.js';
+import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
+import type { Expression } from '../expression/expression.js';
+import {
+  expressionsOf,
+  filled,
+  filledText,
+  type Template,
+  type TextTemplate,
+} from '../expression/template.js';
+import { type Call, evaluated, identityOf } from './call.js';
+import { retryAfterOf, StepCallError } from './call-errors.js';
+import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+
+/** `http` of a file. */
+export interface HttpDefinition {
+  readonly method?: string;
+  readonly url: TextTemplate;
+  readonly headers?: ReadonlyMap<string, TextTemplate>;
+  readonly body?: Template;
+  readonly accept?: readonly number[];
+  readonly reject?: readonly number[];
+  readonly retry?: readonly number[];
+  readonly maxBytes?: number;
+  readonly result?: Expression;
+}
+
+interface Prepared {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+interface Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+const MAX_BYTES = 1024 * 1024;
+const CONNECT_TIMEOUT = 10_000;
+/** Characters of a response that a message shows. */
+const LONGEST_EXCERPT = 300;
+const REJECTED = [409, 422];
+const RETRIED = [425, 429];
+/** A gateway that has no answer of the server: the server may have done the work. */
+const GATEWAY = [502, 504];
+const NOT_DONE = [404, 410];
+/** Errors before the connection: the server received nothing. */
+const UNSENT = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_HAS_EXPIRED',
+];
+
+/** An HTTP request of a declared saga. Redirects are not followed: they would repeat a request elsewhere. */
+export class HttpCall implements Call {
+  private static agents = new WeakMap<object, undici.Agent>();
+
+  constructor(
+    private readonly definition: HttpDefinition,
+    private readonly surroundings: Surroundings,
+    private readonly library: typeof undici,
+  ) {}
+
+  async run(context: CallContext): Promise<unknown> {
+    const values = new CallValues(context, this.surroundings);
+    const request = this.prepared(context, values);
+    const response = await this.sent(request, context, values);
+    const { status, text } = response;
+    if (this.isSuccess(status)) return this.resultOf(response, context, values);
+    const message = values.redacted(`${this.where} answered ${status}${excerptOf(text)}`);
+    if (this.isRejection(status)) throw new StepRejectedError(message);
+    if (GATEWAY.includes(status)) throw new UnknownOutcomeError(message);
+    throw new StepCallError(message, retryAfterOf(response.headers['retry-after'], Date.now()));
+  }
+
+  async probe(context: CallContext): Promise<ProbeAnswer> {
+    const values = new CallValues(context, this.surroundings);
+    const response = await this.sent(this.prepared(context, values), context, values);
+    if (this.isSuccess(response.status)) return { done: this.resultOf(response, context, values) };
+    return NOT_DONE.includes(response.status) ? 'not-done' : 'unknown';
+  }
+
+  /** The request as the file has it, without values: these may be secret. */
+  private get where(): string {
+    const { url } = this.definition;
+    const text = url.parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('');
+    return `${this.method} ${text}`;
+  }
+
+  private get method(): string {
+    const { method, body } = this.definition;
+    return method ?? (body ? 'POST' : 'GET');
+  }
+
+  private isSuccess(status: number): boolean {
+    return (status >= 200 && status <= 299) || (this.definition.accept ?? []).includes(status);
+  }
+
+  /** Statuses that another attempt would not change. Those of the file come first. */
+  private isRejection(status: number): boolean {
+    const { reject = [], retry = [] } = this.definition;
+    if (reject.includes(status)) return true;
+    if (retry.includes(status) || RETRIED.includes(status)) return false;
+    return REJECTED.includes(status) || status < 500;
+  }
+
+  private prepared(context: CallContext, values: CallValues): Prepared {
+    const { url, headers = new Map<string, TextTemplate>(), body } = this.definition;
+    return evaluated(values, this.where, context, () => {
+      const valueOf = values.of([url, ...headers.values(), ...(body ? [body] : [])].flatMap(expressionsOf));
+      const target = this.urlOf(filledText(url, valueOf, encodeURIComponent));
+      const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
+      const content = body && filled(body, valueOf);
+      const isText = typeof content === 'string';
+      return {
+        ...{ method: this.method, url: target },
+        ...(content !== undefined && { body: isText ? content : JSON.stringify(content) }),
+        headers: {
+          accept: 'application/json',
+          ...(content !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
+          ...(Object.fromEntries(own) as Record<string, string>),
+          ...identityOf(context),
+        },
+      };
+    });
+  }
+
+  private urlOf(text: string): URL {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
+    throw new StepRejectedError(`${this.where} is not a URL that begins with http:// or https://`);
+  }
+
+  private async sent(request: Prepared, context: CallContext, values: CallValues): Promise<Response> {
+    const { url, ...options } = request;
+    const { signal } = context;
+    try {
+      const { statusCode, headers, body } = await this.library.request(url, {
+        ...(options as object),
+        ...{ signal, dispatcher: this.agent() },
+        // The step's own timeout ends the attempt.
+        ...{ headersTimeout: 0, bodyTimeout: 0 },
+      });
+      return { status: statusCode, headers, text: await this.textOf(body) };
+    } catch (error) {
+      throw this.failureOf(error, values);
+    }
+  }
+
+  private failureOf(error: unknown, values: CallValues): Error {
+    if (error instanceof UnknownOutcomeError) return error;
+    const { code, message } = error as Error & { readonly code?: string };
+    const problem = values.redacted(`${this.where}: ${message || String(code)}`);
+    if (code === 'UND_ERR_INVALID_ARG') return new StepRejectedError(problem);
+    return UNSENT.includes(code ?? '')
+      ? new StepCallError(problem, undefined, { cause: undefined })
+      : new UnknownOutcomeError(problem);
+  }
+
+  /** @throws UnknownOutcomeError when the response is too large, since its request had an effect */
+  private async textOf(body: undici.Dispatcher.ResponseData['body']): Promise<string> {
+    const { maxBytes = MAX_BYTES } = this.definition;
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const part of body as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > maxBytes)
+        throw new UnknownOutcomeError(
+          `The response of ${this.where} has more than ${maxBytes} bytes. Set maxBytes, or ask for less.`,
+        );
+      parts.push(part);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  }
+
+  private resultOf({ status, headers, text }: Response, context: CallContext, values: CallValues): unknown {
+    const body = bodyOf(text, headers['content-type']);
+    const { result } = this.definition;
+    if (!result) return body;
+    try {
+      return evaluated(values, this.where, context, () =>
+        values.of([result], { status, headers, body })(result),
+      );
+    } catch (error) {
+      // The request had its effect.
+      throw new UnknownOutcomeError((error as Error).message);
+    }
+  }
+
+  private agent(): undici.Agent {
+    const { agents } = HttpCall;
+    let agent = agents.get(this.library);
+    if (!agent) {
+      agent = new this.library.Agent({ connect: { timeout: CONNECT_TIMEOUT } });
+      agents.set(this.library, agent);
+    }
+    return agent;
+  }
+}
+
+function bodyOf(text: string, type: string | string[] | undefined): unknown {
+  if (text === '') return undefined;
+  if (!/[/+]json\b/i.test(String(type))) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function excerptOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  if (line === '') return '';
+  return `: ${line.length > LONGEST_EXCERPT ? `${line.slice(0, LONGEST_EXCERPT)}…` : line}`;
+}

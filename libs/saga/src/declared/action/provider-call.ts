@@ -1,0 +1,43 @@
+import type { ProbeAnswer } from '../../definition/options/step-options.js';
+import { StepRejectedError } from '../../errors.js';
+import { expressionsOf, filled, type Template } from '../expression/template.js';
+import { type Call, evaluated } from './call.js';
+import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+
+/** `call` of a file. */
+export interface ProviderDefinition {
+  /** `StockService.reserve` */
+  readonly method: string;
+  readonly input?: Template;
+}
+
+/** A method of a provider, which receives the input and the context of the step. */
+export type ProviderMethod = (input: unknown, context: object) => unknown;
+
+/** Finds the method of a provider. A text says why there is none. */
+export type FindMethod = (name: string) => ProviderMethod | string;
+
+/** Calls a method of a provider of the application. */
+export class ProviderCall implements Call {
+  constructor(
+    private readonly definition: ProviderDefinition,
+    private readonly surroundings: Surroundings,
+    private readonly find: FindMethod,
+  ) {}
+
+  async run(context: CallContext): Promise<unknown> {
+    const { method, input } = this.definition;
+    const found = this.find(method);
+    if (typeof found === 'string') throw new StepRejectedError(found);
+    const values = new CallValues(context, this.surroundings);
+    const given = evaluated(values, method, context, () =>
+      input === undefined ? undefined : filled(input, values.of(expressionsOf(input))),
+    );
+    return found(given, context);
+  }
+
+  /** The format has no probe of this kind. */
+  probe(): Promise<ProbeAnswer> {
+    return Promise.reject(new StepRejectedError(`${this.definition.method} cannot be a probe`));
+  }
+}

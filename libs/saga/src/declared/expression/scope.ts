@@ -1,0 +1,31 @@
+/** What the expressions of one place of a file can name, and what they must not do. */
+export interface Scope {
+  readonly names: readonly string[];
+  /** Whether `env` and `secrets` may be used: not if the value is stored. */
+  readonly secret?: boolean;
+  /** The same stored data must give the same value: no time of day, no random numbers. */
+  readonly repeatable?: boolean;
+}
+
+const RUN = ['input', 'results', 'saga', 'step'] as const;
+const ATTEMPT = [...RUN, 'item', 'index', 'attempt', 'idempotencyKey', 'fencingToken'] as const;
+const SECRET = ['env', 'secrets'] as const;
+
+/** The requests and commands of a step. */
+export const STEP_SCOPE: Scope = { names: [...ATTEMPT, 'round', ...SECRET], secret: true };
+/** The requests and commands of a compensation. */
+export const COMPENSATION_SCOPE: Scope = {
+  names: [...ATTEMPT, 'result', 'failure', ...SECRET],
+  secret: true,
+};
+/** `when` and `forEach`, which are asked again after a crash. */
+export const CONDITION_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
+export const LOCK_SCOPE: Scope = { names: ['input'], repeatable: true };
+/** The input of a sub-saga or of a handler. */
+export const CHILD_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
+/** What a signal or a decision becomes. */
+export const SIGNAL_SCOPE: Scope = { names: [...RUN, 'round', 'payload'] };
+export const DECISION_SCOPE: Scope = { names: [...RUN, 'round', 'decision'] };
+/** What a response, or the output of a command, becomes. */
+export const RESPONSE_SCOPE: Scope = { names: [...ATTEMPT, 'status', 'headers', 'body'] };
+export const OUTPUT_SCOPE: Scope = { names: [...ATTEMPT, 'output'] };

@@ -1,0 +1,198 @@
+import { readDuration } from '../../definition/options/duration.js';
+import { unknownFlaw } from '../../shared/read-object.js';
+import { compileExpression } from '../expression/expression.js';
+import { compileTemplate, compileText, type TemplateContext } from '../expression/template.js';
+import {
+  entryOf,
+  type Located,
+  type LocatedMap,
+  type LocatedScalar,
+  plainOf,
+  shownKind,
+} from '../source/located.js';
+import type { Fields, Shape } from './shape.js';
+
+/** The value of a shape. Durations stay as they are written; expressions and templates are compiled. */
+export class ShapeReader {
+  constructor(private readonly context: TemplateContext) {}
+
+  /** Undefined: the value is invalid, and that was reported. */
+  read(node: Located, shape: Shape, what: string): unknown {
+    switch (shape.type) {
+      case 'object':
+        return node.kind === 'map'
+          ? this.readFields(node, shape.fields, what)
+          : this.refuse(node, what, 'a map');
+      case 'kinds':
+        return this.readKind(node, shape, what);
+      case 'map':
+        return this.readMap(node, shape, what);
+      case 'list':
+        return this.readList(node, shape, what);
+      case 'either':
+        return this.read(node, shape.of.find((one) => accepts(one, node)) ?? shape.of[0], what);
+      case 'template':
+        return compileTemplate(node, shape.scope, this.context);
+      case 'schema':
+        return node.kind === 'map' || typeof plainOf(node) === 'boolean'
+          ? plainOf(node)
+          : this.refuse(node, what, 'a JSON Schema');
+      default:
+        return node.kind === 'scalar'
+          ? this.readScalar(node, shape, what)
+          : this.refuse(node, what, EXPECTED[shape.type]);
+    }
+  }
+
+  private readFields(node: LocatedMap, fields: Fields, what: string): Record<string, unknown> {
+    const value: Record<string, unknown> = {};
+    for (const { key, at, value: given } of node.entries) {
+      if (Object.hasOwn(fields, key)) value[key] = this.read(given, fields[key]!, key);
+      else {
+        const { problem, fix } = unknownFlaw(key, Object.keys(fields));
+        this.context.report(
+          at,
+          `${what} has the ${problem.replace('option', 'key')}`,
+          fix.replace('options', 'keys'),
+        );
+      }
+    }
+    for (const [key, { required }] of Object.entries(fields)) {
+      if (required && !entryOf(node, key))
+        this.context.report(node.at, `${what} has no '${key}'`, `add '${key}'`);
+    }
+    return value;
+  }
+
+  private readKind(node: Located, shape: Extract<Shape, { type: 'kinds' }>, what: string): unknown {
+    const kinds = Object.keys(shape.kinds);
+    if (node.kind !== 'map') return this.refuse(node, what, `a map with one of ${kinds.join(', ')}`);
+    const [kind, second] = node.entries.filter(({ key }) => kinds.includes(key));
+    if (second)
+      this.context.report(
+        second.at,
+        `${what} has both '${kind!.key}' and '${second.key}'`,
+        `${shape.what} has one of ${kinds.join(', ')}; write two steps`,
+      );
+    if (kind) return second ? undefined : this.readFields(node, shape.kinds[kind.key]!, what);
+    // Another key may be a typing error of the one that decides.
+    const known = [...new Set(Object.values(shape.kinds).flatMap(Object.keys))];
+    const unknown = node.entries.find(({ key }) => !known.includes(key));
+    const { problem, fix } = unknown ? unknownFlaw(unknown.key, known) : { problem: '', fix: '' };
+    if (unknown)
+      this.context.report(
+        unknown.at,
+        `${what} has the ${problem.replace('option', 'key')}`,
+        fix.replace('options', 'keys'),
+      );
+    else this.context.report(node.at, `${what} does nothing`, `add one of ${kinds.join(', ')}`);
+    return undefined;
+  }
+
+  private readMap(node: Located, shape: Extract<Shape, { type: 'map' }>, what: string): unknown {
+    if (node.kind !== 'map') return this.refuse(node, what, 'a map');
+    const pattern = shape.keys === undefined ? undefined : new RegExp(shape.keys);
+    return new Map(
+      node.entries.map(({ key, at, value }) => {
+        if (pattern && !pattern.test(key))
+          this.context.report(
+            at,
+            `${what} has the invalid name '${key.slice(0, 60)}'`,
+            `names match ${shape.keys}`,
+          );
+        return [key, this.read(value, shape.of, `${what}.${key}`)];
+      }),
+    );
+  }
+
+  private readList(
+    node: Located,
+    { of, least = 0 }: Extract<Shape, { type: 'list' }>,
+    what: string,
+  ): unknown {
+    if (node.kind !== 'list') return this.refuse(node, what, 'a list');
+    if (node.items.length < least)
+      this.context.report(node.at, `${what} is an empty list`, 'add an item, or remove the key');
+    return node.items.map((item, n) => this.read(item, of, `${what}[${n}]`));
+  }
+
+  private readScalar(node: LocatedScalar, shape: ScalarShape, what: string): unknown {
+    const { value, at } = node;
+    const report = (problem: string, fix: string): void => this.context.report(at, problem, fix);
+    switch (shape.type) {
+      case 'flag':
+        return typeof value === 'boolean' ? value : this.refuse(node, what, 'true or false');
+      case 'number':
+        return typeof value === 'number' ? value : this.refuse(node, what, 'a number');
+      case 'whole':
+        return Number.isSafeInteger(value) && (value as number) >= shape.least
+          ? value
+          : this.refuse(node, what, `a whole number from ${shape.least}`);
+      case 'choice':
+        return shape.of.includes(value as string)
+          ? value
+          : this.refuse(node, what, `one of ${shape.of.join(', ')}`);
+      case 'duration': {
+        const read = readDuration(value as string, what);
+        if (typeof read === 'number') return value;
+        report(read.problem, read.fix);
+        return undefined;
+      }
+      case 'text':
+        if (typeof value !== 'string' || value === '')
+          return this.refuse(node, what, `a text such as '${shape.example}'`);
+        if (shape.pattern === undefined || new RegExp(shape.pattern).test(value)) return value;
+        return this.refuse(node, what, `a name such as '${shape.example}'`);
+      case 'text-template':
+        return typeof value === 'string'
+          ? compileText(value, at, shape.scope, this.context)
+          : this.refuse(node, what, 'a text');
+      case 'expression':
+        return this.readExpression(node, shape, what);
+    }
+  }
+
+  private readExpression(
+    node: LocatedScalar,
+    { scope }: Extract<Shape, { type: 'expression' }>,
+    what: string,
+  ) {
+    const { value, at } = node;
+    if (typeof value !== 'string') {
+      if (value === null) return this.refuse(node, what, 'a JSONata expression');
+      return compileExpression(this.context.jsonata, String(value), at, scope, () => undefined);
+    }
+    if (/^\s*\{\{/.test(value)) return this.refuse(node, what, 'the expression without {{ }}');
+    return compileExpression(this.context.jsonata, value, at, scope, (...found) =>
+      this.context.report(at, ...found),
+    );
+  }
+
+  private refuse(node: Located, what: string, expected: string): undefined {
+    this.context.report(node.at, `${what} is ${shownKind(node)}`, `give ${expected}`);
+  }
+}
+
+type NotScalar = 'object' | 'kinds' | 'map' | 'list' | 'either' | 'template' | 'schema';
+type ScalarShape = Exclude<Shape, { type: NotScalar }>;
+
+const EXPECTED: Record<ScalarShape['type'], string> = {
+  text: 'a text',
+  whole: 'a whole number',
+  number: 'a number',
+  flag: 'true or false',
+  duration: "a duration such as '10s'",
+  choice: 'one of its values',
+  expression: 'a JSONata expression',
+  'text-template': 'a text',
+};
+
+/** Whether a shape is for this kind of value: which of several is meant. */
+function accepts(shape: Shape, node: Located): boolean {
+  if (shape.type === 'list') return node.kind === 'list';
+  if (shape.type === 'object' || shape.type === 'map' || shape.type === 'kinds') return node.kind === 'map';
+  if (node.kind !== 'scalar') return false;
+  if (shape.type === 'flag') return typeof node.value === 'boolean';
+  if (shape.type === 'duration') return typeof node.value !== 'boolean';
+  return true;
+}

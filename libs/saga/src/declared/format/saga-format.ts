@@ -1,0 +1,355 @@
+import {
+  CHILD_SCOPE,
+  COMPENSATION_SCOPE,
+  CONDITION_SCOPE,
+  DECISION_SCOPE,
+  LOCK_SCOPE,
+  OUTPUT_SCOPE,
+  RESPONSE_SCOPE,
+  type Scope,
+  SIGNAL_SCOPE,
+  STEP_SCOPE,
+} from '../expression/scope.js';
+import type { Field, Fields, Shape } from './shape.js';
+
+const DURATION = { type: 'duration' } as const;
+const FLAG = { type: 'flag' } as const;
+const COUNT: Shape = { type: 'whole', least: 1 };
+const STATUSES: Shape = { type: 'list', of: { type: 'whole', least: 100 }, least: 1 };
+const CODES: Shape = { type: 'list', of: { type: 'whole', least: 1 }, least: 1 };
+/** Names of steps are method names, and parts of idempotency keys. */
+export const STEP_NAME = '^[A-Za-z][A-Za-z0-9_-]{0,199}$';
+const NAME: Shape = { type: 'text', pattern: STEP_NAME, example: 'charge' };
+const METHOD = '^[A-Za-z_$][A-Za-z0-9_$]*\\.[A-Za-z_$][A-Za-z0-9_$]*$';
+/** Names of environment variables, and of headers. */
+const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$';
+const HEADER = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+
+const RETRY: Shape = {
+  type: 'object',
+  fields: {
+    attempts: { ...COUNT, required: true, about: 'The number of attempts in all, the first included.' },
+    delay: { ...DURATION, about: "The delay before the second attempt. Default: '200ms'." },
+    factor: { type: 'number', about: 'The factor by which each further delay grows. Default: 2.' },
+    maxDelay: { ...DURATION, about: "The maximum delay. Default: '1m'." },
+    jitter: { type: 'number', about: 'The random part of the delay, 0 to 1. Default: 0.2.' },
+  },
+};
+
+function http(scope: Scope): Field {
+  const fields: Fields = {
+    method: {
+      type: 'choice',
+      of: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      about: 'The method of the request. Default: POST if there is a body, otherwise GET.',
+    },
+    url: {
+      ...{ type: 'text-template', scope, required: true },
+      about: 'The URL. Values of expressions are percent-encoded, except at its beginning.',
+    },
+    headers: {
+      ...{ type: 'map', keys: HEADER, of: { type: 'text-template', scope } },
+      about: 'Headers of the request, beside those that identify the saga.',
+    },
+    body: {
+      ...{ type: 'template', scope },
+      about: 'The body: a text is sent as text, any other value as JSON.',
+    },
+    accept: {
+      ...STATUSES,
+      about: 'Statuses that count as success, beside 200 to 299: [404] for a deletion.',
+    },
+    reject: { ...STATUSES, about: 'Statuses that reject the step, beside 409 and 422.' },
+    retry: {
+      ...STATUSES,
+      about: 'Statuses after which the step is retried, beside 425, 429 and 500 to 599.',
+    },
+    maxBytes: { ...COUNT, about: 'The maximum size of the response in bytes. Default: 1 MiB.' },
+    result: {
+      ...{ type: 'expression', scope: RESPONSE_SCOPE },
+      about: 'The result of the step, from status, headers and body. Default: the body.',
+    },
+  };
+  return { type: 'object', fields, about: 'An HTTP request.' };
+}
+
+function exec(scope: Scope): Field {
+  const fields: Fields = {
+    command: {
+      type: 'either',
+      of: [
+        { type: 'list', of: { type: 'text-template', scope }, least: 1 },
+        { type: 'text', example: './charge.sh --fast' },
+      ],
+      required: true,
+      about: 'The program and its arguments. A text, with shell: true.',
+    },
+    shell: { ...FLAG, about: 'Runs the text in a shell. It cannot contain expressions. Default: false.' },
+    env: {
+      ...{ type: 'map', keys: VARIABLE, of: { type: 'text-template', scope } },
+      about: 'Variables of the command, beside PATH, HOME, LANG and those that identify the saga.',
+    },
+    stdin: {
+      ...{ type: 'template', scope },
+      about: 'The standard input: a text as it is, any other value as JSON.',
+    },
+    directory: {
+      ...{ type: 'text', example: '../scripts' },
+      about: "The working directory, relative to the file's folder. Default: the file's folder.",
+    },
+    reject: { ...CODES, about: 'Exit codes that reject the step. After any other than 0, it is retried.' },
+    maxBytes: { ...COUNT, about: 'The maximum size of the output in bytes. Default: 1 MiB.' },
+    result: {
+      ...{ type: 'expression', scope: OUTPUT_SCOPE },
+      about:
+        'The result of the step, from output. Default: the output as JSON, or as text if it is not JSON.',
+    },
+  };
+  return { type: 'object', fields, about: 'A command.' };
+}
+
+function call(scope: Scope): Field {
+  const fields: Fields = {
+    method: {
+      ...{ type: 'text', pattern: METHOD, example: 'StockService.reserve', required: true },
+      about: 'The class of the provider, and its method.',
+    },
+    input: {
+      ...{ type: 'template', scope },
+      about: 'The first argument of the method. The second one is the context of the step. Default: none.',
+    },
+  };
+  return { type: 'object', fields, about: 'A method of a provider of the Nest application.' };
+}
+
+const COMPENSATION: Field = {
+  type: 'kinds',
+  what: 'a compensation',
+  kinds: {
+    http: { http: http(COMPENSATION_SCOPE) },
+    exec: { exec: exec(COMPENSATION_SCOPE) },
+    call: { call: call(COMPENSATION_SCOPE) },
+  },
+  about: 'Compensates the step. Default: none.',
+};
+const PROBE: Field = {
+  type: 'kinds',
+  what: 'a probe',
+  kinds: { http: { http: http(STEP_SCOPE) }, exec: { exec: exec(STEP_SCOPE) } },
+  about:
+    'Determines an unknown outcome: done after success, not done after status 404 or 410, or exit code 1.',
+};
+
+/** Keys of all steps, as `NodeOptions` has them. */
+const NODE: Fields = {
+  after: {
+    type: 'either',
+    of: [NAME, { type: 'list', of: NAME }],
+    about: 'The steps to wait for. []: begin at once. Default: the step just before.',
+  },
+  join: { type: 'choice', of: ['all', 'any'], about: "How to wait for several steps. Default: 'all'." },
+  when: {
+    ...{ type: 'expression', scope: CONDITION_SCOPE },
+    about: 'true or false. false skips the step. Default: never skipped.',
+  },
+  delay: { ...DURATION, about: 'A durable delay before the step begins. Default: none.' },
+  savepoint: {
+    type: 'either',
+    of: [
+      FLAG,
+      {
+        type: 'object',
+        fields: {
+          attempts: {
+            type: 'whole',
+            least: 2,
+            required: true,
+            about: 'The number of rounds in all, from 2.',
+          },
+        },
+      },
+    ],
+    about: 'Makes the step a savepoint. Default: false.',
+  },
+  retry: { ...RETRY, about: "The retry policy of the step. Default: the saga's." },
+  compensate: COMPENSATION,
+  compensationRetry: { ...RETRY, about: "The retry policy of the compensation. Default: the saga's." },
+  pivot: {
+    ...FLAG,
+    about: 'Point of no return: after this step the saga only goes forward. Default: false.',
+  },
+};
+
+/** Keys of steps that do their work themselves, as `StepOptions` has them. */
+const WORK: Fields = {
+  ...NODE,
+  timeout: {
+    ...DURATION,
+    about: "The maximum duration of an attempt. Default: '30s' for http and call, '10m' for exec.",
+  },
+  forEach: {
+    ...{ type: 'expression', scope: CONDITION_SCOPE },
+    about: 'A list: the step runs once per item, which is named item, with index.',
+  },
+  concurrency: { ...COUNT, about: 'The maximum number of items that run at once. Default: 10.' },
+  idempotent: { ...FLAG, about: 'false: at most once; an interrupted step never runs again. Default: true.' },
+  compensateOnFailure: {
+    ...FLAG,
+    about: 'Whether to compensate the step also if it failed. Default: false.',
+  },
+  probe: PROBE,
+  rateLimit: {
+    type: 'object',
+    fields: {
+      count: { ...COUNT, required: true, about: 'The number of attempts.' },
+      per: { ...DURATION, required: true, about: 'The length of the window.' },
+    },
+    about: 'A limit on the attempts of the step, across all processes. Default: none.',
+  },
+};
+
+const WAIT_TIMEOUT: Field = {
+  ...DURATION,
+  about: 'The maximum time to wait, after which the step fails. Default: none.',
+};
+
+/** The kinds of steps, by the key that decides, each with the keys that it can have. */
+export const STEP_KINDS = {
+  http: { http: http(STEP_SCOPE), ...WORK },
+  exec: { exec: exec(STEP_SCOPE), ...WORK },
+  call: { call: call(STEP_SCOPE), ...WORK },
+  approval: {
+    approval: {
+      type: 'object',
+      fields: {
+        timeout: WAIT_TIMEOUT,
+        result: {
+          ...{ type: 'expression', scope: DECISION_SCOPE },
+          about: 'The result of the step. Default: the decision { by, comment, at }.',
+        },
+      },
+      about: 'Waits for the approval of an operator.',
+    },
+    ...NODE,
+  },
+  waitFor: {
+    waitFor: {
+      type: 'object',
+      fields: {
+        signal: { type: 'text', example: 'payment-reply', required: true, about: 'The name of the signal.' },
+        timeout: WAIT_TIMEOUT,
+        reject: {
+          ...{ type: 'expression', scope: SIGNAL_SCOPE },
+          about: 'true rejects the step: "payload.status = \'declined\'". Default: never.',
+        },
+        result: {
+          ...{ type: 'expression', scope: SIGNAL_SCOPE },
+          about: 'The result of the step. Default: the payload.',
+        },
+      },
+      about: 'Waits for a signal.',
+    },
+    ...NODE,
+  },
+  subSaga: {
+    subSaga: {
+      type: 'object',
+      fields: {
+        saga: { type: 'text', example: 'ship-order', required: true, about: 'The name of the saga.' },
+        input: {
+          ...{ type: 'template', scope: CHILD_SCOPE },
+          about: 'The input of the saga. Default: none.',
+        },
+      },
+      about: 'Runs another saga, whose results are the result of the step.',
+    },
+    ...NODE,
+  },
+  handler: {
+    handler: {
+      type: 'object',
+      fields: {
+        name: { type: 'text', example: 'stock.reserve', required: true, about: 'The name of the handler.' },
+        version: { ...COUNT, about: 'The version of the handler. Default: 1.' },
+        input: {
+          ...{ type: 'template', scope: CHILD_SCOPE },
+          about: 'The input of the handler. Default: none.',
+        },
+      },
+      about: 'Calls a @StepHandler in any process over the same database.',
+    },
+    ...NODE,
+  },
+} satisfies Record<string, Fields>;
+
+/** A saga's file. */
+export const SAGA_FIELDS = {
+  $schema: {
+    type: 'text',
+    example: './declared-saga.schema.json',
+    about: 'The JSON Schema of this format, for editors.',
+  },
+  saga: { type: 'text', example: 'place-order', required: true, about: 'The name of the saga.' },
+  version: { ...COUNT, about: 'The version of the saga. Default: 1.' },
+  upgradeFrom: {
+    type: 'either',
+    of: [COUNT, { type: 'list', of: COUNT }],
+    about: 'The versions whose running instances are moved to this version. Default: none.',
+  },
+  description: {
+    type: 'text',
+    example: 'Reserves stock and charges the card',
+    about: 'A text for readers of the file.',
+  },
+  input: { type: 'schema', about: 'A JSON Schema (2020-12) that the input must satisfy. Default: none.' },
+  secrets: {
+    type: 'map',
+    keys: VARIABLE,
+    of: { type: 'text', example: '/run/secrets/stripe' },
+    about: 'Files by name. {{ secrets.<name> }} is the text of the file, read for each call.',
+  },
+  retry: { ...RETRY, about: 'The retry policy of all steps. Default: 3 attempts.' },
+  compensationRetry: { ...RETRY, about: 'The retry policy of all compensations. Default: 10 attempts.' },
+  timeout: {
+    ...DURATION,
+    about: 'The deadline for going forward, after which the saga compensates. Default: none.',
+  },
+  sla: { ...DURATION, about: 'The time after which an unfinished saga is overdue. Default: none.' },
+  onFailure: {
+    type: 'choice',
+    of: ['compensate', 'suspend'],
+    about: "'suspend': a failed saga waits for an operator. Default: 'compensate'.",
+  },
+  durability: {
+    type: 'choice',
+    of: ['durable', 'relaxed'],
+    about: "'relaxed': checkpoints do not wait for the database's disk. Default: 'durable'.",
+  },
+  lockKey: {
+    ...{ type: 'expression', scope: LOCK_SCOPE },
+    about: 'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
+  },
+  concurrency: {
+    ...COUNT,
+    about: 'The maximum number of sagas of this name that run at once. Default: no limit.',
+  },
+  retention: {
+    type: 'either',
+    of: [DURATION, FLAG],
+    about: 'How long an ended saga is kept. false: for ever. Default: as the application says.',
+  },
+  redact: {
+    type: 'list',
+    of: { type: 'text', example: 'card.number' },
+    about: 'Fields of the input and the results that operators never see. Default: none.',
+  },
+  steps: {
+    type: 'map',
+    keys: STEP_NAME,
+    of: { type: 'kinds', what: 'a step', kinds: STEP_KINDS },
+    required: true,
+    about: 'The steps by name, in order.',
+  },
+} as const satisfies Fields;
+
+export const SAGA_SHAPE: Shape = { type: 'object', fields: SAGA_FIELDS };

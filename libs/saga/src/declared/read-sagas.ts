@@ -1,0 +1,158 @@
+import { readFile as readText } from 'node:fs/promises';
+import type { Type } from '@nestjs/common';
+import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
+import { sagaNameOf } from '../definition/decorators/saga-name.js';
+import { linkSubSagas } from '../definition/graph/link-sub-sagas.js';
+import { SagaDefinitionError } from '../errors.js';
+import { nearestName } from '../shared/nearest-name.js';
+import { DeclaredSagaError, type DeclaredSagaProblem } from './declared-saga.error.js';
+import { findFiles, isPattern } from './find-files.js';
+import type { FindMethod } from './action/provider-call.js';
+import { loadPackages } from './packages.js';
+import { readFile, type ReadFile } from './read-file.js';
+
+/** Options of `readSagas()` and `declareSaga()`. */
+export interface ReadSagasOptions {
+  /** The variables that `{{ env.<name> }}` reads. Default: `process.env`. */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Whether variables that are not set, and files of secrets that cannot be read, are problems. Set it to false to
+   * check or draw sagas where they do not run. Default: true.
+   */
+  checkEnvironment?: boolean;
+  /**
+   * The methods of providers that steps with `call` name. A text is a problem: why there is none. Default: none is found.
+   */
+  findMethod?: FindMethod;
+  /** Classes of sagas that `subSaga` can name, beside those of the files. Default: none. */
+  sagas?: readonly Type[];
+}
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * Reads declared sagas and returns a class for each, in the order of the files. The classes are ordinary saga classes.
+ * @param files paths of YAML or JSON files, relative to the working directory, with `*`, `?` and `**`
+ * @throws DeclaredSagaError that lists all problems of all files, each with its line and column
+ * @throws SagaConfigurationError that names the packages to install
+ */
+export async function readSagas(
+  files: string | readonly string[],
+  options: ReadSagasOptions = {},
+): Promise<Type[]> {
+  const problems: DeclaredSagaProblem[] = [];
+  const sources: Source[] = [];
+  for (const file of await pathsOf([files].flat(), problems)) {
+    try {
+      sources.push({ file, text: await readText(file, 'utf8') });
+    } catch (error) {
+      problems.push(
+        unreadable(file, `the file cannot be read: ${(error as Error).message}`, 'correct the path'),
+      );
+    }
+  }
+  return classesOf(sources, problems, options);
+}
+
+/**
+ * Returns the class of a saga that is written as YAML or JSON.
+ * @param text the text of a file
+ * @param file the path that messages name, whose folder relative paths are relative to; default: `saga.yaml`
+ * @throws DeclaredSagaError, SagaConfigurationError
+ */
+export async function declareSaga(
+  text: string,
+  { file = 'saga.yaml', ...options }: ReadSagasOptions & { file?: string } = {},
+): Promise<Type> {
+  const [type] = await classesOf([{ file, text }], [], options);
+  return type!;
+}
+
+async function pathsOf(written: readonly string[], problems: DeclaredSagaProblem[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const path of written) {
+    const files = isPattern(path) ? await findFiles(path) : [path];
+    if (files.length === 0)
+      problems.push(unreadable(path, 'no file matches', 'correct the pattern, or add a file'));
+    for (const file of files) found.add(file);
+  }
+  return [...found];
+}
+
+async function classesOf(
+  sources: readonly Source[],
+  problems: DeclaredSagaProblem[],
+  {
+    environment = process.env,
+    checkEnvironment = true,
+    findMethod = outsideOfNest,
+    sagas = [],
+  }: ReadSagasOptions,
+): Promise<Type[]> {
+  const packages = await loadPackages();
+  const read: ReadFile[] = [];
+  const childOf = (name: string): Type => childIn(read, sagas, name)!;
+  for (const { file, text } of sources) {
+    const context = { packages, environment, checkEnvironment, findMethod, childOf, problems };
+    const one = readFile(file, text, context);
+    if (one) read.push(one);
+  }
+  const names = [...read.map(({ name }) => name), ...sagas.map(sagaNameOf)];
+  problems.push(...duplicates(read));
+  // A file that could not be read may have the name that is missing.
+  if (problems.length === 0) problems.push(...unknownChildren(read, names));
+  if (problems.length > 0) throw new DeclaredSagaError(problems);
+  checkLinks([...read.map(({ type }) => type), ...sagas]);
+  return read.map(({ type }) => type);
+}
+
+/** New sagas start on the highest version. */
+function childIn(read: readonly ReadFile[], sagas: readonly Type[], name: string): Type | undefined {
+  const declared = read.filter((one) => one.name === name).sort((a, b) => b.version - a.version);
+  return declared[0]?.type ?? sagas.find((type) => sagaNameOf(type) === name);
+}
+
+function duplicates(read: readonly ReadFile[]): DeclaredSagaProblem[] {
+  const seen = new Map<string, ReadFile>();
+  return read.flatMap((one) => {
+    const label = `${one.name}@${one.version}`;
+    const before = seen.get(label);
+    seen.set(label, one);
+    if (!before) return [];
+    const problem = `${before.file} has the saga '${one.name}' in version ${one.version}, too`;
+    return [
+      { file: one.file, ...one.at, problem, fix: `give it another name, or version: ${one.version + 1}` },
+    ];
+  });
+}
+
+function unknownChildren(read: readonly ReadFile[], names: readonly string[]): DeclaredSagaProblem[] {
+  return read.flatMap(({ file, children, placeOf }) =>
+    [...children].flatMap(([step, saga]) => {
+      if (names.includes(saga)) return [];
+      const nearest = nearestName(saga, names);
+      const fix =
+        nearest === undefined
+          ? `The sagas are: ${names.join(', ')}. Add its file`
+          : `Did you mean '${nearest}'?`;
+      const at = placeOf(['steps', step, 'subSaga', 'saga']);
+      return [{ file, ...at, problem: `there is no saga '${saga}'`, fix }];
+    }),
+  );
+}
+
+/** @throws SagaDefinitionError when sagas start each other for ever */
+function checkLinks(types: readonly Type[]): void {
+  const problems = linkSubSagas(types.map((type) => ({ type, graph: buildSagaGraph(type) })));
+  if (problems.length > 0) throw new SagaDefinitionError(`${problems.join('. ')}.`);
+}
+
+const outsideOfNest: FindMethod = (name) =>
+  `'${name}' is a method of a provider, which only a Nest application has (SagaModule.forRoot({ declared }))`;
+
+function unreadable(file: string, problem: string, fix: string): DeclaredSagaProblem {
+  return { file, line: 1, column: 1, problem, fix };
+}

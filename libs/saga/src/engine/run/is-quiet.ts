@@ -1,0 +1,42 @@
+import type { StoredSaga } from '../ports/stored-saga.js';
+import { isSettled } from '../../machine/saga-state.js';
+import type { RunnableSaga } from '../ports/invoker.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import { awaitedBy } from './run-children.js';
+
+/** All sagas are in one process: what it does not run does not run at all. */
+export interface ClosedWorld {
+  readonly store: Pick<SagaStore, 'load'>;
+  readonly registry: { readonly all: readonly RunnableSaga[] };
+}
+
+/** True: the saga has ended, is paused, or needs an operator. */
+export function hasStopped({ state: { status } }: StoredSaga): boolean {
+  return status === 'paused' || isSettled(status);
+}
+
+/**
+ * True: however much time passes, nothing happens to this saga. It has no timer of its own, and neither have the
+ * sub-sagas that it waits for, nor the saga that holds its lock.
+ */
+export async function isQuiet(
+  saga: StoredSaga,
+  world: ClosedWorld,
+  seen: ReadonlySet<string> = new Set(),
+): Promise<boolean> {
+  if (hasStopped(saga) || seen.has(saga.id) || !isRunnable(saga, world.registry)) return true;
+  // With the lock comes the deadline, so a place in the queue is no timer.
+  const holder = saga.lock?.holder;
+  if (holder === undefined && saga.dueAt !== undefined) return false;
+  const others = holder === undefined ? awaitedBy(saga.state).map(({ id }) => id) : [holder];
+  for (const id of others) {
+    const other = await world.store.load({ id });
+    if (other && !(await isQuiet(other, world, new Set([...seen, saga.id])))) return false;
+  }
+  return true;
+}
+
+/** False: the process has neither the saga's class nor the provider of the step handler. */
+function isRunnable({ name, version }: StoredSaga, registry: ClosedWorld['registry']): boolean {
+  return registry.all.some(({ graph }) => graph.name === name && graph.version === version);
+}

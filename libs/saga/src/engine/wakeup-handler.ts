@@ -1,0 +1,54 @@
+import type { OverdueWatch } from './observe/overdue-watch.js';
+import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
+import type { OutcomeWaiters } from './worker/outcome-waiters.js';
+import type { Worker } from './worker/worker.js';
+
+/** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
+const TICKS_BETWEEN_POLLS = 5;
+
+export interface WakeupHandlerPorts {
+  readonly wakeup: Wakeup;
+  /** Undefined: this process runs no sagas. */
+  readonly worker: Pick<Worker, 'claimSoon' | 'look'> | undefined;
+  readonly waiters: Pick<OutcomeWaiters, 'waitsForOthers' | 'poll' | 'left'>;
+  readonly overdue: Pick<OverdueWatch, 'look'>;
+}
+
+/** Passes hints on to the worker and to the calls that wait for outcomes, and polls for what lost hints announced. */
+export class WakeupHandler {
+  private ticks = 0;
+
+  constructor(private readonly ports: WakeupHandlerPorts) {}
+
+  start(): Promise<void> {
+    return this.ports.wakeup.start((message) => this.handle(message));
+  }
+
+  /** The scheduled poll. */
+  tick(): void {
+    this.ticks += 1;
+    if (this.ports.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
+    this.poll();
+  }
+
+  /** Announces a saga that may be due to the worker of this process and to other processes. */
+  announceDue(): void {
+    this.ports.worker?.claimSoon();
+    this.ports.wakeup.announceDue();
+  }
+
+  private handle(message: WakeupMessage): void {
+    const { worker, waiters } = this.ports;
+    if (message.type === 'due') worker?.claimSoon();
+    else if (message.type === 'missed') this.poll();
+    else if (message.type === 'look') worker?.look(message.id);
+    else if (message.type === 'settled') waiters.left(message.id);
+  }
+
+  private poll(): void {
+    const { worker, waiters, overdue } = this.ports;
+    worker?.claimSoon();
+    if (waiters.waitsForOthers) waiters.poll();
+    overdue.look();
+  }
+}

@@ -1,0 +1,53 @@
+import { nodeOf, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import { missingCode } from '../../machine/missing-code.js';
+import { KIND } from '../../machine/step-kinds.js';
+import { stepsOfKinds } from '../../machine/step-map.js';
+import { isLostAttempt } from '../../machine/predicates.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { cancellation } from '../attempt/attempt-events.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import { lostLeasesOf } from '../run/live-state.js';
+import type { SagaRun } from '../run/saga-run.js';
+import { type BoundSaga, DRIFT_MEND } from '../versions/saga-bindings.js';
+import { deadlocked } from './lock-deadlock.js';
+
+/**
+ * Returns what happened to a saga before its run.
+ * @param maxTakeovers a saga that lost its worker more often is stuck
+ */
+export function eventsBefore(
+  saga: StoredSaga,
+  graph: SagaGraph,
+  maxTakeovers: number,
+  now: number,
+): SagaEvent[] {
+  const events: SagaEvent[] = saga.deadlock ? [deadlocked(saga, saga.deadlock)] : [];
+  if (saga.takeovers > 0 || wasInterrupted(saga, graph)) {
+    const { takeovers: count, losses } = saga;
+    const leases = lostLeasesOf(saga);
+    events.push({ type: 'taken-over', count, losses, bound: maxTakeovers, leases, now });
+  }
+  if (saga.cancelRequested) events.push(cancellation(saga.cancelRequested.reason, now));
+  return events;
+}
+
+/** True if attempts were in progress. A fan-out itself makes none, and an attempt that a probe is asked about is known. */
+function wasInterrupted({ state }: StoredSaga, graph: SagaGraph): boolean {
+  return [...stepsOfKinds(state.steps, KIND.running)].some(
+    ([key, step]) =>
+      step.status === 'running' && step.items === undefined && !isLostAttempt(nodeOf(graph, key), step),
+  );
+}
+
+/** One that may need what the class does not have is not run. */
+export function stopUnlessFit(run: SagaRun, bound: BoundSaga, now: number): void {
+  if (bound.gaps.size === 0) return;
+  const missing = missingCode(bound, run.state);
+  if (missing.length === 0) return;
+  run.begin([{ type: 'code-missing', missing, fix: DRIFT_MEND, now }]);
+}
+
+/** No worker has begun with it, as far as is recorded. */
+export function isUntouched({ state, checkpoints, takeovers }: StoredSaga): boolean {
+  return checkpoints === 0 && takeovers === 0 && state.status === 'running' && state.steps.size === 0;
+}

@@ -1,0 +1,110 @@
+import { getHeapStatistics } from 'node:v8';
+
+export interface WorkerCapacityOptions {
+  /** Sagas advanced at once. Default: adapts itself. */
+  readonly concurrency?: number;
+  /** Sagas that may wait for a slot. Default: as many as can begin within a part of the lease. */
+  readonly ahead?: number;
+  /** Milliseconds. */
+  readonly lease: number;
+}
+
+/** The bounds between which the number of slots adapts itself. */
+export const SLOTS = { least: 100, most: 1_000 } as const;
+/** The store is quick to answer, or slow (ms). */
+const QUICK_ANSWER = 250;
+const SLOW_ANSWER = 1_000;
+/** A larger share of the heap in use leaves no room for more sagas. */
+const HEAP_SHARE = 0.8;
+/** Sagas wait in memory if they are expected to begin within this part of the lease: none of them is renewed. */
+const AHEAD_SHARE = 1 / 6;
+/**
+ * With fewer sagas ended per second, each of which takes longer (ms), another process gains more if it runs what waits than
+ * this one saves. Then it holds what starts within a second, and no more than it has slots, so that no slot is free during
+ * a claim.
+ */
+const LEAST_RATE = 500;
+const SHORT_SAGA = 100;
+const MOST_AHEAD = 20_000;
+/** The rate is measured over this time (ms), or longer: sagas end in groups. */
+const WINDOW = 100;
+const LONGEST_WINDOW = 1_000;
+
+/**
+ * How many sagas a worker advances at once, and how many more it holds that wait for a slot.
+ *
+ * If no `concurrency` is set, the number of slots doubles while all are taken and the store answers quickly, and is
+ * halved if the store is slow or the heap is nearly full. What finds no slot waits in memory with its lease, if it is
+ * expected to begin soon: a saga that is released and claimed later costs two more writes.
+ */
+export class WorkerCapacity {
+  /** Sagas advanced at once. */
+  slots: number;
+  /** The number of slots is not fixed. */
+  readonly adapts: boolean;
+  /** Sagas ended per second while sagas waited for slots. */
+  private rate = 0;
+  private window = { since: 0, ended: 0, wasFull: false };
+  /** Milliseconds that the store took to answer last. */
+  private answer = 0;
+
+  constructor(
+    private readonly options: WorkerCapacityOptions,
+    /** Monotonic time (ms). */
+    private readonly now: () => number,
+    private readonly isHeapFull = heapIsFull,
+  ) {
+    this.adapts = options.concurrency === undefined;
+    this.slots = options.concurrency ?? SLOTS.least;
+  }
+
+  /** Sagas that may wait for a slot. */
+  get ahead(): number {
+    if (this.options.ahead !== undefined) return this.options.ahead;
+    const { rate, slots } = this;
+    if (rate < LEAST_RATE && slots * 1_000 > rate * SHORT_SAGA) return Math.min(slots, Math.floor(rate));
+    return Math.min(MOST_AHEAD, Math.floor((rate * this.options.lease * AHEAD_SHARE) / 1_000));
+  }
+
+  /** Every slot is taken. */
+  full(): void {
+    this.window.wasFull = true;
+  }
+
+  /** A saga has left its slot. */
+  ended(): void {
+    const { window } = this;
+    window.ended += 1;
+    const now = this.now();
+    const length = now - window.since;
+    if (length < WINDOW) return;
+    // A worker with free slots does not show what it can do.
+    if (window.wasFull && length < LONGEST_WINDOW)
+      this.rate = smoothed(this.rate, (window.ended * 1_000) / length);
+    this.window = { since: now, ended: 0, wasFull: false };
+  }
+
+  /** @param duration milliseconds that a checkpoint took, the wait for its turn included */
+  answered(duration: number): void {
+    this.answer = duration;
+  }
+
+  /** Adapts the number of slots, after all were taken. True: there are more of them now. */
+  adapt(): boolean {
+    if (!this.adapts) return false;
+    const before = this.slots;
+    if (this.answer > SLOW_ANSWER || this.isHeapFull()) this.slots = Math.max(SLOTS.least, before / 2);
+    else if (this.answer <= QUICK_ANSWER) this.slots = Math.min(SLOTS.most, before * 2);
+    return this.slots > before;
+  }
+}
+
+/** Sagas end in groups, so a single window says little. */
+function smoothed(before: number, latest: number): number {
+  return before === 0 ? latest : 0.7 * before + 0.3 * latest;
+}
+
+function heapIsFull(): boolean {
+  const { used_heap_size, heap_size_limit } = getHeapStatistics();
+  return used_heap_size > heap_size_limit * HEAP_SHARE;
+}

@@ -1,0 +1,4 @@
+/** A text without line breaks. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,148 @@
+import { isTerminal } from '../../machine/saga-state.js';
+import type { LockDeadlock } from '../../engine/ports/stored-saga.js';
+import type { MemoryFamilies } from './memory-families.js';
+import { brokenBy } from './memory-lock-circles.js';
+import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';
+
+/**
+ * The semantic locks: of the rows of one name with one key one holds the lock, and those that it has started, directly
+ * or not, run under its hold. The others wait in a queue, in the order in which they arrived.
+ */
+export class MemoryLockQueues {
+  private readonly queues = new Map<string, MemoryRow[]>();
+  private places = 0;
+
+  constructor(
+    private readonly families: MemoryFamilies,
+    private readonly announceDue: () => void,
+  ) {}
+
+  /** Adds a new row at the end of its queue. */
+  arrive(row: MemoryRow): void {
+    if (!row.lock) return;
+    row.lock.place = this.places += 1;
+    const queue = this.queues.get(queueOf(row));
+    if (queue) queue.push(row);
+    else this.queues.set(queueOf(row), [row]);
+  }
+
+  /** Adds a row again that left its queue and is rolled back now. It gets its old place, before all that arrived since. */
+  rejoin(row: MemoryRow): void {
+    const { left, saga } = row;
+    if (!left || row.lock || saga.state.status !== 'compensating') return;
+    row.lock = { ...left, state: 'arriving' };
+    saga.deadlock = undefined;
+    const queue = this.queues.get(queueOf(row)) ?? [];
+    const at = queue.findIndex(({ lock }) => lock!.place > left.place);
+    this.queues.set(queueOf(row), queue.toSpliced(at < 0 ? queue.length : at, 0, row));
+  }
+
+  /** Reports whether a row that is due may run. If not, it waits in the queue and is not due. */
+  enqueue(row: MemoryRow, now: number): boolean {
+    if (!row.lock || hasLock(row)) return true;
+    if (this.families.ancestors(row).some((other) => hasLock(other) && isSameLock(other, row))) {
+      grant(row, 'inside', now);
+      return true;
+    }
+    if (this.first(row, now) === row) {
+      this.hold(row, now);
+      return true;
+    }
+    const holdersOf = (of: MemoryRow) => this.holdersOf(of);
+    const broken = brokenBy(row, this.families, holdersOf);
+    for (const { row: failing, deadlock } of broken) this.fail(failing, deadlock, now);
+    if (broken[0]?.row === row) return true;
+    row.lock.state = 'waiting';
+    row.saga.dueAt = undefined;
+    if (broken.length > 0) this.announceDue();
+    return false;
+  }
+
+  /** The saga has left the queue. The worker that holds it lets it fail. */
+  private fail(row: MemoryRow, deadlock: LockDeadlock, now: number): void {
+    this.takeOut(row);
+    row.saga.deadlock = deadlock;
+    if (row.saga.state.status !== 'paused') row.saga.dueAt = now;
+  }
+
+  private holdersOf({ saga, lock }: MemoryRow): MemoryRow[] {
+    const queue = lock ? (this.queues.get(queueKey(saga.name, lock.key)) ?? []) : [];
+    return queue.filter(hasLock);
+  }
+
+  /** Returns the rest of its queue. */
+  private takeOut(row: MemoryRow): readonly MemoryRow[] {
+    const queue = this.queues.get(queueOf(row))!.filter((other) => other !== row);
+    if (queue.length > 0) this.queues.set(queueOf(row), queue);
+    else this.queues.delete(queueOf(row));
+    row.left = row.lock;
+    row.lock = undefined;
+    return queue;
+  }
+
+  /** Removes a row that has ended or will never begin. Returns true if another row received its lock and is due. */
+  leave(row: MemoryRow, now: number): boolean {
+    const { lock, saga } = row;
+    if (!lock) return false;
+    const { status } = saga.state;
+    const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
+    const begins = status === 'running' || status === 'paused' || isUndone;
+    if (!isTerminal(status) && (hasLock(row) || begins)) return false;
+    return this.handOver(row, this.takeOut(row), now);
+  }
+
+  /** The rows that ran under the hold keep the lock. After the last of them it goes to the next row. */
+  private handOver({ saga: { name }, left }: MemoryRow, queue: readonly MemoryRow[], now: number): boolean {
+    if (queue.some(({ lock }) => lock!.state === 'held')) return false;
+    const inside = queue.find(({ lock }) => lock!.state === 'inside');
+    if (inside) {
+      inside.lock!.state = 'held';
+      return false;
+    }
+    const next = this.firstOf(name, left!.key, now);
+    if (next?.lock?.state !== 'waiting') return false;
+    this.hold(next, now);
+    if (next.saga.state.status !== 'paused') next.saga.dueAt = now;
+    return true;
+  }
+
+  private hold(row: MemoryRow, now: number): void {
+    grant(row, 'held', now);
+    // Before one that is undone, those that it started may have been undone: they do not wait for it.
+    if (row.saga.state.status === 'running') return;
+    for (const { lock, saga } of this.families.descendants(row))
+      if (lock?.state === 'waiting' && saga.state.status !== 'paused') saga.dueAt = now;
+    this.announceDue();
+  }
+
+  /** The id of the row that holds a row's lock, or is next to; undefined: itself, or there is no lock. */
+  holderFor(row: MemoryRow, now: number): string | undefined {
+    if (!row.lock || hasLock(row)) return undefined;
+    const first = this.first(row, now);
+    return first === row ? undefined : first?.saga.id;
+  }
+
+  /** A saga that is to begin later blocks no other. */
+  private first({ saga, lock }: MemoryRow, now: number): MemoryRow | undefined {
+    return this.firstOf(saga.name, lock!.key, now);
+  }
+
+  private firstOf(name: string, key: string, now: number): MemoryRow | undefined {
+    const queue = this.queues.get(queueKey(name, key)) ?? [];
+    const hasCome = ({ lock, saga }: MemoryRow) => lock!.state !== 'arriving' || saga.dueAt! <= now;
+    return queue.find(({ lock }) => lock!.state === 'held') ?? queue.find(hasCome);
+  }
+}
+
+function grant({ lock, saga }: MemoryRow, state: 'held' | 'inside', now: number): void {
+  lock!.state = state;
+  if (lock!.timeout !== undefined) saga.state = { ...saga.state, deadline: now + lock!.timeout };
+}
+
+function queueOf({ saga, lock }: MemoryRow): string {
+  return queueKey(saga.name, lock!.key);
+}
+
+function queueKey(name: string, key: string): string {
+  return JSON.stringify([name, key]);
+}

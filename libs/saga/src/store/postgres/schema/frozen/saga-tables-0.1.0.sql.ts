@@ -1,0 +1,1227 @@
+import type { MigrationSql } from './migration-sql.js';
+
+/**
+ * The SQL of a migration of version 0.1.0. Generated, and never edited: `UPDATE_MIGRATIONS=1` (CONTRIBUTING.md). It is a
+ * module, because a module is found by every loader and bundler; an .sql file beside the code is not.
+ */
+export const SAGA_TABLES_0_1_0: MigrationSql = {
+  up: [
+    `CREATE SCHEMA IF NOT EXISTS "{schema}"`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".instance (
+        id uuid PRIMARY KEY,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        version int NOT NULL,
+        graph_revision smallint,
+        priority smallint NOT NULL DEFAULT 0,
+        name text NOT NULL,
+        correlation_id text,
+        input json,
+        started_input json,
+        tags jsonb,
+        deadline_at timestamptz,
+        sla_at timestamptz,
+        parent_id uuid,
+        parent_step text,
+        lock_key text,
+        lock_position bigint,
+        lock_timeout float8,
+        lock_deadlock json,
+        lock_state text,
+        cancel_requested_at timestamptz,
+        cancel_reason text,
+        lost_leases jsonb,
+        epoch int NOT NULL,
+        signals int NOT NULL DEFAULT 0,
+        losses smallint NOT NULL DEFAULT 0,
+        takeovers smallint NOT NULL DEFAULT 0,
+        pause_requested boolean NOT NULL DEFAULT false,
+        input_replaced boolean NOT NULL DEFAULT false,
+        overdue boolean NOT NULL DEFAULT false,
+        watched boolean NOT NULL DEFAULT false,
+        woken boolean NOT NULL DEFAULT false,
+        locked_by text,
+        leased_at timestamptz,
+        due_at timestamptz,
+        rank_at timestamptz,
+        idle_status text,
+        held_phase text,
+        failure json,
+        error text,
+        status text NOT NULL,
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        checkpoints int NOT NULL DEFAULT 0,
+        step text NOT NULL,
+        progress json,
+        finished_at timestamptz
+      ) WITH (fillfactor = 50)`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".step (
+        saga_id uuid NOT NULL,
+        name text NOT NULL,
+        status text NOT NULL,
+        attempts int NOT NULL DEFAULT 0,
+        failures int NOT NULL DEFAULT 0,
+        "unknown" boolean NOT NULL DEFAULT false,
+        compensation_attempts int NOT NULL DEFAULT 0,
+        compensation_failures int NOT NULL DEFAULT 0,
+        retry_at timestamptz,
+        result json,
+        errors json,
+        progress json,
+        started_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, name)
+      )`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".signal (
+        saga_id uuid NOT NULL,
+        number int NOT NULL,
+        name text NOT NULL,
+        message_id text NOT NULL,
+        payload json,
+        sent_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, number)
+      )`,
+    `
+      CREATE UNIQUE INDEX IF NOT EXISTS signal_message ON "{schema}".signal (saga_id, message_id)`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".operation (
+        saga_id uuid NOT NULL,
+        number int NOT NULL,
+        id uuid NOT NULL,
+        action text NOT NULL,
+        operator text,
+        reason text,
+        step text,
+        from_status text NOT NULL,
+        revision int NOT NULL,
+        proposed boolean NOT NULL DEFAULT false,
+        new_input boolean NOT NULL DEFAULT false,
+        given json,
+        at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga_id, number)
+      )`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".graph (
+        name text NOT NULL,
+        version int NOT NULL,
+        revision smallint NOT NULL,
+        graph json NOT NULL,
+        stored_at timestamptz NOT NULL DEFAULT now(),
+        upgrade text,
+        upgrade_at timestamptz,
+        upgrading boolean NOT NULL DEFAULT false,
+        PRIMARY KEY (name, version, revision)
+      )`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".rate_limit (
+        saga text NOT NULL,
+        step text NOT NULL,
+        times float8[] NOT NULL,
+        PRIMARY KEY (saga, step)
+      ) WITH (fillfactor = 50)`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".concurrency (
+        saga text PRIMARY KEY,
+        holders uuid[] NOT NULL DEFAULT '{}',
+        crowded boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50)`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
+        WHERE rank_at IS NOT NULL`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_idle ON "{schema}".instance (name, version, id) INCLUDE (idle_status)
+        WHERE rank_at IS NULL AND finished_at IS NULL`,
+    `
+      CREATE UNIQUE INDEX IF NOT EXISTS instance_correlation ON "{schema}".instance (correlation_id, name)
+        WHERE correlation_id IS NOT NULL`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_lock_queue ON "{schema}".instance (name, lock_key, lock_position)
+        WHERE lock_state IS NOT NULL`,
+    `
+      CREATE UNIQUE INDEX IF NOT EXISTS instance_lock_held ON "{schema}".instance (name, lock_key)
+        WHERE lock_state = 'held'`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_lock_inside ON "{schema}".instance (name, lock_key, lock_position)
+        WHERE lock_state = 'inside'`,
+    `CREATE SEQUENCE IF NOT EXISTS "{schema}".lock_position`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_sla ON "{schema}".instance (sla_at)
+        WHERE sla_at IS NOT NULL AND NOT overdue AND finished_at IS NULL`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_overdue ON "{schema}".instance (id)
+        WHERE overdue AND finished_at IS NULL`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_needs_attention ON "{schema}".instance (idle_status, id)
+        WHERE idle_status IN ('stuck', 'suspended', 'paused')`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_tags ON "{schema}".instance USING gin (tags) WHERE tags IS NOT NULL`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_parent ON "{schema}".instance (parent_id) WHERE parent_id IS NOT NULL`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan AS $function$
+DECLARE
+  started uuid[];
+BEGIN
+  IF $18 THEN
+    WITH i AS (
+    INSERT INTO "{schema}".instance
+      (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+    SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+      CASE WHEN w.leased THEN 1 ELSE 0 END,
+      CASE WHEN w.leased THEN $1 END,
+      t.due_at,
+      CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '10000 milliseconds' END,
+      CASE WHEN w.lock_key IS NULL
+        THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
+      w.lock_key,
+      CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
+      CASE WHEN w.lock_key IS NOT NULL
+        THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
+      CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN w.leased THEN now() + $2 * interval '1 millisecond'
+        WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
+        ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
+      END AS due_at) t RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
+  ELSE
+    WITH i AS (
+    INSERT INTO "{schema}".instance
+      (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+    SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+      CASE WHEN w.leased THEN 1 ELSE 0 END,
+      CASE WHEN w.leased THEN $1 END,
+      t.due_at,
+      CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '10000 milliseconds' END,
+      CASE WHEN w.lock_key IS NULL
+        THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
+      w.lock_key,
+      CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
+      CASE WHEN w.lock_key IS NOT NULL
+        THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
+      CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN w.leased THEN now() + $2 * interval '1 millisecond'
+        WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
+        ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
+      END AS due_at) t ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
+  END IF;
+  RETURN coalesce(started, '{}');
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, boolean)
+RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan AS $function$
+DECLARE
+  started uuid[];
+BEGIN
+  IF $18 THEN
+    WITH i AS (
+    INSERT INTO "{schema}".instance
+      (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+    SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+      CASE WHEN w.leased THEN 1 ELSE 0 END,
+      CASE WHEN w.leased THEN $1 END,
+      t.due_at,
+      CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '10000 milliseconds' END,
+      CASE WHEN w.lock_key IS NULL
+        THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
+      w.lock_key,
+      CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
+      CASE WHEN w.lock_key IS NOT NULL
+        THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
+      CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN w.leased THEN now() + $2 * interval '1 millisecond'
+        WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
+        ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
+      END AS due_at) t RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
+  ELSE
+    WITH i AS (
+    INSERT INTO "{schema}".instance
+      (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+    SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+      CASE WHEN w.leased THEN 1 ELSE 0 END,
+      CASE WHEN w.leased THEN $1 END,
+      t.due_at,
+      CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '10000 milliseconds' END,
+      CASE WHEN w.lock_key IS NULL
+        THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
+      w.lock_key,
+      CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
+      CASE WHEN w.lock_key IS NOT NULL
+        THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
+      CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN w.leased THEN now() + $2 * interval '1 millisecond'
+        WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
+        ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
+      END AS due_at) t ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
+  END IF;
+  RETURN coalesce(started, '{}');
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_1(uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  WITH updated AS (
+    UPDATE "{schema}".instance i SET
+      status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
+      takeovers = 0, losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END, checkpoints = w.number,
+      locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
+      due_at = CASE WHEN w.released OR w.settled THEN CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END ELSE i.due_at END,
+      rank_at = CASE WHEN w.released OR w.settled
+        THEN CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END - i.priority * interval '10000 milliseconds'
+        ELSE i.rank_at END,
+      idle_status = CASE WHEN w.released OR w.settled THEN CASE WHEN w.status <> 'running' AND w.terminal IS NOT TRUE THEN w.status END ELSE i.idle_status END,
+      updated_at = now(),
+      finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
+    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS w(id, epoch, number, status, held_phase, failure, step, error, stalls, cancel_seen, pause_seen, released, due_at, terminal, settled, progress)
+    WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
+      AND (NOT i.pause_requested OR w.pause_seen)
+    RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('{schema}_wakeup', 'settled:' || i.id) END,
+      CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('{schema}_wakeup', 'due') END
+  )
+  SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
+
+  IF $30 THEN
+    
+    INSERT INTO "{schema}".step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
+      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
+      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
+      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM unnest($17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29) AS c(saga_id, name, status, attempts, failures, "unknown", compensation_attempts, compensation_failures, retry_at, result, errors, elapsed, progress)
+    WHERE cardinality(saved) = cardinality($1) OR c.saga_id = ANY(saved);
+  ELSE
+    
+    INSERT INTO "{schema}".step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
+      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
+      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
+      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM unnest($17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29) AS c(saga_id, name, status, attempts, failures, "unknown", compensation_attempts, compensation_failures, retry_at, result, errors, elapsed, progress)
+    WHERE cardinality(saved) = cardinality($1) OR c.saga_id = ANY(saved)
+    ON CONFLICT (saga_id, name) DO UPDATE SET
+      status = excluded.status, attempts = excluded.attempts, failures = excluded.failures,
+      "unknown" = excluded."unknown", compensation_attempts = excluded.compensation_attempts,
+      compensation_failures = excluded.compensation_failures, retry_at = excluded.retry_at,
+      result = excluded.result, errors = excluded.errors, progress = excluded.progress,
+      updated_at = excluded.updated_at;
+  END IF;
+
+  RETURN saved;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_one_1(uuid, int, int, text, text, json, text, text, boolean, boolean, boolean, boolean, float8, boolean, boolean, json, uuid, text, text, int, int, boolean, int, int, float8, json, json, float8, json, boolean)
+RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  WITH updated AS (
+    UPDATE "{schema}".instance i SET
+      status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
+      takeovers = 0, losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END, checkpoints = w.number,
+      locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
+      due_at = CASE WHEN w.released OR w.settled THEN CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END ELSE i.due_at END,
+      rank_at = CASE WHEN w.released OR w.settled
+        THEN CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END - i.priority * interval '10000 milliseconds'
+        ELSE i.rank_at END,
+      idle_status = CASE WHEN w.released OR w.settled THEN CASE WHEN w.status <> 'running' AND w.terminal IS NOT TRUE THEN w.status END ELSE i.idle_status END,
+      updated_at = now(),
+      finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
+    FROM (SELECT $1 AS id, $2 AS epoch, $3 AS number, $4 AS status, $5 AS held_phase, $6 AS failure, $7 AS step, $8 AS error, $9 AS stalls, $10 AS cancel_seen, $11 AS pause_seen, $12 AS released, $13 AS due_at, $14 AS terminal, $15 AS settled, $16 AS progress) AS w
+    WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
+      AND (NOT i.pause_requested OR w.pause_seen)
+    RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('{schema}_wakeup', 'settled:' || i.id) END,
+      CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('{schema}_wakeup', 'due') END
+  )
+  SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
+
+  IF $30 THEN
+    
+    INSERT INTO "{schema}".step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
+      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
+      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
+      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress) AS c
+    WHERE cardinality(saved) = 1 OR c.saga_id = ANY(saved);
+  ELSE
+    
+    INSERT INTO "{schema}".step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
+      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
+      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
+      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress) AS c
+    WHERE cardinality(saved) = 1 OR c.saga_id = ANY(saved)
+    ON CONFLICT (saga_id, name) DO UPDATE SET
+      status = excluded.status, attempts = excluded.attempts, failures = excluded.failures,
+      "unknown" = excluded."unknown", compensation_attempts = excluded.compensation_attempts,
+      compensation_failures = excluded.compensation_failures, retry_at = excluded.retry_at,
+      result = excluded.result, errors = excluded.errors, progress = excluded.progress,
+      updated_at = excluded.updated_at;
+  END IF;
+
+  RETURN saved;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_publish_1(uuid[], uuid[], text[], text[], text[], json[], jsonb[], text[], text[], uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  IF cardinality($8) > 0 AND current_setting('transaction_isolation') <> 'read committed' THEN RETURN ARRAY[NULL]::uuid[]; END IF;
+  IF cardinality($8) > 0 THEN
+    saved := "{schema}".checkpoint_locked_1($8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39);
+  ELSE
+    saved := "{schema}".checkpoint_1($10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39);
+  END IF;
+  IF cardinality(saved) = cardinality($10) THEN
+    PERFORM "{schema}".publish_1($2, $3, $4, $5, $6, $7);
+  ELSE
+    PERFORM "{schema}".publish_1(array_agg(m.c0 ORDER BY m.place), array_agg(m.c1 ORDER BY m.place), array_agg(m.c2 ORDER BY m.place), array_agg(m.c3 ORDER BY m.place), array_agg(m.c4 ORDER BY m.place), array_agg(m.c5 ORDER BY m.place))
+    FROM unnest($1, $2, $3, $4, $5, $6, $7) WITH ORDINALITY
+      AS m(saga_id, c0, c1, c2, c3, c4, c5, place)
+    WHERE m.saga_id = ANY(saved)
+    HAVING count(*) > 0;
+  END IF;
+  RETURN saved;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".fence_lost_1(uuid[], int[], int[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  UPDATE "{schema}".instance i SET
+    epoch = i.epoch + 1, locked_by = NULL, due_at = now(),
+    rank_at = now() - i.priority * interval '10000 milliseconds'
+  FROM unnest($1, $2, $3) AS w(id, epoch, number)
+  WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number;
+  IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, int, float8, int, float8)
+RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  kept float8[];
+  given float8[] := '{}';
+  size int;
+  next float8;
+BEGIN
+  SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    INSERT INTO "{schema}".rate_limit (saga, step, times) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING;
+    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
+  END IF;
+  clock := extract(epoch FROM clock_timestamp()) * 1000;
+  FOR n IN 1..$5 LOOP
+    size := cardinality(kept);
+    next := greatest(clock + $6, kept[size]);
+    IF size >= $3 THEN next := greatest(next, kept[size - $3 + 1] + $4); END IF;
+    kept := kept || next;
+    given := given || next;
+  END LOOP;
+  UPDATE "{schema}".rate_limit r SET times = kept[greatest(1, cardinality(kept) - $3 + 1):]
+  WHERE r.saga = $1 AND r.step = $2;
+  times := given;
+  RETURN NEXT;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".cleanup_1(text, float8, timestamptz, uuid, int, boolean, boolean)
+RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  roots uuid[];
+  times timestamptz[];
+  family uuid[];
+  tops uuid[];
+  free uuid[];
+  kept uuid[];
+BEGIN
+  IF $7 AND NOT pg_try_advisory_xact_lock(1735356005, hashtext($q$"{schema}"$q$)) THEN
+    RETURN;
+  END IF;
+  IF $6 THEN
+    SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
+    INTO roots, times FROM (
+      SELECT i.id, i.finished_at FROM "{schema}".instance i
+      WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
+        AND (i.finished_at, i.id) > ($3, $4)
+      ORDER BY i.finished_at, i.id LIMIT $5) o;
+  ELSE
+    SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
+    INTO roots, times FROM (
+      SELECT i.id, i.finished_at FROM "{schema}".instance i
+      WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
+        AND (i.finished_at, i.id) > ($3, $4)
+      ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
+  END IF;
+  looked := coalesce(cardinality(roots), 0);
+  gone := 0;
+  IF looked > 0 THEN
+    place := times[looked]::text;
+    place_id := roots[looked];
+    WITH RECURSIVE f AS (
+      SELECT r.id, r.id AS top FROM unnest(roots) AS r(id)
+      UNION ALL
+      SELECT c.id, f.top FROM f JOIN "{schema}".instance c ON c.parent_id = f.id
+    )
+    SELECT array_agg(f.id), array_agg(f.top) INTO family, tops FROM f;
+    IF $6 THEN
+      SELECT array_agg(e.id) INTO free FROM (SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL AND i.lock_state IS NULL) e;
+    ELSE
+      SELECT array_agg(e.id) INTO free FROM (SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL AND i.lock_state IS NULL FOR UPDATE SKIP LOCKED) e;
+    END IF;
+    IF cardinality(free) < cardinality(family) THEN
+      SELECT array_agg(w.top) INTO kept FROM unnest(family, tops) AS w(id, top) WHERE w.id <> ALL(free);
+      SELECT array_agg(w.id) INTO family FROM unnest(family, tops) AS w(id, top) WHERE w.top <> ALL(kept);
+    END IF;
+    gone := coalesce(cardinality(family), 0);
+    IF NOT $6 AND gone > 0 THEN
+      DELETE FROM "{schema}".step b WHERE b.saga_id = ANY(family);
+      DELETE FROM "{schema}".signal b WHERE b.saga_id = ANY(family);
+      DELETE FROM "{schema}".operation b WHERE b.saga_id = ANY(family);
+      DELETE FROM "{schema}".instance i WHERE i.id = ANY(family);
+    END IF;
+  END IF;
+  RETURN NEXT;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".signal_1(uuid[], text[], text[], text[], text[], json[], jsonb)
+RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+#variable_conflict use_column
+DECLARE
+  given record;
+  saga record;
+BEGIN
+  FOR given IN
+    SELECT w.place::int, w.signal, w.message_id, w.payload, CASE WHEN w.saga IS NULL THEN w.id ELSE coalesce(
+        (SELECT i.id FROM "{schema}".instance i WHERE i.correlation_id = w.correlation_id AND i.name = w.saga),
+        (SELECT i.id FROM "{schema}".instance i WHERE i.id = w.id AND i.name = w.saga AND i.correlation_id IS NULL)) END AS id
+    FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS w(id, saga, correlation_id, signal, message_id, payload, place)
+    ORDER BY 5, 1
+  LOOP
+    place := given.place;
+    id := given.id;
+    SELECT i.name, i.version, i.status, i.signals, i.locked_by,
+      i.locked_by IS NULL AND i.status = 'running' AND coalesce((i.progress -> 'awaits')::jsonb ? given.signal, false) AS waits
+    INTO saga FROM "{schema}".instance i WHERE i.id = given.id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+      outcome := 'unknown';
+      RETURN NEXT;
+      CONTINUE;
+    END IF;
+    name := saga.name;
+    version := saga.version;
+    status := saga.status;
+    IF EXISTS (SELECT FROM "{schema}".signal g WHERE g.saga_id = given.id AND g.message_id = given.message_id) THEN
+      outcome := 'known';
+    ELSIF NOT coalesce(($7 -> (saga.name || '@' || saga.version)) ? given.signal, true) THEN
+      outcome := 'refused';
+    ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
+      outcome := 'ended';
+    ELSE
+      outcome := 'kept';
+      INSERT INTO "{schema}".signal (saga_id, number, name, message_id, payload)
+      VALUES (given.id, saga.signals + 1, given.signal, given.message_id, given.payload);
+      UPDATE "{schema}".instance i SET
+        signals = i.signals + 1,
+        woken = i.woken OR saga.locked_by IS NOT NULL,
+        due_at = CASE WHEN saga.waits THEN now() ELSE i.due_at END,
+        rank_at = CASE WHEN saga.waits THEN now() - i.priority * interval '10000 milliseconds' ELSE i.rank_at END
+      WHERE i.id = given.id;
+      IF saga.waits THEN
+        PERFORM pg_notify('{schema}_wakeup', 'due');
+      ELSIF saga.locked_by IS NOT NULL THEN
+        PERFORM pg_notify('{schema}_wakeup', 'look:' || given.id);
+      END IF;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".bytes_at_most_1(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  RETURN (SELECT coalesce(sum((
+    coalesce(pg_column_size(i.input)::bigint * CASE WHEN pg_column_compression(i.input) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.started_input)::bigint * CASE WHEN pg_column_compression(i.started_input) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.failure)::bigint * CASE WHEN pg_column_compression(i.failure) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.progress)::bigint * CASE WHEN pg_column_compression(i.progress) IS NULL THEN 1 ELSE 256 END, 0)
+    + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(pg_column_size(s.result)::bigint * CASE WHEN pg_column_compression(s.result) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(s.errors)::bigint * CASE WHEN pg_column_compression(s.errors) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(s.progress)::bigint * CASE WHEN pg_column_compression(s.progress) IS NULL THEN 1 ELSE 256 END, 0)), 0)
+        + greatest(count(*) - 64, 0) * 500
+      FROM "{schema}".step s WHERE s.saga_id = i.id) END
+    + CASE WHEN i.signals = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(pg_column_size(g.payload)::bigint * CASE WHEN pg_column_compression(g.payload) IS NULL THEN 1 ELSE 256 END, 0)), 0) FROM "{schema}".signal g
+      WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint), 0)
+    FROM "{schema}".instance i WHERE i.id = ANY($1));
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".bytes_1(uuid, bigint) RETURNS bigint LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  stored bigint;
+BEGIN
+  SELECT (
+    coalesce(pg_column_size(i.input), 0)::bigint + coalesce(pg_column_size(i.started_input), 0)::bigint + coalesce(pg_column_size(i.failure), 0)::bigint + coalesce(pg_column_size(i.progress), 0)::bigint
+    + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(pg_column_size(s.result), 0)::bigint + coalesce(pg_column_size(s.errors), 0)::bigint + coalesce(pg_column_size(s.progress), 0)::bigint), 0)
+        + greatest(count(*) - 64, 0) * 500
+      FROM "{schema}".step s WHERE s.saga_id = i.id) END
+    + CASE WHEN i.signals = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(pg_column_size(g.payload), 0)::bigint), 0) FROM "{schema}".signal g
+      WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint INTO stored FROM "{schema}".instance i WHERE i.id = $1;
+  IF stored >= $2 THEN RETURN stored; END IF;
+  RETURN (SELECT (
+    coalesce(CASE WHEN pg_column_compression(i.input) IS NULL THEN pg_column_size(i.input) ELSE octet_length(i.input::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(i.started_input) IS NULL THEN pg_column_size(i.started_input) ELSE octet_length(i.started_input::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(i.failure) IS NULL THEN pg_column_size(i.failure) ELSE octet_length(i.failure::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(i.progress) IS NULL THEN pg_column_size(i.progress) ELSE octet_length(i.progress::text) END, 0)::bigint
+    + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(CASE WHEN pg_column_compression(s.result) IS NULL THEN pg_column_size(s.result) ELSE octet_length(s.result::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(s.errors) IS NULL THEN pg_column_size(s.errors) ELSE octet_length(s.errors::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(s.progress) IS NULL THEN pg_column_size(s.progress) ELSE octet_length(s.progress::text) END, 0)::bigint), 0)
+        + greatest(count(*) - 64, 0) * 500
+      FROM "{schema}".step s WHERE s.saga_id = i.id) END
+    + CASE WHEN i.signals = 0 THEN 0 ELSE (
+      SELECT coalesce(sum(coalesce(CASE WHEN pg_column_compression(g.payload) IS NULL THEN pg_column_size(g.payload) ELSE octet_length(g.payload::text) END, 0)::bigint), 0) FROM "{schema}".signal g
+      WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint FROM "{schema}".instance i WHERE i.id = $1);
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".page_1(uuid[], bigint, OUT ids uuid[], OUT in_parts boolean) LANGUAGE plpgsql STABLE AS $function$
+DECLARE
+  total bigint := 0;
+BEGIN
+  ids := $1;
+  in_parts := false;
+  IF "{schema}".bytes_at_most_1($1) <= $2 THEN RETURN; END IF;
+  FOR n IN 1..cardinality($1) LOOP
+    total := total + "{schema}".bytes_1($1[n], $2 - total + 1);
+    IF total > $2 THEN
+      in_parts := n = 1;
+      ids := $1[1:greatest(n - 1, 1)];
+      RETURN;
+    END IF;
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".step_part_1(uuid, text, bigint) RETURNS text LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  part record;
+  total bigint := 0;
+  last text;
+BEGIN
+  FOR part IN
+    SELECT s.name, coalesce(CASE WHEN pg_column_compression(s.result) IS NULL THEN pg_column_size(s.result) ELSE octet_length(s.result::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(s.errors) IS NULL THEN pg_column_size(s.errors) ELSE octet_length(s.errors::text) END, 0)::bigint + coalesce(CASE WHEN pg_column_compression(s.progress) IS NULL THEN pg_column_size(s.progress) ELSE octet_length(s.progress::text) END, 0)::bigint + 500 AS bytes
+    FROM "{schema}".step s WHERE s.saga_id = $1 AND s.name > $2 ORDER BY s.name
+  LOOP
+    total := total + part.bytes;
+    EXIT WHEN total > $3 AND last IS NOT NULL;
+    last := part.name;
+  END LOOP;
+  RETURN last;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".signal_part_1(uuid, int, bigint) RETURNS int LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  part record;
+  total bigint := 0;
+  last int;
+BEGIN
+  FOR part IN
+    SELECT g.number, coalesce(CASE WHEN pg_column_compression(g.payload) IS NULL THEN pg_column_size(g.payload) ELSE octet_length(g.payload::text) END, 0)::bigint + 200 AS bytes
+    FROM "{schema}".instance i CROSS JOIN LATERAL (
+      SELECT * FROM "{schema}".signal g WHERE g.saga_id = i.id AND g.number > $2 AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0) ORDER BY g.number) g
+    WHERE i.id = $1
+  LOOP
+    total := total + part.bytes;
+    EXIT WHEN total > $3 AND last IS NOT NULL;
+    last := part.number;
+  END LOOP;
+  RETURN last;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".family_locks_1(uuid)
+RETURNS TABLE (holder uuid, holder_name text, holder_key text) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  RETURN QUERY WITH RECURSIVE up AS (
+    SELECT i.id, i.parent_id, i.name, i.lock_key, i.lock_state FROM "{schema}".instance i
+    WHERE i.id = $1 AND i.status NOT IN ('compensated', 'aborted')
+    UNION ALL
+    SELECT i.id, i.parent_id, i.name, i.lock_key, i.lock_state FROM up
+    JOIN "{schema}".instance i ON i.id = up.parent_id WHERE i.status NOT IN ('compensated', 'aborted')
+  )
+  SELECT up.id, up.name, up.lock_key FROM up WHERE up.lock_state IN ('held', 'inside');
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".look_again_1(uuid) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  WITH RECURSIVE down AS (
+    SELECT c.id FROM "{schema}".instance c WHERE c.parent_id = $1 AND c.status NOT IN ('compensated', 'aborted')
+    UNION ALL
+    SELECT c.id FROM down JOIN "{schema}".instance c ON c.parent_id = down.id WHERE c.status NOT IN ('compensated', 'aborted')
+  )
+  UPDATE "{schema}".instance i SET
+    due_at = now(), rank_at = now() - i.priority * interval '10000 milliseconds'
+  FROM down WHERE i.id = down.id AND coalesce(i.lock_state, '') = 'waiting' AND i.locked_by IS NULL AND i.status <> 'paused';
+  IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_families_1(uuid[], int[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  PERFORM FROM unnest($1, $2) AS w(id, epoch)
+  JOIN "{schema}".instance i ON i.id = w.id AND i.epoch = w.epoch
+  WHERE coalesce(i.lock_state, '') IN ('arriving', 'waiting')
+    AND CASE WHEN i.parent_id IS NULL THEN false ELSE EXISTS (SELECT FROM "{schema}".family_locks_1(i.parent_id)) END
+  LIMIT 1;
+  IF FOUND THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('families', hashtext($q$"{schema}"$q$)));
+  END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".break_circle_1(uuid) RETURNS json LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  own record;
+  kin uuid[];
+  reached uuid[];
+  waiters uuid[];
+  circle json;
+BEGIN
+  SELECT i.id, i.name, i.lock_key, i.parent_id, i.status INTO own FROM "{schema}".instance i WHERE i.id = $1;
+  kin := ARRAY(SELECT f.holder FROM "{schema}".family_locks_1(own.parent_id) f);
+  IF cardinality(kin) = 0 THEN RETURN NULL; END IF;
+  WITH RECURSIVE reach AS (
+    SELECT s.id FROM (
+      SELECT h.id FROM "{schema}".instance h
+      WHERE h.name = own.name AND h.lock_key = own.lock_key AND h.lock_state = 'held'
+      UNION ALL
+      SELECT h.id FROM "{schema}".instance h
+      WHERE h.name = own.name AND h.lock_key = own.lock_key AND h.lock_state = 'inside') s
+    UNION
+    SELECT n.id FROM reach r CROSS JOIN LATERAL (
+      SELECT c.id FROM "{schema}".instance c WHERE c.parent_id = r.id AND c.status NOT IN ('compensated', 'aborted')
+      UNION ALL
+      SELECT s.id FROM "{schema}".instance w CROSS JOIN LATERAL (
+      SELECT h.id FROM "{schema}".instance h
+      WHERE h.name = w.name AND h.lock_key = w.lock_key AND h.lock_state = 'held'
+      UNION ALL
+      SELECT h.id FROM "{schema}".instance h
+      WHERE h.name = w.name AND h.lock_key = w.lock_key AND h.lock_state = 'inside') s
+      WHERE w.id = r.id AND coalesce(w.lock_state, '') = 'waiting'
+    ) n WHERE r.id <> ALL(kin)
+  )
+  SELECT array_agg(reach.id) INTO reached FROM reach;
+  circle := (
+    SELECT json_build_object('key', own.lock_key, 'holder', json_build_object('id', h.id, 'name', h.name),
+      'held', json_build_object('id', f.holder, 'name', f.holder_name, 'key', f.holder_key))
+    FROM "{schema}".family_locks_1(own.parent_id) f, "{schema}".instance h
+    WHERE f.holder = ANY(reached) AND h.name = own.name AND h.lock_key = own.lock_key AND h.lock_state = 'held' LIMIT 1);
+  IF circle IS NULL OR own.status = 'running' THEN RETURN circle; END IF;
+  PERFORM FROM "{schema}".instance i
+    WHERE i.id = ANY(reached) AND coalesce(i.lock_state, '') = 'waiting' AND EXISTS (
+      SELECT FROM "{schema}".family_locks_1(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key) AND NOT (i.status = 'running' OR (i.status = 'paused' AND i.held_phase = 'running'));
+  IF FOUND THEN RETURN circle; END IF;
+  waiters := ARRAY(SELECT i.id FROM "{schema}".instance i
+    WHERE i.id = ANY(reached) AND coalesce(i.lock_state, '') = 'waiting' AND EXISTS (
+      SELECT FROM "{schema}".family_locks_1(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key) ORDER BY i.id);
+  UPDATE "{schema}".instance i SET
+    lock_state = NULL,
+    lock_deadlock = (
+    SELECT json_build_object('key', i.lock_key, 'holder', json_build_object('id', h.id, 'name', h.name),
+      'held', json_build_object('id', f.holder, 'name', f.holder_name, 'key', f.holder_key))
+    FROM "{schema}".family_locks_1(i.parent_id) f, "{schema}".instance h
+    WHERE f.holder = ANY(reached) AND h.name = i.name AND h.lock_key = i.lock_key AND h.lock_state = 'held' LIMIT 1),
+    due_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.due_at ELSE now() END,
+      rank_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.rank_at
+        ELSE now() - i.priority * interval '10000 milliseconds' END
+  WHERE i.id = ANY(waiters) AND coalesce(i.lock_state, '') = 'waiting';
+  PERFORM pg_notify('{schema}_wakeup', 'due');
+  RETURN NULL;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_queues_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  queue bigint;
+BEGIN
+  IF cardinality($1) > 0 AND current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'lock queues can be locked at READ COMMITTED only' USING ERRCODE = 'SG001';
+  END IF;
+  FOR queue IN
+    SELECT DISTINCT hashtextextended(format('%L %L', w.name, w.key), hashtext($q$"{schema}"$q$)) AS h
+    FROM unnest($1, $2) AS w(name, key) ORDER BY h
+  LOOP
+    PERFORM pg_advisory_xact_lock(queue);
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_holder_1(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  RETURN coalesce(
+    (SELECT h.id FROM "{schema}".instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held'),
+    (SELECT l.id FROM "{schema}".instance l WHERE l.name = $1 AND l.lock_key = $2 AND l.lock_state IS NOT NULL
+      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())
+     ORDER BY l.lock_position LIMIT 1));
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  next record;
+BEGIN
+  PERFORM FROM "{schema}".instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held';
+  IF FOUND THEN RETURN; END IF;
+  UPDATE "{schema}".instance i SET lock_state = 'held'
+  WHERE i.id = (SELECT n.id FROM "{schema}".instance n WHERE n.name = $1 AND n.lock_key = $2 AND n.lock_state = 'inside'
+    ORDER BY n.lock_position LIMIT 1);
+  IF FOUND THEN RETURN; END IF;
+  SELECT l.id, l.lock_state, l.status <> 'running' AS undone INTO next FROM "{schema}".instance l
+  WHERE l.name = $1 AND l.lock_key = $2 AND l.lock_state IS NOT NULL
+      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())
+  ORDER BY l.lock_position LIMIT 1;
+  IF next.lock_state = 'waiting' THEN
+    UPDATE "{schema}".instance i SET
+      lock_state = 'held',
+      due_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.due_at ELSE now() END,
+      rank_at = CASE WHEN i.status = 'paused' OR i.locked_by IS NOT NULL THEN i.rank_at
+        ELSE now() - i.priority * interval '10000 milliseconds' END,
+      deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+    WHERE i.id = next.id;
+    PERFORM pg_notify('{schema}_wakeup', 'due');
+    IF next.undone THEN PERFORM "{schema}".look_again_1(next.id); END IF;
+  END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_dequeue_1(uuid[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  gone record;
+BEGIN
+  FOR gone IN
+    -- Not IS NOT NULL: a plan made while no saga was in the queue would read instance_lock_queue from end to end.
+    UPDATE "{schema}".instance i SET lock_state = NULL, locked_by = CASE WHEN i.status IN ('completed', 'compensated', 'aborted') THEN NULL ELSE i.locked_by END, due_at = CASE WHEN i.status IN ('completed', 'compensated', 'aborted') THEN NULL ELSE i.due_at END, rank_at = CASE WHEN i.status IN ('completed', 'compensated', 'aborted') THEN NULL ELSE i.rank_at END, takeovers = CASE WHEN i.status IN ('completed', 'compensated', 'aborted') THEN 0 ELSE i.takeovers END
+    WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
+      AND (i.status IN ('completed', 'compensated', 'aborted')
+        OR (i.lock_state NOT IN ('held', 'inside') AND NOT (i.status = 'compensating' AND coalesce(i.failure ->> 'kind', '') = 'undone')
+          AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
+    RETURNING i.name, i.lock_key
+  LOOP
+    PERFORM "{schema}".lock_hand_over_1(gone.name, gone.lock_key);
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_enqueue_1(uuid[], int[], text[], text[])
+RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  given record;
+  is_inside boolean;
+  circle json;
+BEGIN
+  PERFORM "{schema}".lock_queues_1($3, $4);
+  PERFORM "{schema}".lock_families_1($1, $2);
+  -- One that is to be cancelled does not wait for a turn.
+  PERFORM "{schema}".lock_dequeue_1($1);
+  FOR given IN
+    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id,
+      i.status <> 'running' AS undone
+    FROM unnest($1, $2) AS w(id, epoch)
+    JOIN "{schema}".instance i ON i.id = w.id AND i.epoch = w.epoch
+    ORDER BY i.lock_position
+  LOOP
+    CONTINUE WHEN given.status IN ('completed', 'compensated', 'aborted');
+    IF given.lock_state IN ('arriving', 'waiting') THEN
+      is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM "{schema}".family_locks_1(given.parent_id) f
+        WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
+      IF NOT is_inside AND (EXISTS (SELECT FROM "{schema}".instance h
+          WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
+        OR EXISTS (SELECT FROM "{schema}".instance l
+          WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_position < given.lock_position AND l.lock_state IS NOT NULL
+      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())))
+      THEN
+        circle := CASE WHEN given.parent_id IS NOT NULL THEN "{schema}".break_circle_1(given.id) END;
+        IF circle IS NULL THEN
+          UPDATE "{schema}".instance i SET
+            lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+          WHERE i.id = given.id;
+          CONTINUE;
+        END IF;
+        UPDATE "{schema}".instance i SET lock_state = NULL, lock_deadlock = circle, takeovers = 0 WHERE i.id = given.id;
+      ELSE
+        UPDATE "{schema}".instance i SET
+          lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
+          deadline_at = now() + i.lock_timeout * interval '1 millisecond'
+        WHERE i.id = given.id;
+        IF given.undone AND NOT is_inside THEN PERFORM "{schema}".look_again_1(given.id); END IF;
+      END IF;
+    END IF;
+    RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL, i.lock_deadlock,
+      i.cancel_requested_at IS NOT NULL, i.cancel_reason
+    FROM "{schema}".instance i WHERE i.id = given.id;
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_locked_1(text[], text[], uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  IF cardinality($1) > 0 AND current_setting('transaction_isolation') <> 'read committed' THEN RETURN ARRAY[NULL]::uuid[]; END IF;
+  PERFORM "{schema}".lock_queues_1($1, $2);
+  saved := "{schema}".checkpoint_1($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32);
+  PERFORM "{schema}".lock_dequeue_1(saved);
+  RETURN saved;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".wake_1(uuid) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  holder text;
+BEGIN
+  UPDATE "{schema}".instance i SET woken = true,
+    due_at = CASE WHEN i.locked_by IS NULL AND i.status IN ('running', 'compensating') THEN now() ELSE i.due_at END,
+    rank_at = CASE WHEN i.locked_by IS NULL AND i.status IN ('running', 'compensating') THEN now() - i.priority * interval '10000 milliseconds'
+      ELSE i.rank_at END
+  WHERE i.id = $1
+  RETURNING i.locked_by INTO holder;
+  IF FOUND THEN
+    PERFORM pg_notify('{schema}_wakeup', CASE WHEN holder IS NULL THEN 'due' ELSE 'look:' || $1 END);
+  END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_family_1(text[], text[], uuid, text[], uuid[], text[], text[], text[], json[], jsonb[], uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  IF cardinality($1) > 0 AND current_setting('transaction_isolation') <> 'read committed' THEN RETURN ARRAY[NULL]::uuid[]; END IF;
+  PERFORM "{schema}".lock_queues_1($1, $2);
+  IF $3 IS NOT NULL THEN
+    PERFORM FROM "{schema}".instance i WHERE i.id = $3 OR i.id = ($26)[1] ORDER BY i.id FOR NO KEY UPDATE;
+  END IF;
+  saved := "{schema}".checkpoint_1($26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55);
+  IF cardinality(saved) = 0 THEN RETURN saved; END IF;
+  IF cardinality($1) > 0 THEN PERFORM "{schema}".lock_dequeue_1(saved); END IF;
+  IF cardinality($5) > 0 THEN PERFORM "{schema}".publish_1($5, $6, $7, $8, $9, $10); END IF;
+  IF $3 IS NOT NULL THEN PERFORM "{schema}".wake_1($3); END IF;
+  IF cardinality($4) > 0 THEN
+    PERFORM "{schema}".start_1('', 0, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, false);
+    UPDATE "{schema}".instance i SET parent_id = saved[1], parent_step = c.step
+    FROM unnest($11, $4) AS c(id, step) WHERE i.id = c.id;
+    PERFORM pg_notify('{schema}_wakeup', 'due');
+  END IF;
+  RETURN saved;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".due_1(text[], int[], int, bigint, bigint, boolean,
+  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  picked uuid[];
+  candidate uuid;
+  size bigint;
+  small bigint := 0;
+  large bigint := 0;
+BEGIN
+  heavy := '{}';
+  picked := ARRAY(
+    SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
+      SELECT i.id, i.rank_at FROM "{schema}".instance i
+      WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
+      ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
+    ORDER BY c.rank_at LIMIT $3);
+  ids := picked;
+  IF cardinality(picked) = 0 OR "{schema}".bytes_at_most_1(picked) <= least($4, $5) THEN RETURN; END IF;
+  ids := '{}';
+  FOREACH candidate IN ARRAY picked LOOP
+    size := "{schema}".bytes_1(candidate, greatest(32769,
+      CASE WHEN cardinality(heavy) > 0 THEN 0 WHEN large = 0 THEN greatest($4, $5) + 1 ELSE least($4, $5) - large + 1 END));
+    IF size <= 32768 THEN
+      small := small + size;
+      EXIT WHEN small > $4;
+      ids := ids || candidate;
+    ELSIF cardinality(heavy) = 0 AND (large + size <= least($4, $5) OR (large = 0 AND (size <= $5 OR $6))) THEN
+      large := large + size;
+      ids := ids || candidate;
+      IF size > $4 THEN in_parts := candidate; END IF;
+    ELSE
+      heavy := heavy || candidate;
+    END IF;
+  END LOOP;
+  IF cardinality(heavy) > 0 AND cardinality(picked) >= $3 AND small <= $4 THEN
+    FOR candidate IN
+      SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
+        SELECT i.id, i.rank_at FROM "{schema}".instance i
+        WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now() ORDER BY i.rank_at LIMIT $3 + 1000) c
+      WHERE c.id <> ALL(picked) ORDER BY c.rank_at
+    LOOP
+      EXIT WHEN cardinality(ids) >= $3;
+      size := "{schema}".bytes_1(candidate, 32769);
+      CONTINUE WHEN size > 32768;
+      small := small + size;
+      EXIT WHEN small > $4;
+      PERFORM FROM "{schema}".instance i WHERE i.id = candidate AND i.rank_at <= now() AND i.due_at <= now()
+        FOR UPDATE SKIP LOCKED;
+      IF FOUND THEN ids := ids || candidate; END IF;
+    END LOOP;
+  END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".upcoming_1(text[], int[], int)
+RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  RETURN QUERY SELECT n.id, n.due_at FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
+    SELECT i.id, i.due_at FROM "{schema}".instance i
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    ORDER BY i.rank_at LIMIT $3) n;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".slots_taken_1(text) RETURNS int LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  RETURN (SELECT count(*) FROM "{schema}".instance i
+    WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM "{schema}".concurrency c WHERE c.saga = $1))
+      AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".claim_limited_1(text[], int[], int[], text[], int[], int, text, float8)
+RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  moment timestamptz := clock_timestamp();
+  -- Of each name that there is something to do for: its limit, its free places, and how many came free since.
+  asked text[];
+  limits int[];
+  left_over int[] := '{}';
+  came_free int[] := '{}';
+  crowd boolean[] := '{}';
+  -- Names that turn somebody away.
+  full_names text[];
+  fenced uuid[];
+  kept uuid[];
+  given uuid[];
+  is_left boolean;
+  slots record;
+BEGIN
+  SELECT coalesce(array_agg(l.name ORDER BY l.name) FILTER (WHERE l.ask), '{}'),
+    coalesce(array_agg(l.slots ORDER BY l.name) FILTER (WHERE l.ask), '{}'),
+    coalesce(array_agg(l.name) FILTER (WHERE l.crowded AND NOT l.ask), '{}')
+  INTO asked, limits, full_names FROM (
+    SELECT n.name, n.slots, c.crowded, CASE
+        WHEN c.crowded THEN "{schema}".slots_taken_1(n.name) < n.slots
+        ELSE EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
+          CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d WHERE w.name = n.name)
+      END AS ask
+    FROM (SELECT w.name, min(w.slots) AS slots FROM unnest($1, $3) AS w(name, slots) GROUP BY w.name) n
+    LEFT JOIN "{schema}".concurrency c ON c.saga = n.name) l;
+  taken := '{}';
+  epochs := '{}';
+
+  IF cardinality(asked) > 0 THEN
+    INSERT INTO "{schema}".concurrency (saga) SELECT unnest(asked) ON CONFLICT DO NOTHING;
+    PERFORM FROM "{schema}".concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;
+    moment := clock_timestamp();
+
+    WITH lapsed AS (
+      UPDATE "{schema}".instance i SET epoch = i.epoch + 1
+      WHERE i.id = ANY(ARRAY(
+        SELECT h.id FROM "{schema}".instance h
+        WHERE h.id = ANY(ARRAY(SELECT unnest(c.holders) FROM "{schema}".concurrency c WHERE c.saga = ANY(asked)))
+          AND h.locked_by IS NOT NULL AND h.due_at <= moment
+        FOR NO KEY UPDATE SKIP LOCKED))
+      RETURNING i.id
+    )
+    SELECT coalesce(array_agg(l.id), '{}') INTO fenced FROM lapsed l;
+
+    FOR n IN 1..cardinality(asked) LOOP
+      SELECT c.holders, c.crowded INTO slots FROM "{schema}".concurrency c WHERE c.saga = asked[n];
+      kept := ARRAY(SELECT i.id FROM "{schema}".instance i
+        WHERE i.id = ANY(slots.holders) AND i.locked_by IS NOT NULL AND i.due_at IS NOT NULL AND i.id <> ALL(fenced));
+      left_over := left_over || greatest(0, limits[n] - cardinality(kept));
+      came_free := came_free || cardinality(slots.holders) - cardinality(kept);
+      crowd := crowd || slots.crowded;
+      IF came_free[n] > 0 THEN
+        UPDATE "{schema}".concurrency c SET holders = kept WHERE c.saga = asked[n];
+      END IF;
+    END LOOP;
+
+    WITH candidates AS (
+      SELECT m.id, m.epoch, m.rank_at, true AS limited FROM (
+        SELECT d.*, o.free, row_number() OVER (PARTITION BY w.name ORDER BY d.rank_at) AS place
+        FROM unnest(asked, left_over) AS o(name, free)
+        JOIN unnest($1, $2) AS w(name, version) ON w.name = o.name
+        CROSS JOIN LATERAL (
+          SELECT i.id, i.epoch, i.rank_at FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment
+          ORDER BY i.rank_at LIMIT least(o.free, $6) FOR UPDATE SKIP LOCKED) d) m
+      WHERE m.place <= m.free
+      UNION ALL
+      SELECT p.id, p.epoch, p.rank_at, false FROM unnest($4, $5) AS w(name, version)
+      CROSS JOIN LATERAL (
+        SELECT i.id, i.epoch, i.rank_at FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment ORDER BY i.rank_at LIMIT $6) p
+    ), due AS (
+      SELECT * FROM candidates ORDER BY rank_at LIMIT $6
+    ), leased AS (
+      UPDATE "{schema}".instance i SET
+        epoch = i.epoch + 1,
+        takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+        losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+        locked_by = $7,
+        leased_at = moment,
+    lost_leases = CASE WHEN i.locked_by IS NULL THEN i.lost_leases ELSE
+      CASE WHEN i.takeovers = 0 OR i.lost_leases IS NULL THEN '[]'::jsonb
+        WHEN jsonb_array_length(i.lost_leases) >= 5 THEN i.lost_leases - 0
+        ELSE i.lost_leases END
+      || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
+        'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
+        woken = false,
+        due_at = moment + $8 * interval '1 millisecond',
+        rank_at = moment + $8 * interval '1 millisecond'
+      WHERE i.id = ANY(ARRAY(SELECT id FROM due WHERE limited))
+    )
+    SELECT coalesce(array_agg(due.id ORDER BY due.rank_at), '{}'), coalesce(array_agg(due.epoch + 1 ORDER BY due.rank_at), '{}')
+    INTO taken, epochs FROM due WHERE due.limited;
+
+    FOR n IN 1..cardinality(asked) LOOP
+      given := ARRAY(SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(taken) AND i.name = asked[n]);
+      is_left := left_over[n] > cardinality(given);
+      IF NOT is_left AND EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
+          CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d WHERE w.name = asked[n]) THEN
+        full_names := full_names || asked[n];
+        crowd[n] := true;
+      ELSIF is_left AND crowd[n] AND came_free[n] > 0 THEN
+        crowd[n] := false;
+        PERFORM pg_notify('{schema}_wakeup', 'due');
+      END IF;
+      UPDATE "{schema}".concurrency c SET holders = c.holders || given, crowded = crowd[n]
+      WHERE c.saga = asked[n] AND (c.crowded <> crowd[n] OR cardinality(given) > 0);
+    END LOOP;
+  END IF;
+
+  clock := extract(epoch FROM moment) * 1000;
+  next_due_at := extract(epoch FROM least(
+    (SELECT min(a.due_at) FROM unnest($1, $2) AS w(name, version) CROSS JOIN LATERAL (
+        SELECT i.id, i.due_at FROM "{schema}".instance i
+        WHERE i.name = w.name AND i.version = w.version AND i.rank_at IS NOT NULL
+        ORDER BY i.rank_at LIMIT $6 + 50) a
+      WHERE a.id <> ALL(taken) AND (a.due_at > moment OR w.name <> ALL(full_names))),
+    (SELECT min(i.due_at) FROM "{schema}".instance i
+      WHERE i.locked_by IS NOT NULL AND i.id = ANY(ARRAY(
+        SELECT unnest(c.holders) FROM "{schema}".concurrency c WHERE c.saga = ANY(full_names)))))) * 1000;
+  RETURN NEXT;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".steps_of(uuid)
+RETURNS TABLE (name text, status text, attempts int, failures int, "unknown" boolean, compensation_attempts int,
+  compensation_failures int, retry_at timestamptz, result json, errors json, started_at timestamptz,
+  updated_at timestamptz) LANGUAGE sql STABLE AS $function$
+  SELECT s.name,
+    CASE n.form WHEN 'number' THEN 'compensated' ELSE coalesce(n.note->>'status', s.status) END,
+    coalesce((CASE n.form WHEN 'array' THEN n.note->>1 ELSE n.note->>'attempts' END)::int, s.attempts),
+    coalesce((CASE n.form WHEN 'array' THEN n.note->>2 ELSE n.note->>'failures' END)::int, s.failures),
+    coalesce((n.note->>'unknown')::boolean, s."unknown"),
+    CASE n.form WHEN 'number' THEN 1
+      ELSE coalesce((n.note->>'compensationAttempts')::int, s.compensation_attempts) END,
+    coalesce((n.note->>'compensationFailures')::int, s.compensation_failures),
+    CASE WHEN n.form = 'array' THEN to_timestamp((n.note->>3)::float8 / 1000)
+      WHEN n.note->'retryAt' IS NOT NULL THEN to_timestamp((n.note->>'retryAt')::float8 / 1000)
+      ELSE s.retry_at END,
+    s.result,
+    CASE WHEN n.repeats IS NULL THEN s.errors ELSE (s.errors::jsonb || n.repeats::jsonb)::json END,
+    s.started_at,
+    CASE WHEN n.note IS NULL THEN s.updated_at
+      ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0
+        ELSE n.note->>'at' END)::float8 * interval '1 millisecond' END
+  FROM "{schema}".instance i
+  JOIN "{schema}".step s ON s.saga_id = i.id
+  CROSS JOIN LATERAL (SELECT i.progress->'notes'->s.name AS note) AS of_step
+  CROSS JOIN LATERAL (
+    SELECT of_step.note, json_typeof(of_step.note) AS form,
+      CASE json_typeof(of_step.note) WHEN 'array' THEN of_step.note->4 ELSE of_step.note->'repeats' END AS repeats) AS n
+  WHERE i.id = $1
+  ORDER BY s.started_at, s.name
+$function$`,
+  ],
+  down: [
+    `DROP FUNCTION IF EXISTS "{schema}".steps_of`,
+    `DROP FUNCTION IF EXISTS "{schema}".checkpoint_publish_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".checkpoint_family_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".wake_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".signal_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".start_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".start_one_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".checkpoint_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".checkpoint_one_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".checkpoint_locked_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_enqueue_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_dequeue_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_hand_over_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_queues_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_holder_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".family_locks_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".look_again_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_families_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".break_circle_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".reserve_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".claim_limited_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".due_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".upcoming_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".page_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".bytes_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".bytes_at_most_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".step_part_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".signal_part_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".slots_taken_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".cleanup_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".fence_lost_1`,
+    `DROP TABLE IF EXISTS "{schema}".graph`,
+    `DROP TABLE IF EXISTS "{schema}".rate_limit`,
+    `DROP TABLE IF EXISTS "{schema}".concurrency`,
+    `DROP TABLE IF EXISTS "{schema}".operation`,
+    `DROP TABLE IF EXISTS "{schema}".signal`,
+    `DROP TABLE IF EXISTS "{schema}".step`,
+    `DROP TABLE IF EXISTS "{schema}".instance`,
+    `DROP SEQUENCE IF EXISTS "{schema}".lock_position`,
+  ],
+};

@@ -1,0 +1,39 @@
+import { finishedIndexSql } from './finished-index.sql.js';
+import type { PartitionSql } from './frozen/migration-sql.js';
+import { cleanupFunction } from './functions/cleanup.function.js';
+import { correlationFunctions } from './functions/correlation.function.js';
+import { PARTITION_FUNCTIONS, partitionFunctions } from './functions/partition.function.js';
+import { startFunction, startOneFunction } from './functions/start.function.js';
+
+/**
+ * What partitioned tables need, and the reverse.
+ * @param name the schema's name, unquoted
+ */
+export const partitionTables = (name: string): PartitionSql => {
+  const schema = `"${name}"`;
+  return {
+    tables: [
+      finishedIndexSql(name, ''),
+      `
+      CREATE TABLE ${schema}.correlation (
+        correlation_id text NOT NULL,
+        name text NOT NULL,
+        saga_id uuid NOT NULL,
+        PRIMARY KEY (correlation_id, name)
+      )`,
+      `
+      INSERT INTO ${schema}.correlation (correlation_id, name, saga_id)
+      SELECT correlation_id, name, id FROM ${schema}.instance WHERE correlation_id IS NOT NULL`,
+      // In ms; what came before `since` has a partition of its own.
+      `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
+    ],
+    functions: [...partitionFunctions(schema), ...correlationFunctions(schema)],
+    undoFunctions: [
+      ...PARTITION_FUNCTIONS.map((one) => `DROP FUNCTION ${schema}.${one}`),
+      startFunction(schema),
+      startOneFunction(schema),
+      cleanupFunction(schema),
+    ],
+    undoTables: [`DROP TABLE ${schema}.correlation, ${schema}.partitioning`],
+  };
+};

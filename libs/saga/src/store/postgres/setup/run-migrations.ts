@@ -1,0 +1,54 @@
+import type { StatementLogger } from '../connection/saga-database.js';
+import type { Sql } from '../connection/sql.js';
+
+/** A migration as TypeORM runs it. Of its query runner it uses `query()` only. */
+export interface SagaMigration {
+  /** Ends with the time by which migrations are ordered, in ms: 13 digits. */
+  readonly name: string;
+  up(sql: Sql): Promise<unknown>;
+}
+
+/** TypeORM's name for the primary key of such a table, which is a hash of the table's name. */
+const PRIMARY_KEY = 'PK_3043fc6b8af7c99b8b98830094f';
+
+/**
+ * Applies the migrations of a schema that its table `migration` does not list, in one transaction of the caller's. The
+ * table and its rows are those of TypeORM's own migrations, so that either can go on where the other stopped.
+ * @returns the names of those that it applied
+ */
+export async function runMigrations(
+  sql: Sql,
+  schema: string,
+  migrations: readonly SagaMigration[],
+  logger?: StatementLogger,
+): Promise<string[]> {
+  const table = `"${schema}"."migration"`;
+  // Not IF NOT EXISTS, which requires the right to create it even if it exists.
+  const [{ exists }] = await sql.query<[{ exists: boolean }]>(
+    'SELECT to_regclass($1) IS NOT NULL AS exists',
+    [table],
+  );
+  if (!exists)
+    await sql.query(
+      `CREATE TABLE ${table} ("id" SERIAL NOT NULL, "timestamp" bigint NOT NULL, ` +
+        `"name" character varying NOT NULL, CONSTRAINT "${PRIMARY_KEY}" PRIMARY KEY ("id"))`,
+    );
+  const rows = await sql.query<{ name: string }[]>(`SELECT name FROM ${table}`);
+  const applied = new Set(rows.map(({ name }) => name));
+  const pending = migrations
+    .filter(({ name }) => !applied.has(name))
+    .sort((one, other) => timeOf(one) - timeOf(other));
+  for (const migration of pending) {
+    await migration.up(sql);
+    await sql.query(`INSERT INTO ${table} ("timestamp", "name") VALUES ($1, $2)`, [
+      timeOf(migration),
+      migration.name,
+    ]);
+    logger?.logMigration?.(`Migration ${migration.name} has been executed successfully.`);
+  }
+  return pending.map(({ name }) => name);
+}
+
+function timeOf({ name }: SagaMigration): number {
+  return Number(name.slice(-13));
+}

@@ -1,0 +1,24 @@
+import type * as typeorm from 'typeorm';
+import { SagaConfigurationError } from '../../../errors.js';
+import { loadTypeOrm } from './load-typeorm.cjs';
+
+export type TypeOrm = typeof typeorm;
+
+/**
+ * The package typeorm, which applications on other database layers do not install. It is loaded at the first use.
+ * @param what needs it, as the beginning of a sentence
+ * @throws SagaConfigurationError if it is not installed
+ */
+export function typeOrm(what: string): TypeOrm {
+  try {
+    return loadTypeOrm() as TypeOrm;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
+    throw new SagaConfigurationError(
+      `${what} requires the package typeorm, which is not installed. Run npm install typeorm @nestjs/typeorm, or give ` +
+        `forRoot({ database }) the database of your application's database layer, such as pgDatabase(pool) of ` +
+        `nestjs-durable-saga/pg.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,4 @@
+import { describeDatabase } from './contract/database.contract.js';
+import { KYSELY } from './layers/kysely.layer.js';
+
+describeDatabase(KYSELY);

@@ -1,0 +1,41 @@
+import { type Mutant, specs } from './mutant.js';
+
+const killers = [specs('databases/pg', 'databases/drizzle', 'databases/kysely', 'databases/knex')];
+
+/** Mutants of the adapters of database layers, and of calls in transactions of the application. */
+export const DATABASE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'commit the transaction of a layer that is to be rolled back',
+    in: 'CallbackSession.rollback',
+    find: 'this.end.reject(new RolledBack());',
+    replace: 'this.end.resolve();',
+    killers,
+  },
+  {
+    name: 'send a signal beside the transaction that it is to be part of',
+    find: 'this.store.signalWithin(transaction, { ...signal, target }, this.definitions.awaitedSignals);',
+    replace: 'this.signal(target, signal);',
+    killers,
+  },
+  {
+    name: 'count an attempt that failed with a transient error of its transaction, whatever the layer made of it',
+    in: 'attemptInTransaction',
+    find: 'behind = transaction.errorBehind?.(error);',
+    replace: '',
+    killers,
+  },
+  {
+    name: 'count an attempt whose connection was lost',
+    in: 'TransactionWatch',
+    find: 'if (this.isLost) return LOST;',
+    replace: '',
+    killers,
+  },
+  {
+    name: 'take a connection that is in no transaction',
+    in: 'ClientTransaction.query',
+    find: 'if (TransactionWatch.on(client).isIdle)',
+    replace: 'if (TransactionWatch.on(client).isIdle && parameters === text)',
+    killers: [specs('databases/wrong-transactions')],
+  },
+];
