@@ -35,7 +35,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     name: 'take a connection that is in no transaction',
     in: 'ClientTransaction.query',
     find: 'if (TransactionWatch.on(client).isIdle)',
-    replace: 'if (TransactionWatch.on(client).isIdle && parameters === text)',
+    replace: 'if (TransactionWatch.on(client).isIdle && text.length === 0)',
     killers: [specs('databases/wrong-transactions')],
   },
 ];

@@ -16,7 +16,8 @@ export function typeErrors(root: string, mutants: readonly Mutant[], library: Li
   let program: ts.Program | undefined;
   for (const round of roundsOf(mutants, library)) {
     const texts = new Map([...round].map(([file, mutant]) => [join(root, file), library.mutated(mutant)]));
-    program = programWith(options, fileNames, texts, unchanged, program);
+    // A mutant may be of a model, which is not the library's.
+    program = programWith(options, [...fileNames, ...texts.keys()], texts, unchanged, program);
     for (const [file, { name }] of round) {
       const path = join(root, file);
       const source = program.getSourceFile(path);
@@ -54,6 +55,7 @@ function programWith(
   const options = {
     ...given,
     noEmit: true,
+    rootDir: undefined,
     declaration: false,
     noUnusedLocals: false,
     noUnusedParameters: false,

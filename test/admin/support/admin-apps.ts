@@ -83,12 +83,17 @@ export class AdminApps {
       ],
       providers: [...sagas, ...providers],
     };
-    const quiet = { logger: process.env.SAGA_LOG ? undefined : (false as const), abortOnError: false };
+    // Browsers open connections ahead of requests, and Node's server waits for those that have sent nothing.
+    const forceCloseConnections = true;
+    const quiet = {
+      logger: process.env.SAGA_LOG ? undefined : (false as const),
+      ...{ abortOnError: false, forceCloseConnections },
+    };
     const nest: INestApplication = await (this.platform === 'fastify'
       ? NestFactory.create(
           module,
           // As docs/operating.md advises: Express does so by itself.
-          new FastifyAdapter({ routerOptions: { ignoreTrailingSlash: true } }),
+          new FastifyAdapter({ routerOptions: { ignoreTrailingSlash: true }, forceCloseConnections }),
           quiet,
         )
       : NestFactory.create(module, quiet));

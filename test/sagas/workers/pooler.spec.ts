@@ -9,8 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 const CHANNEL = 'saga_test_hints';
 const PULSE = 50;
 
-/** A process that listens by this URL, with its received messages and its log. */
-async function listener(url: string) {
+/** A process that listens by this URL, with its received messages and its log. `pulse` is in milliseconds. */
+async function listener(url: string, pulse?: number) {
   const pool = new pg.Pool({ connectionString: url });
   const [received, warnings]: [WakeupMessage[], string[]] = [[], []];
   const log = {
@@ -19,7 +19,7 @@ async function listener(url: string) {
     warn: (line: string) => void warnings.push(line),
   };
   const notify = (channel: string, text: string) => pool.query('SELECT pg_notify($1, $2)', [channel, text]);
-  const wakeup = new ListenWakeup(pool as unknown as PgPool, CHANNEL, notify, log as never, PULSE);
+  const wakeup = new ListenWakeup(pool as unknown as PgPool, CHANNEL, notify, log as never, pulse);
   await wakeup.start((message) => received.push(message));
   const stop = async () => {
     await wakeup.stop();
@@ -52,7 +52,7 @@ describe('hints between processes', () => {
       const pooler = await startPgbouncer(binary!, database.url);
       // Keeps the server connection that executed LISTEN busy or in other hands, as applications do.
       const others = new pg.Pool({ connectionString: pooler.url, max: 20 });
-      const { wakeup, warnings, stop } = await listener(pooler.url);
+      const { wakeup, warnings, stop } = await listener(pooler.url, PULSE);
       for (let n = 0; n < 20; n += 1)
         await Promise.all(Array.from({ length: 8 }, () => others.query('SELECT pg_sleep(0.01)')));
       await until(() => warnings.length > 0);
