@@ -8,7 +8,7 @@ import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './supp
 
 /** `UPDATE_SCREENSHOTS=1` takes those of the documentation anew; a folder instead of 1: takes all of them there. */
 const { UPDATE_SCREENSHOTS: asked } = process.env;
-const DOCUMENTED = ['sagas', 'saga', 'retry', 'overview-dark'];
+const DOCUMENTED = ['sagas', 'saga', 'retry', 'overview-dark', 'phone-saga'];
 const FOLDER = asked === '1' ? fileURLToPath(new URL('../../docs/images', import.meta.url)) : asked;
 
 (FOLDER ? inBrowser : describe.skip)('the pictures of the documentation', () => {

@@ -55,6 +55,35 @@ describe('the timeline of a saga', () => {
     ]);
   });
 
+  test('has what one millisecond holds in the order of a rollback: steps, their compensations in reverse, the saga', () => {
+    const undone = {
+      status: 'compensated',
+      compensationAttempts: 1,
+      startedAt: time(1),
+      updatedAt: time(2),
+    } as const;
+    const steps = [
+      step('reserve', {
+        ...{ status: 'compensation_failed', compensationAttempts: 2, startedAt: time(1), updatedAt: time(2) },
+        errors: [error(1, 2, 'compensation'), error(2, 2, 'compensation')],
+      }),
+      step('charge', undone),
+      step('label', undone),
+      step('ship', { status: 'failed', errors: [error(1, 2)], startedAt: time(2), updatedAt: time(2) }),
+    ];
+    const stuck = saga(steps, { status: 'stuck', updatedAt: time(2) });
+    expect(texts(stuck).slice(4)).toEqual([
+      [2, 'ship began'],
+      [2, 'ship failed at attempt 1'],
+      [2, 'label was compensated'],
+      [2, 'charge was compensated'],
+      [2, 'compensation of reserve failed at attempt 1'],
+      [2, 'compensation of reserve failed at attempt 2'],
+      [2, 'reserve could not be compensated'],
+      [2, 'the saga is stuck'],
+    ]);
+  });
+
   test('has lost attempts, the workers that took over, and the attempt in progress', () => {
     const lost = [
       {

@@ -66,10 +66,35 @@ export function timelineOf(saga: SagaSnapshot, history: readonly HistoryEntry[] 
     ...history.map(operationEntry),
   ];
   if (NEEDS_ATTENTION.includes(saga.status)) entries.push(sagaEntry(saga, saga.updatedAt, 'is '));
-  // The sort is stable: what has one time stays in the order of the graph.
-  entries.sort((a, b) => a.at.getTime() - b.at.getTime());
-  if (saga.finishedAt) entries.push(sagaEntry(saga, saga.finishedAt));
-  return entries;
+  const sorted = oldestFirst(entries);
+  if (saga.finishedAt) sorted.push(sagaEntry(saga, saga.finishedAt));
+  return sorted;
+}
+
+/**
+ * A fast saga has many events in one millisecond. Those are in the order in which they must have happened: steps in the
+ * order of the graph, then compensations in reverse, then what became of the saga.
+ */
+function oldestFirst(entries: readonly TimelineEntry[]): TimelineEntry[] {
+  const places = new Map<string, number>();
+  for (const { step } of entries) if (step !== undefined && !places.has(step)) places.set(step, places.size);
+  const placeOf = ({ step = '' }: TimelineEntry) => places.get(step) ?? 0;
+  return [...entries].sort((a, b) => {
+    const phase = phaseOf(a);
+    return (
+      a.at.getTime() - b.at.getTime() ||
+      phase - phaseOf(b) ||
+      (phase === PHASES.compensation ? placeOf(b) - placeOf(a) : 0)
+    );
+  });
+}
+
+const PHASES = { start: 0, forward: 1, compensation: 2, attention: 3 };
+
+function phaseOf({ kind, status, during }: TimelineEntry): number {
+  if (kind === 'saga') return status === 'running' ? PHASES.start : PHASES.attention;
+  const isCompensation = during === 'compensation' || status?.startsWith('compensat');
+  return isCompensation ? PHASES.compensation : PHASES.forward;
 }
 
 function sagaEntry({ status }: SagaSnapshot, at: Date, verb = ''): TimelineEntry {
