@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { specsOf } from './test/support/tiers.mjs';
 
@@ -52,5 +53,6 @@ export default {
   ],
   testTimeout: 180_000,
   testSequencer: fileURLToPath(new URL('test/support/longest-first.mjs', import.meta.url)),
-  maxWorkers: 2,
+  // One more than there are processors, because many specs wait: for timers, servers and other processes.
+  maxWorkers: Math.min(availableParallelism(), 7) + 1,
 };

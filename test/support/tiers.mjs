@@ -4,7 +4,8 @@
  *
  * - unit: requires no build and no PostgreSQL.
  * - database: runs sagas, messaging, the REST API and the command line on PostgreSQL, and the store contract.
- * - system: the rest. It starts processes, browsers and servers, compiles, installs packages, or takes long.
+ * - system: the rest. It runs the contract of all database layers, starts processes, browsers and servers, compiles,
+ *   installs packages, or takes long.
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
@@ -12,7 +13,6 @@ export const TIERS = {
     'libs/saga/src/store',
     'test/admin',
     'test/cli',
-    'test/databases',
     'test/declared',
     'test/messaging',
     'test/sagas',
@@ -22,6 +22,7 @@ export const TIERS = {
     'docs',
     'test/chaos',
     'test/compatibility',
+    'test/databases',
     'test/first-run',
     'test/fuzz',
     'test/options',
