@@ -1,6 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import pg from 'pg';
+import { readFile } from 'node:fs/promises';
+import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
 import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
@@ -31,13 +30,22 @@ async function refusal(dataSource: object, migrates = true): Promise<string> {
     () => new Error('It started'),
     (thrown: Error) => thrown,
   );
+  return expectDocumented(error);
+}
+
+/** Expects a refusal that docs/troubleshooting.md shows. */
+async function expectDocumented(error: Error, message = /./): Promise<string> {
+  expect(error).toMatchObject({
+    name: 'SagaConfigurationError',
+    message: expect.stringMatching(message) as string,
+  });
   expect(error).toBeInstanceOf(SagaConfigurationError);
   const page = await readFile(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
-  const message = error.message
+  const shown = error.message
     .replaceAll(/test_[0-9a-f]{16}|'postgres' at/g, (found) => (found.endsWith('at') ? `'shop' at` : 'shop'))
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:5432');
-  expect(page).toContain(message);
-  return message;
+  expect(page).toContain(shown);
+  return shown;
 }
 
 describe('a role', () => {
@@ -183,29 +191,31 @@ describe('a server', () => {
     }
   });
 
-  test('that is a standby is distinguished from its primary', async () => {
-    const server = await startEmbeddedPostgres();
+  test('that is a standby is distinguished from its primary, and a start-up waits for its promotion', async () => {
+    const primary = await startEmbeddedPostgres();
+    const standby = await primary.startStandby().catch(async (error: unknown) => {
+      await primary.stop();
+      throw error;
+    });
+    const { warn } = Logger.prototype;
+    const warnings: string[] = [];
+    Logger.prototype.warn = (line: unknown) => void warnings.push(String(line));
     try {
-      await server.halt('fast');
-      await writeFile(join(server.dataDir, 'standby.signal'), '');
-      // It is never ready in the sense that this waits for: ready to be written to.
-      server.resume().catch(() => undefined);
-      await until(() => answers(server.url));
-      expect(await refusal({ url: server.url })).toMatch(/is a standby/);
+      const dataSource = await new DataSource({ type: 'postgres', url: standby.url }).initialize();
+      const refused = await checkMigrated(sqlOf(dataSource), 'saga').catch((error: Error) => error);
+      await dataSource.destroy();
+      await expectDocumented(refused as Error, /is a standby/);
+
+      const starting = apps.start({ sagas: [Order], dataSource: { url: standby.url } });
+      await until(() => warnings.some((line) => /is a standby.*Waiting for a promotion/.test(line)));
+      await primary.halt('immediate');
+      await standby.promote();
+      const { sagas, close } = await starting;
+      await expect((await sagas.start(Order, {})).outcome()).resolves.toMatchObject({ status: 'completed' });
+      await close();
     } finally {
-      await server.stop();
+      Logger.prototype.warn = warn;
+      await Promise.all([primary.stop(), standby.stop()]);
     }
   });
 });
-
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -3,7 +3,9 @@ import { existsSync, rmSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { copyCluster } from './copy-cluster.mjs';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import {
   endServer,
   freePort,
@@ -67,6 +69,8 @@ export class EmbeddedServer {
   #postgres;
   #settings;
   #parentDir;
+  /** Settings of a standby. */
+  #following = {};
 
   constructor(settings, parentDir, postgres) {
     this.#postgres = postgres;
@@ -85,6 +89,56 @@ export class EmbeddedServer {
     await this.resume();
   }
 
+  /**
+   * A standby of this server, with its settings and the same password: a base backup that streams what follows. The
+   * standby's connections are read-only until `promote()`.
+   * @param {string} name its application_name at the primary
+   */
+  async startStandby(name = 'standby') {
+    const standby = new EmbeddedServer(this.#settings, this.#parentDir, this.#postgres);
+    process.once('exit', standby.#abandon);
+    for (const signal of SIGNALS) process.once(signal, standby.#endBySignal);
+    try {
+      standby.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
+      await standby.#follow(this, name);
+      return standby;
+    } catch (error) {
+      await standby.stop();
+      throw error;
+    }
+  }
+
+  /** Makes this server, which was a primary and is halted, a standby of another one: same port, a new copy of the data. */
+  async rejoin(primary, name = 'standby') {
+    await this.halt('fast');
+    await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
+    this.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
+    await this.#follow(primary, name);
+  }
+
+  async #follow(primary, name) {
+    this.port ||= await freePort();
+    const url = new URL(primary.url);
+    url.port = String(this.port);
+    this.url = url.href;
+    await copyCluster(primary, this.dataDir);
+    const conninfo = `host=127.0.0.1 port=${primary.port} user=${url.username} password=${url.password}`;
+    this.#following = { primary_conninfo: `${conninfo} application_name=${name}` };
+    await this.resume();
+  }
+
+  /** Makes a standby a primary, on a timeline of its own. */
+  async promote() {
+    const client = new pg.Client({ connectionString: this.url });
+    await client.connect();
+    try {
+      await client.query('SELECT pg_promote()');
+    } finally {
+      await client.end();
+    }
+    this.#following = {};
+  }
+
   /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. Same port, same data. */
   async restartImmediately() {
     await this.halt('immediate');
@@ -99,7 +153,8 @@ export class EmbeddedServer {
   /** After it was halted, or went down: same port, same data. */
   async resume() {
     const onSpawn = (child) => (this.process = child);
-    await this.#postgres.launch(this.dataDir, { port: this.port, settings: this.#settings, onSpawn });
+    const settings = { ...this.#settings, ...this.#following };
+    await this.#postgres.launch(this.dataDir, { port: this.port, settings, onSpawn });
   }
 
   get isRunning() {

@@ -91,7 +91,7 @@ export class LocalPostgres {
 
   /**
    * Starts the server.
-   * @returns its postmaster, once it accepts connections
+   * @returns its postmaster, once it accepts connections; those of a standby are read-only
    * @throws PostgresStartError, after the server has ended
    */
   launch(dataDir: string, { port, settings = {}, onSpawn }: Launch): Promise<ChildProcess> {
@@ -111,7 +111,7 @@ export class LocalPostgres {
         const written = log();
         // It starts as well if only one of several addresses is free: clients could reach another server then.
         if (/could not bind/.test(written) && /Address already in use/.test(written)) child.kill('SIGINT');
-        else if (written.includes('ready to accept connections')) resolve(child);
+        else if (/ready to accept (?:read-only )?connections/.test(written)) resolve(child);
       });
     });
   }

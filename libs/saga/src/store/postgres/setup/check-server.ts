@@ -3,6 +3,7 @@ import type { EngineSql } from '../connection/engine-sql.js';
 import { IS_RAISED } from '../schema/functions/raised-isolation.js';
 import { requireTransactions } from './require-transactions.js';
 import type { Needs } from './needs.js';
+import { StandbyError } from './wait-for-promotion.js';
 
 /** The oldest major version that is tried with each change: see docs/compatibility.md. */
 const OLDEST = 15;
@@ -70,6 +71,7 @@ const ASK = `
 
 /**
  * Whether sagas can be kept on this server, by this role.
+ * @throws StandbyError when the server is a standby
  * @throws SagaConfigurationError when the server is too old or only to be read from, when its settings change values, or
  * when the role may not use the schema, or tables, sequences or functions that are there in it
  */
@@ -79,6 +81,7 @@ export async function checkServer(sql: EngineSql, schema: string, needs: Needs):
     ...[needs.sequences, needs.functions],
   ]);
   sql.isolation.isRaised ||= server.raised;
+  if (server.standby) throw isStandby(server, needs);
   const problem =
     tooOld(server, needs) ??
     onlyToBeRead(server, needs) ??
@@ -96,15 +99,16 @@ function tooOld({ version, release, database, address }: ServerRow, { module }: 
   );
 }
 
+function isStandby({ database, address }: ServerRow, { module }: Needs): StandbyError {
+  return new StandbyError(
+    `${module} must write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
+      `which is read-only. Connect the application to the primary server.`,
+  );
+}
+
 /** What would be written next fails; better to say so now than to retry for as long as the server stays like that. */
 function onlyToBeRead(server: ServerRow, { module }: Needs): string | undefined {
-  const { standby, read_only: readOnly, database, address, role } = server;
-  if (standby) {
-    return (
-      `${module} must write, but the server of database '${database}' at ${address} is a standby (a read replica), ` +
-      `which is read-only. Connect the application to the primary server.`
-    );
-  }
+  const { read_only: readOnly, database, address, role } = server;
   if (!readOnly) return undefined;
   return (
     `${module} must write, but transactions of role '${role}' in database '${database}' at ${address} are read-only ` +
