@@ -43,6 +43,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
       recoveries.push(recovery);
       options.say(`${fault.name}: injection ${recoveries.length}, recovered in ${Math.round(recovery)} ms`);
       if (recovery === Infinity) break;
+      await fault.repair?.(stage);
       await sleep(BREATH * (0.5 + chance.next()));
     } while (performance.now() < end);
     const minutes = (performance.now() - began) / 60_000;

@@ -10,6 +10,7 @@ import type { Chance } from './chance.js';
 import { EFFECTS, Participants } from './programs/participants.js';
 import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
+import { ServerPair } from './server-pair.js';
 import { SmallDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { WorkerProcess } from './worker-process.js';
@@ -27,8 +28,12 @@ export interface Fault {
   readonly settings?: Record<string, string | number>;
   /** The sagas' PostgreSQL lives on a disk of this size, which needs the right to mount one. */
   readonly diskMegabytes?: number;
+  /** The sagas' PostgreSQL has a standby, which has each commit before it is acknowledged. */
+  readonly standby?: boolean;
   /** Makes it happen once, and resolves when it is over. */
   inject(stage: DemoEnvironment): Promise<void>;
+  /** Prepares the next injection, once the system has recovered. */
+  repair?(stage: DemoEnvironment): Promise<void>;
 }
 
 /**
@@ -40,7 +45,7 @@ export class DemoEnvironment {
   /** Events that no fault caused on purpose. */
   readonly surprises: string[] = [];
   /** Straight to the sagas' server, past the proxy. */
-  readonly sagas: pg.Pool;
+  sagas: pg.Pool;
   readonly participants: pg.Pool;
   private starter: INestApplicationContext | undefined;
   /** Versions that are deployed. */
@@ -49,13 +54,13 @@ export class DemoEnvironment {
   version = 1;
 
   private constructor(
-    readonly server: EmbeddedServer,
+    private readonly servers: ServerPair | EmbeddedServer,
     private readonly participantServer: EmbeddedServer,
     readonly proxy: TcpProxy,
     readonly disk: SmallDisk | undefined,
     readonly chance: Chance,
   ) {
-    this.sagas = quietPool(server.url);
+    this.sagas = quietPool(this.server.url);
     this.participants = quietPool(participantServer.url);
   }
 
@@ -64,11 +69,14 @@ export class DemoEnvironment {
     const disk = fault.diskMegabytes ? await SmallDisk.mount(fault.diskMegabytes) : undefined;
     if (fault.diskMegabytes && !disk) return undefined;
     const [server, participants] = await Promise.all([
-      startEmbeddedPostgres({ settings: fault.settings, ...(disk && { parentDir: disk.path }) }),
+      fault.standby
+        ? ServerPair.start(fault.settings)
+        : startEmbeddedPostgres({ settings: fault.settings, ...(disk && { parentDir: disk.path }) }),
       // Nothing ever happens to this one, so it need not be durable.
       startEmbeddedPostgres({ settings: { fsync: 'off' } }),
     ]);
-    const proxy = await TcpProxy.before({ host: '127.0.0.1', port: server.port });
+    const { port } = server instanceof ServerPair ? server.primary : server;
+    const proxy = await TcpProxy.before({ host: '127.0.0.1', port });
     const stage = new DemoEnvironment(server, participants, proxy, disk, chance);
     try {
       await stage.participants.query(EFFECTS);
@@ -80,6 +88,24 @@ export class DemoEnvironment {
       throw error;
     }
     return stage;
+  }
+
+  /** The sagas' PostgreSQL; of two, the primary. */
+  get server(): EmbeddedServer {
+    return this.servers instanceof ServerPair ? this.servers.primary : this.servers;
+  }
+
+  /** The sagas' PostgreSQL, of a fault that has a standby. */
+  get pair(): ServerPair {
+    if (this.servers instanceof ServerPair) return this.servers;
+    throw new Error('This fault has no standby');
+  }
+
+  /** After a promotion. */
+  async followPrimary(): Promise<void> {
+    const before = this.sagas;
+    this.sagas = quietPool(this.server.url);
+    await before.end();
   }
 
   /** The service of the application that starts the sagas, and runs none. */
@@ -115,7 +141,7 @@ export class DemoEnvironment {
     // A pool that is closed waits for the other side of each connection; some have none any more.
     await Promise.all([this.starter?.close(), this.proxy.close()]);
     await Promise.all([this.sagas.end(), this.participants.end()]);
-    await Promise.all([this.server.stop(), this.participantServer.stop()]);
+    await Promise.all([this.servers.stop(), this.participantServer.stop()]);
     await this.disk?.unmount();
   }
 

@@ -32,6 +32,7 @@ interface Link {
 /** Stands between the processes and PostgreSQL, and does to their connections what networks do. */
 export class TcpProxy {
   private readonly links = new Set<Link>();
+  private refuses = false;
   private toServer: Treatment = PASS;
   private toClient: Treatment = PASS;
   private lastWords: { readonly text: string; readonly then: 'silence' | 'reset' } | undefined;
@@ -40,9 +41,9 @@ export class TcpProxy {
 
   private constructor(
     private readonly server: Server,
-    private readonly target: { host: string; port: number },
+    private target: { host: string; port: number },
   ) {
-    server.on('connection', (client) => this.link(client));
+    server.on('connection', (client) => (this.refuses ? void client.resetAndDestroy() : this.link(client)));
   }
 
   static async before(target: { host: string; port: number }): Promise<TcpProxy> {
@@ -68,6 +69,18 @@ export class TcpProxy {
    */
   deafen(swallows: ((data: Buffer) => boolean) | undefined): void {
     this.toListeners = swallows;
+  }
+
+  /** The address is nobody's: its connections are reset, and new ones are refused. */
+  refuse(): void {
+    this.refuses = true;
+    this.cut();
+  }
+
+  /** The address is that of another server from now on. Connections to the one before stay with it. */
+  pointTo(port: number): void {
+    this.target = { ...this.target, port };
+    this.refuses = false;
   }
 
   /** Lets everything pass again, on those connections that are not dead. */

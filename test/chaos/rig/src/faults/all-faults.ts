@@ -5,6 +5,7 @@ import { deaf } from './deaf.js';
 import { deploy } from './deploy.js';
 import { diskFull } from './disk-full.js';
 import { exhaust } from './exhaust.js';
+import { failoverFlapping, failoverSync, splitBrain } from './failover.js';
 import { kill } from './kill.js';
 import { cut, delay, forgotten, halfOpen, lostAnswers, throttle } from './network.js';
 import { restartFast, restartImmediate } from './restart.js';
@@ -17,5 +18,6 @@ import { wrongClock } from './wrong-clock.js';
 export const FAULTS: readonly Fault[] = [
   ...[kill, stop, block, deploy, wrongClock],
   ...[restartImmediate, restartFast, terminate, timeouts, deadlocks, exhaust, diskFull],
+  ...[failoverSync, failoverFlapping, splitBrain],
   ...[cut, halfOpen, forgotten, delay, throttle, lostAnswers, deaf],
 ];
