@@ -146,6 +146,8 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.memory.missing(ids));
   }
 
+  readonly lastFailoverAt = -Infinity;
+
   isTransient(error: unknown): boolean {
     return TRANSIENT.has((error as { code?: string } | undefined)?.code ?? '');
   }

@@ -1,6 +1,7 @@
 import { chownSync, constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** What belongs to the running server, or to it alone (PostgreSQL's manual, "Making a Base Backup"). */
@@ -28,6 +29,9 @@ export async function copyCluster(primary, folder) {
   const client = new pg.Client({ connectionString: primary.url });
   await client.connect();
   try {
+    // What the standby has not received yet is kept for it.
+    await client.query(`ALTER SYSTEM SET wal_keep_size = '256MB'`);
+    await client.query('SELECT pg_reload_conf()');
     await client.query(`SELECT pg_backup_start('standby', fast => true)`);
     const { uid, gid } = await stat(primary.dataDir);
     const give = (path) => process.getuid?.() === 0 && chownSync(path, uid, gid);
@@ -39,6 +43,22 @@ export async function copyCluster(primary, folder) {
     ]) {
       await writeFile(join(folder, name), text, { mode: 0o600 });
       give(join(folder, name));
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** Resolves once a standby receives the log of this primary. */
+export async function streamsFrom(primary) {
+  const client = new pg.Client({ connectionString: primary.url });
+  await client.connect();
+  try {
+    for (let looks = 0; ; looks += 1) {
+      const { rowCount } = await client.query(`SELECT FROM pg_stat_replication WHERE state = 'streaming'`);
+      if (rowCount > 0) return;
+      if (looks === 600) throw new Error('The standby receives nothing from the primary');
+      await sleep(100);
     }
   } finally {
     await client.end();

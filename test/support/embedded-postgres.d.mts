@@ -26,10 +26,13 @@ export interface EmbeddedServer {
   /** After it was halted, or went down: same port, same data. */
   resume(): Promise<void>;
   readonly isRunning: boolean;
-  /** A standby of this server: read-only until it is promoted. */
-  startStandby(name?: string): Promise<EmbeddedServer>;
+  /**
+   * A standby of this server: read-only until it is promoted.
+   * @param port where it connects to this server; default: this server's own
+   */
+  startStandby(port?: number): Promise<EmbeddedServer>;
   /** Makes this server, which is halted, a standby of another one, with a new copy of its data. */
-  rejoin(primary: EmbeddedServer, name?: string): Promise<void>;
+  rejoin(primary: EmbeddedServer): Promise<void>;
   /** Makes a standby a primary, on a timeline of its own. */
   promote(): Promise<void>;
   /** Stops the server and removes its data. May be called twice. */

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { copyCluster } from './copy-cluster.mjs';
+import { copyCluster, streamsFrom } from './copy-cluster.mjs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import {
@@ -92,15 +92,15 @@ export class EmbeddedServer {
   /**
    * A standby of this server, with its settings and the same password: a base backup that streams what follows. The
    * standby's connections are read-only until `promote()`.
-   * @param {string} name its application_name at the primary
+   * @param {number} [port] where it connects to the primary; default: the primary's own
    */
-  async startStandby(name = 'standby') {
+  async startStandby(port = this.port) {
     const standby = new EmbeddedServer(this.#settings, this.#parentDir, this.#postgres);
     process.once('exit', standby.#abandon);
     for (const signal of SIGNALS) process.once(signal, standby.#endBySignal);
     try {
       standby.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
-      await standby.#follow(this, name);
+      await standby.#follow(this, port);
       return standby;
     } catch (error) {
       await standby.stop();
@@ -109,22 +109,23 @@ export class EmbeddedServer {
   }
 
   /** Makes this server, which was a primary and is halted, a standby of another one: same port, a new copy of the data. */
-  async rejoin(primary, name = 'standby') {
+  async rejoin(primary) {
     await this.halt('fast');
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
     this.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
-    await this.#follow(primary, name);
+    await this.#follow(primary, primary.port);
   }
 
-  async #follow(primary, name) {
+  async #follow(primary, port) {
     this.port ||= await freePort();
     const url = new URL(primary.url);
     url.port = String(this.port);
     this.url = url.href;
     await copyCluster(primary, this.dataDir);
-    const conninfo = `host=127.0.0.1 port=${primary.port} user=${url.username} password=${url.password}`;
-    this.#following = { primary_conninfo: `${conninfo} application_name=${name}` };
+    const conninfo = `host=127.0.0.1 port=${port} user=${url.username} password=${url.password}`;
+    this.#following = { primary_conninfo: conninfo };
     await this.resume();
+    await streamsFrom(primary);
   }
 
   /** Makes a standby a primary, on a timeline of its own. */

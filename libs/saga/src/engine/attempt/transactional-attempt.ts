@@ -1,4 +1,5 @@
 import { SagaCodecError, SagaTransactionError } from '../../errors.js';
+import type { SagaWriters } from '../write/saga-writers.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { type Clock, sleep } from '../../shared/clock.js';
@@ -45,7 +46,7 @@ export interface TransactionHost {
 
 export interface TransactionPorts {
   readonly attempts: AttemptRunner;
-  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isTransient'>;
   readonly clock: Clock;
   readonly random: () => number;
 }

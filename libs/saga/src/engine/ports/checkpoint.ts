@@ -40,10 +40,12 @@ export interface Checkpoint {
   /** Sagas that are stored if, and only if, this is saved. */
   readonly starts?: readonly Child[];
   /**
-   * The last saved checkpoint of a saga with relaxed durability. If the database lost it in a crash, this checkpoint is
-   * refused like one of a lost lease. The saga is due and continues from what is stored.
+   * The last saved checkpoint, if the database may have lost it: in a crash, with relaxed durability, or in a failover. If
+   * it is not there, this checkpoint is refused like one of a lost lease. The saga is due and continues from what is stored.
    */
   readonly after?: number;
+  /** With `after`: the worker that has to hold the lease. The claim of a worker may be lost like a checkpoint. */
+  readonly holder?: string;
   /** For the outbox, in order: stored if, and only if, this is saved. */
   readonly messages?: readonly StoredMessage[];
 }

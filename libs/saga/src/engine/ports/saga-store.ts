@@ -304,6 +304,11 @@ export interface SagaStore {
   /** Which of these ids no saga has. */
   missing(ids: readonly string[]): Promise<string[]>;
   isTransient(error: unknown): boolean;
+  /**
+   * When a failover was last noticed, in monotonic ms. What was written before may be gone: a standby was promoted that did
+   * not have it. A statement that was made before and not yet sent fails with a transient error. -Infinity: never.
+   */
+  readonly lastFailoverAt: number;
 }
 
 /** A second of waiting is worth a tenth of a point of priority: nothing starves, and 100 is ahead by 1,000 s. */

@@ -5,6 +5,7 @@ import type { SagaState } from '../../machine/saga-state.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { noteChanges, type StepNotes } from '../../machine/step-notes.js';
 import { MadeCheckpoint } from '../write/made-checkpoint.js';
+import type { Clock } from '../../shared/clock.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js';
 import type { RunChildren } from './run-children.js';
@@ -29,6 +30,7 @@ interface Published {
 
 export interface RunCheckpointsPorts {
   readonly observers: SagaObservers;
+  readonly clock: Clock;
   /** The store's time. */
   readonly now: () => number;
 }
@@ -40,6 +42,8 @@ export interface RunCheckpointsPorts {
 export class RunCheckpoints {
   /** The number of the last checkpoint. */
   private number: number;
+  /** The number of the last saved checkpoint, or of the saga as it was claimed. */
+  private previous: number;
   private readonly elapsed = new Map<string, number>();
   /** What observers know of. */
   private told: SagaState;
@@ -54,8 +58,11 @@ export class RunCheckpoints {
     private readonly record: RunRecord,
     private readonly children: RunChildren | undefined,
     private readonly ports: RunCheckpointsPorts,
+    /** When that was made, or the claim was sent: monotonic ms. */
+    private previousAt: number,
   ) {
     this.number = saga.checkpoints;
+    this.previous = saga.checkpoints;
     this.told = saga.state;
     this.notes = saga.notes;
     this.bytes = sizeOfSaga(saga);
@@ -113,12 +120,15 @@ export class RunCheckpoints {
       parent,
       starts: this.children?.startedBy(state, saved),
       after: undefined,
+      holder: undefined,
       messages: this.messagesWith(messages),
     };
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
     const growth = fresh ? size : size - sizeOfSteps(saved, changed);
-    return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth);
+    const madeAt = this.ports.clock.monotonic();
+    const { previous, previousAt } = this;
+    return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth, madeAt, previous, previousAt);
   }
 
   /** Undefined: none. */
@@ -127,7 +137,9 @@ export class RunCheckpoints {
     return [...this.published.map(({ message }) => message), ...more];
   }
 
-  saved({ messages, state, notes, growth }: MadeCheckpoint): void {
+  saved({ messages, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
+    this.previous = number;
+    this.previousAt = madeAt;
     this.elapsed.clear();
     this.notes = notes;
     this.bytes += growth;

@@ -1,3 +1,4 @@
+import type { SagaWriters } from '../write/saga-writers.js';
 import type { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from '../../shared/clock.js';
@@ -27,7 +28,7 @@ export interface LeasedRun {
 export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly attempts: AttemptRunner;
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
-  readonly store: Pick<SagaStore, 'transact' | 'edit' | 'isTransient'>;
+  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
   /** The same for all runs of a worker. */

@@ -70,7 +70,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     const now = signals ? () => signals.knownTime(this.state) : ports.now;
     this.record = new RunRecord(graph, saga.state, now);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
-    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports);
+    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
     this.writer = new RunWriter(this, ports);
     this.starter = new AttemptStarter(this, invoke, ports);
   }

@@ -23,16 +23,23 @@ export class MadeCheckpoint implements Parts {
   readonly parent: Parts['parent'];
   readonly starts: Parts['starts'];
   readonly after: Parts['after'];
+  readonly holder: Parts['holder'];
   readonly messages: Parts['messages'];
 
   /**
    * @param size of what it stores, in characters of payloads
    * @param growth of all that is stored of the saga by it
+   * @param madeAt monotonic ms, not after it is sent
+   * @param previous the number of the last saved checkpoint, or of the saga as it was claimed
+   * @param previousAt when that was made, or the claim was sent
    */
   constructor(
     parts: Parts,
     readonly size: number,
     readonly growth: number,
+    readonly madeAt: number,
+    readonly previous: number,
+    readonly previousAt: number,
   ) {
     this.id = parts.id;
     this.epoch = parts.epoch;
@@ -52,6 +59,7 @@ export class MadeCheckpoint implements Parts {
     this.parent = parts.parent;
     this.starts = parts.starts;
     this.after = parts.after;
+    this.holder = parts.holder;
     this.messages = parts.messages;
   }
 }

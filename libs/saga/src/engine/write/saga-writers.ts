@@ -7,9 +7,10 @@ import {
   type SagaStore,
   type SignalResult,
   type StartResult,
+  type StepTransaction,
   type StoreTarget,
 } from '../ports/saga-store.js';
-import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
+import { type Checkpoint, type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
@@ -107,8 +108,10 @@ export class SagaWriters {
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
-  transact(work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
-    return this.relaxed.transact(this.ports.store, work);
+  transact(work: (transaction: StepTransaction) => Promise<MadeCheckpoint>): Promise<CheckpointResult> {
+    return this.relaxed.transact(this.ports.store, async (transaction) =>
+      this.afterFailover(await work(transaction)),
+    );
   }
 
   signal(signal: AddressedSignal): Promise<SignalResult> {
@@ -160,7 +163,16 @@ export class SagaWriters {
   }
 
   private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {
-    this.ports.observers.checkpointing(batch.length);
-    return this.ports.retry.reached(this.ports.store.checkpoint(batch, durability));
+    const { store, observers, retry } = this.ports;
+    observers.checkpointing(batch.length);
+    const sent = store.lastFailoverAt === -Infinity ? batch : batch.map((made) => this.afterFailover(made));
+    return retry.reached(store.checkpoint(sent, durability));
+  }
+
+  /** What a saga's last checkpoint, or the claim of its lease, was sent before a failover may be gone: it has to be there. */
+  private afterFailover(made: MadeCheckpoint): Checkpoint {
+    const { store, lease } = this.ports;
+    if (made.previousAt > store.lastFailoverAt) return made;
+    return { ...made, after: Math.max(made.after ?? 0, made.previous), holder: lease.worker };
   }
 }

@@ -196,6 +196,10 @@ export class CodedSagaStore implements SagaStore {
     return records.map((record) => ('signal' in record ? record : this.readOperation(record, id)));
   }
 
+  get lastFailoverAt(): number {
+    return this.store.lastFailoverAt;
+  }
+
   isTransient(error: unknown): boolean {
     return this.store.isTransient(error);
   }

@@ -268,6 +268,8 @@ export class MemorySagaStore implements SagaStore {
   }
 
   /** Errors in memory are permanent. */
+  readonly lastFailoverAt = -Infinity;
+
   isTransient(_error: unknown): boolean {
     return false;
   }

@@ -263,16 +263,22 @@ export class PostgresSagaStore implements SagaStore {
     return isTransientError(error);
   }
 
+  get lastFailoverAt(): number {
+    return this.sql.watchdog.timeline.lastPromotionAt;
+  }
+
   private async transaction(
     work: (transaction: StepTransaction) => Promise<Checkpoint>,
   ): Promise<CheckpointResult> {
     const { database, watchdog } = this.sql;
     const session = database.session();
+    const { era } = watchdog.timeline;
     const client = await watchdog.connected(session.connect());
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
     const answered = <T>(answer: Promise<T>) => watchdog.watch(client, answer);
     let queued: Checkpoint | undefined;
     try {
+      await watchdog.admit(client, era);
       const watch = TransactionWatch.on(client);
       await answered(session.begin());
       const { transaction } = session;

@@ -8,7 +8,10 @@ import type { Writes } from '../statements.js';
 /** What `fenced` takes beside the call's own. */
 function fencingParameters(checkpoints: readonly Checkpoint[]): unknown[][] {
   const ordered = inLockOrder(checkpoints.filter(({ after }) => after !== undefined));
-  return [ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch), ordered.map(({ after }) => after)];
+  return [
+    ...[ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch)],
+    ...[ordered.map(({ after }) => after), ordered.map(({ holder }) => holder ?? null)],
+  ];
 }
 
 /** The call that stores these checkpoints, as their durability has it. */

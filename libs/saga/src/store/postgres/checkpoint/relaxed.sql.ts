@@ -11,4 +11,6 @@ export const relaxed = (select: Select): Select => select.with(setting('synchron
  * @param parameters of the call
  */
 export const fenced = (schema: string, select: Select, parameters: number): Select =>
-  select.after(`${schema}.fence_lost_1($${parameters + 1}, $${parameters + 2}, $${parameters + 3})`);
+  select.after(
+    `${schema}.fence_lost_1($${parameters + 1}, $${parameters + 2}, $${parameters + 3}, $${parameters + 4})`,
+  );

@@ -1,6 +1,7 @@
 import { isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
+import { TimelineGuard } from './timeline-guard.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const CHECKS_PER_TIMEOUT = 4;
@@ -28,6 +29,9 @@ export class StatementWatchdog {
   private readonly connecting = new WeakMap<PgClient, number>();
   private bound = Infinity;
   private timer: NodeJS.Timeout | undefined;
+
+  /** The history of the server that these connections lead to. */
+  readonly timeline = new TimelineGuard();
 
   constructor(private readonly pool: PgPool) {}
 
@@ -66,19 +70,43 @@ export class StatementWatchdog {
     }
   }
 
-  /** A connection of the pool, as its own `connect` gives it. */
+  /**
+   * A connection of the pool, as its own `connect` gives it. If a failover is noticed meanwhile, this fails with a transient
+   * error, so that the statement is made again: what it relies on may be gone.
+   */
   connect(take: TakeClient): void {
     const arrived = this.waitForConnection();
+    const { era } = this.timeline;
     this.pool.connect((error, client, release) => {
       arrived();
-      take(error, client, release);
+      if (error || (this.timeline.era === era && this.timeline.knows(client)))
+        return take(error, client, release);
+      this.admit(client, era).then(
+        () => take(undefined, client, release),
+        (failure: Error) => (release(failure), take(failure, client, release)),
+      );
     });
   }
 
-  /** The same, of one that was asked for elsewhere. */
+  /** The same, of one that was asked for elsewhere. Its user calls `admit` before the first statement. */
   async connected<T>(connection: Promise<T>): Promise<T> {
     const arrived = this.waitForConnection();
     return connection.finally(arrived);
+  }
+
+  /**
+   * Resolves if the server of a connection is the primary. Otherwise the connection is closed.
+   * @param era of the timeline when the connection was asked for
+   * @throws a transient error
+   */
+  async admit(client: PgClient, era: number): Promise<void> {
+    try {
+      if (!this.timeline.knows(client)) await this.watch(client, this.timeline.admit(client));
+      if (this.timeline.era !== era) throw promoted();
+    } catch (error) {
+      end(client, error as Error);
+      throw error;
+    }
   }
 
   /** On whichever connection of the pool is free. */
@@ -155,6 +183,11 @@ export class StatementWatchdog {
     const message = `Connection terminated: PostgreSQL did not answer within ${Math.round(this.bound)} ms`;
     return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
   }
+}
+
+/** The connection is one of the new primary, or of the one before: the next one tells. */
+function promoted(): Error {
+  return new Error('Connection terminated: a standby was promoted');
 }
 
 const ofPools = new WeakMap<PgPool, StatementWatchdog>();

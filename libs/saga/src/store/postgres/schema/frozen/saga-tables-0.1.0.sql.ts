@@ -411,15 +411,15 @@ BEGIN
   RETURN saved;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".fence_lost_1(uuid[], int[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION "{schema}".fence_lost_1(uuid[], int[], int[], text[]) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   UPDATE "{schema}".instance i SET
     epoch = i.epoch + 1, locked_by = NULL, due_at = now(),
     rank_at = now() - i.priority * interval '10000 milliseconds'
-  FROM unnest($1, $2, $3) AS w(id, epoch, number)
-  WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number;
+  FROM unnest($1, $2, $3, $4) AS w(id, epoch, number, holder)
+  WHERE i.id = w.id AND i.epoch = w.epoch AND (i.checkpoints < w.number OR i.locked_by <> w.holder);
   IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
 END $function$`,
     `

@@ -3,20 +3,23 @@ import { PINNED } from './pinned-plan.js';
 
 /**
  * fence_lost_1: takes the leases away of sagas whose last checkpoint is gone: it was committed without waiting for the
- * disk, and the server crashed. The worker of such a saga continues from steps that are not stored, and would store
- * only what came after them. So the saga's epoch is raised, and it is due, to continue from what is stored.
+ * disk, and the server crashed, or a standby was promoted that did not have it. The worker of such a saga continues from
+ * steps that are not stored, and would store only what came after them. So the saga's epoch is raised, and it is due, to
+ * continue from what is stored. If the claim of the worker is gone as well, another worker may have claimed the saga under
+ * the same epoch; it is fenced off, too.
  *
  * Called before the checkpoint, in the same statement, so that no crash comes between the two.
- * Plan: by primary key. $1 ids, $2 epochs, $3 the numbers of the checkpoints that have to be there.
+ * Plan: by primary key. $1 ids, $2 epochs, $3 the numbers of the checkpoints that have to be there, $4 the
+ * workers that have to hold the leases; null: any.
  */
 export const fenceLostFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.fence_lost_1(uuid[], int[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.fence_lost_1(uuid[], int[], int[], text[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   UPDATE ${schema}.instance i SET
     epoch = i.epoch + 1, locked_by = NULL, due_at = now(),
     rank_at = now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
-  FROM unnest($1, $2, $3) AS w(id, epoch, number)
-  WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number;
+  FROM unnest($1, $2, $3, $4) AS w(id, epoch, number, holder)
+  WHERE i.id = w.id AND i.epoch = w.epoch AND (i.checkpoints < w.number OR i.locked_by <> w.holder);
   IF FOUND THEN PERFORM pg_notify('${channel}', 'due'); END IF;
 END $function$`;
