@@ -71,7 +71,7 @@ export class TcpProxy {
     this.toListeners = swallows;
   }
 
-  /** The address is nobody's: its connections are reset, and new ones are refused. */
+  /** The address leads to no server: its connections are reset, and new ones are refused. */
   refuse(): void {
     this.refuses = true;
     this.cut();

@@ -19,7 +19,7 @@ export const failoverSync: Fault = {
 
 export const failoverFlapping: Fault = {
   name: 'failover-flapping',
-  what: 'The same, but the address changes three times between nobody, the old primary and the standby before the promotion.',
+  what: 'The same, but the address changes three times between no server, the old primary and the standby before the promotion.',
   standby: true,
   repair: ({ pair }) => pair.restore(),
   async inject(stage) {
