@@ -12,16 +12,16 @@ import type { Call } from '../action/call.js';
 import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
+import type { HttpConnections } from '../action/http-connections.js';
 import { type FindMethod, ProviderCall } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
 import type { CallFile, SagaFile, StepFile } from '../format/saga-file.js';
-import type { Packages } from '../packages.js';
 
 /** What a class is made of, beside its file. */
 export interface ClassParts {
   readonly surroundings: Surroundings;
-  readonly packages: Pick<Packages, 'undici'>;
+  readonly connections: HttpConnections;
   readonly input: StandardSchema | undefined;
   /** The methods of the application's providers. */
   readonly findMethod: FindMethod;
@@ -122,9 +122,9 @@ class ClassBuilder {
   }
 
   private callOf({ http, exec, call }: CallFile): Call {
-    const { surroundings, packages, findMethod } = this.parts;
+    const { surroundings, connections, findMethod } = this.parts;
     if (call) return new ProviderCall(call, surroundings, findMethod);
-    return http ? new HttpCall(http, surroundings, packages.undici) : new ExecCall(exec!, surroundings);
+    return http ? new HttpCall(http, surroundings, connections) : new ExecCall(exec!, surroundings);
   }
 
   private predicateOf(when: Expression): Predicate {

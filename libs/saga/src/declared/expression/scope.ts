@@ -18,6 +18,8 @@ export const COMPENSATION_SCOPE: Scope = {
   names: [...ATTEMPT, 'result', 'failure', ...SECRET],
   secret: true,
 };
+/** Certificates and proxies: no value of a saga decides about them. */
+export const CONNECTION_SCOPE: Scope = { names: [...SECRET], secret: true };
 /** `when` and `forEach`, which are asked again after a crash. */
 export const CONDITION_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
 export const LOCK_SCOPE: Scope = { names: ['input'], repeatable: true };

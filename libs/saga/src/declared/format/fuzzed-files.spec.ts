@@ -13,6 +13,7 @@ steps:
   approve: { approval: { timeout: 3d }, when: "input.amount > 1000" }
   paid: { waitFor: { signal: payment-reply, timeout: 15m, reject: "payload.status = 'declined'" } }
   ship: { forEach: input.lines, http: { url: "http://ship/", body: { line: "{{ item }}" } } }
+  print: { http: { url: "https://print/", tls: { ca: ca.pem, cert: c.pem, key: "{{ env.KEY }}" }, proxy: "http://p:1" } }
 `;
 
 /** A piece of a file as users might misplace it. */
@@ -43,6 +44,8 @@ const piece = fc.oneof(
     'steps',
     'http',
     'when',
+    'tls',
+    'proxy',
     'input',
     'null',
     '~',

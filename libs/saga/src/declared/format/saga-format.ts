@@ -2,6 +2,7 @@ import {
   CHILD_SCOPE,
   COMPENSATION_SCOPE,
   CONDITION_SCOPE,
+  CONNECTION_SCOPE,
   DECISION_SCOPE,
   LOCK_SCOPE,
   OUTPUT_SCOPE,
@@ -36,6 +37,20 @@ const RETRY: Shape = {
   },
 };
 
+const PEM = { type: 'text-template', scope: CONNECTION_SCOPE } as const;
+const TLS: Field = {
+  type: 'object',
+  fields: {
+    ca: {
+      ...PEM,
+      about: 'The certificate authorities that the server may have. Default: those of Node.',
+    },
+    cert: { ...PEM, about: 'The certificate of this client. Default: none.' },
+    key: { ...PEM, about: 'The key of the certificate. Default: none.' },
+  },
+  about: "Each is the path of a file in PEM format, relative to the file's folder, or its text.",
+};
+
 function http(scope: Scope): Field {
   const fields: Fields = {
     method: {
@@ -63,6 +78,11 @@ function http(scope: Scope): Field {
     retry: {
       ...STATUSES,
       about: 'Statuses after which the step is retried, beside 425, 429 and 500 to 599.',
+    },
+    tls: TLS,
+    proxy: {
+      ...{ type: 'text-template', scope: CONNECTION_SCOPE },
+      about: 'The URL of a proxy. Default: the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY.',
     },
     maxBytes: { ...COUNT, about: 'The maximum size of the response in bytes. Default: 1 MiB.' },
     result: {
