@@ -4,7 +4,7 @@ import type { Type } from '@nestjs/common';
 import { analyzeSaga } from '../definition/build/build-saga-graph.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { inputSchema } from './build/input-schema.js';
-import { sagaClass } from './build/saga-class.js';
+import { ownerOf, sagaClass } from './build/saga-class.js';
 import type { DeclaredSagaProblem, Place } from './declared-saga.error.js';
 import { sharedEvaluator } from './expression/evaluator.js';
 import type { Expression } from './expression/expression.js';
@@ -114,7 +114,7 @@ function reportFindings(type: Type, root: Located, report: ReportAt): void {
     const option = problem.startsWith('waits for')
       ? 'after'
       : (/^(?:@\w+ (?:has the )?)?([a-zA-Z.]+)\b/.exec(problem)?.[1] ?? '');
-    const owner = step === undefined ? [] : ['steps', step];
+    const owner = step === undefined ? [] : ['steps', ownerOf(step)];
     const what = step === undefined ? problem : `step '${step}': ${problem}`;
     report(placeOf(root, [...owner, ...option.split('.')]), what, fix);
   }
