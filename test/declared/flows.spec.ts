@@ -23,6 +23,7 @@ interface Flow {
 }
 
 const PIPELINE = ['validate', 'transform', 'aggregate', 'report'];
+const ROUND = ['reserve', 'ship', 'return', 'release'];
 const APPROVAL = { file: 'document-approval', saga: 'document-approval' } as const;
 const ENDS: Readonly<Record<string, Flow>> = {
   'hello world': {
@@ -82,11 +83,15 @@ const ENDS: Readonly<Record<string, Flow>> = {
   },
   'a rollback': {
     ...{ file: 'rollback', saga: 'rollback-demo', status: 'compensated' },
-    does: ['pay', 'reserve', 'ship', 'release', 'refund'],
+    does: ['pay', 'reserve', 'ship', 'cancel shipment', 'release', 'refund'],
+  },
+  'an order that is shipped from its savepoint on': {
+    ...{ file: 'savepoint', saga: 'savepoint-demo', input: { amount: 500 }, status: 'completed' },
+    does: ['pay', 'reserve', 'ship', 'Order processed successfully!'],
   },
   'a savepoint': {
     ...{ file: 'savepoint', saga: 'savepoint-demo', input: { amount: 1_200 }, status: 'compensated' },
-    does: ['pay', 'reserve', 'ship', 'release', 'reserve', 'ship', 'release', 'refund'],
+    does: ['pay', ...ROUND, ...ROUND, 'refund'],
   },
 };
 const EXIT = { completed: 0, compensated: 1, suspended: 3 };

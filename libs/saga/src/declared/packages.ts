@@ -1,4 +1,5 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
+import type * as opentelemetry from '@opentelemetry/api';
 import type jsonata from 'jsonata';
 import type * as undici from 'undici';
 import type * as yaml from 'yaml';
@@ -12,6 +13,8 @@ export interface Packages {
   readonly jsonata: typeof jsonata;
   readonly undici: typeof undici;
   readonly Ajv: typeof Ajv2020;
+  /** Undefined: it is not installed, and nothing is traced. */
+  readonly opentelemetry: typeof opentelemetry | undefined;
 }
 
 let loading: Promise<Packages> | undefined;
@@ -24,13 +27,15 @@ export function loadPackages(): Promise<Packages> {
 
 /** By a literal name each, so that bundlers find them, and with a `catch`, so that these do not insist on them. */
 async function load(): Promise<Packages> {
-  const [yaml, jsonata, undici, ajv] = await Promise.all([
+  const [yaml, jsonata, undici, ajv, opentelemetry] = await Promise.all([
     import('yaml').catch(refuseBroken),
     import('jsonata').catch(refuseBroken),
     import('undici').catch(refuseBroken),
     import('ajv/dist/2020.js').catch(refuseBroken),
+    import('@opentelemetry/api').catch(refuseBroken),
   ]);
-  if (yaml && jsonata && undici && ajv) return { yaml, undici, jsonata: jsonata.default, Ajv: ajv.Ajv2020 };
+  if (yaml && jsonata && undici && ajv)
+    return { yaml, undici, jsonata: jsonata.default, Ajv: ajv.Ajv2020, opentelemetry };
   const missing = PACKAGES.filter((_, n) => ![yaml, jsonata, undici, ajv][n]);
   throw new SagaConfigurationError(
     `Declared sagas require ${PACKAGES.join(', ')}; not installed: ${missing.join(', ')}. ` +

@@ -4,11 +4,14 @@ import type { Type } from '@nestjs/common';
 import { analyzeSaga } from '../definition/build/build-saga-graph.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { inputSchema } from './build/input-schema.js';
-import { sagaClass } from './build/saga-class.js';
+import { ownerOf, sagaClass } from './build/saga-class.js';
 import type { DeclaredSagaProblem, Place } from './declared-saga.error.js';
 import { sharedEvaluator } from './expression/evaluator.js';
 import type { Expression } from './expression/expression.js';
-import { expressionsOf } from './expression/template.js';
+import { expressionsOf, type TextTemplate } from './expression/template.js';
+import { isPem } from './action/tls-files.js';
+import { expressionsOfRequest } from './action/http-call.js';
+import type { HttpConnections } from './action/http-connections.js';
 import type { FindMethod } from './action/provider-call.js';
 import { checkCalls } from './format/check-calls.js';
 import { ShapeReader } from './format/read-shape.js';
@@ -40,6 +43,7 @@ export interface FileContext {
   readonly findMethod: FindMethod;
   /** The class of a saga by its name. It is called after all files are read. */
   readonly childOf: (saga: string) => Type;
+  readonly connections: HttpConnections;
   readonly problems: DeclaredSagaProblem[];
 }
 
@@ -63,7 +67,7 @@ export function readFile(file: string, text: string, context: FileContext): Read
       ...{ file, folder: dirname(resolve(file)), environment: context.environment },
       ...{ evaluator: sharedEvaluator(), secrets: read.secrets ?? new Map<string, string>() },
     },
-    ...{ packages, input, childOf: context.childOf, findMethod: context.findMethod },
+    ...{ connections: context.connections, input, childOf: context.childOf, findMethod: context.findMethod },
   });
   reportFindings(type, root, report);
   if (problems.length > before) return undefined;
@@ -110,7 +114,7 @@ function reportFindings(type: Type, root: Located, report: ReportAt): void {
     const option = problem.startsWith('waits for')
       ? 'after'
       : (/^(?:@\w+ (?:has the )?)?([a-zA-Z.]+)\b/.exec(problem)?.[1] ?? '');
-    const owner = step === undefined ? [] : ['steps', step];
+    const owner = step === undefined ? [] : ['steps', ownerOf(step)];
     const what = step === undefined ? problem : `step '${step}': ${problem}`;
     report(placeOf(root, [...owner, ...option.split('.')]), what, fix);
   }
@@ -145,28 +149,37 @@ function checkEnvironment(
       report(at, `the environment variable ${name} is not set`, 'set it, also to an empty text');
     }
   }
-  for (const [name, path] of secrets) {
+  const checkFile = (path: string, keys: readonly string[], what: string): void => {
     try {
       accessSync(resolve(dirname(resolve(file)), path), constants.R_OK);
     } catch {
-      report(
-        placeOf(root, ['secrets', name]),
-        `the file of the secret '${name}' cannot be read`,
-        'create it, or correct the path',
-      );
+      report(placeOf(root, keys), `the file of ${what} cannot be read`, 'create it, or correct the path');
     }
-  }
+  };
+  for (const [name, path] of secrets) checkFile(path, ['secrets', name], `the secret '${name}'`);
+  for (const { keys, path } of tlsFilesOf(steps)) checkFile(path, keys, `tls.${keys.at(-1)}`);
+}
+
+/** Files of certificates whose paths are constants. */
+function tlsFilesOf(steps: SagaFile['steps']): { keys: string[]; path: string }[] {
+  const calls = [...steps].flatMap(([step, { http, compensate, probe }]) => [
+    { http, at: ['steps', step] },
+    { http: compensate?.http, at: ['steps', step, 'compensate'] },
+    { http: probe?.http, at: ['steps', step, 'probe'] },
+  ]);
+  return calls.flatMap(({ http, at }) =>
+    Object.entries(http?.tls ?? {}).flatMap(([name, { parts }]: [string, TextTemplate]) => {
+      const [path, more] = parts;
+      const isPath = typeof path === 'string' && more === undefined && !isPem(path);
+      return isPath ? [{ keys: [...at, 'http', 'tls', name], path }] : [];
+    }),
+  );
 }
 
 function expressionsOfCall(call: CallFile | undefined): Expression[] {
   const { http, exec, call: method } = call ?? {};
   const words = exec && typeof exec.command !== 'string' ? exec.command : [];
-  const texts = [
-    ...words,
-    ...(exec?.env?.values() ?? []),
-    ...(http ? [http.url] : []),
-    ...(http?.headers?.values() ?? []),
-  ];
-  const values = [http?.body, exec?.stdin, method?.input].filter((value) => value !== undefined);
-  return [...texts, ...values].flatMap(expressionsOf);
+  const texts = [...words, ...(exec?.env?.values() ?? [])];
+  const values = [exec?.stdin, method?.input].filter((value) => value !== undefined);
+  return [...[...texts, ...values].flatMap(expressionsOf), ...(http ? expressionsOfRequest(http) : [])];
 }

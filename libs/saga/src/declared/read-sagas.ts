@@ -8,6 +8,8 @@ import { nearestName } from '../shared/nearest-name.js';
 import { DeclaredSagaError, type DeclaredSagaProblem } from './declared-saga.error.js';
 import { findFiles, isPattern } from './find-files.js';
 import type { FindMethod } from './action/provider-call.js';
+import { HttpConnections } from './action/http-connections.js';
+import { Network, type NetworkOptions } from './network/network.js';
 import { loadPackages } from './packages.js';
 import { readFile, type ReadFile } from './read-file.js';
 
@@ -24,6 +26,11 @@ export interface ReadSagasOptions {
    * The methods of providers that steps with `call` name. A text is a problem: why there is none. Default: none is found.
    */
   findMethod?: FindMethod;
+  /**
+   * Where requests may go: the only hosts, and whether private addresses are refused. A request that is refused rejects
+   * its step. Default: no restriction.
+   */
+  network?: NetworkOptions;
   /** Classes of sagas that `subSaga` can name, beside those of the files. Default: none. */
   sagas?: readonly Type[];
 }
@@ -37,7 +44,7 @@ interface Source {
  * Reads declared sagas and returns a class for each, in the order of the files. The classes are ordinary saga classes.
  * @param files paths of YAML or JSON files, relative to the working directory, with `*`, `?` and `**`
  * @throws DeclaredSagaError that lists all problems of all files, each with its line and column
- * @throws SagaConfigurationError that names the packages to install
+ * @throws SagaConfigurationError that names the packages to install, or an invalid option
  */
 export async function readSagas(
   files: string | readonly string[],
@@ -90,13 +97,18 @@ async function classesOf(
     checkEnvironment = true,
     findMethod = outsideOfNest,
     sagas = [],
+    network,
   }: ReadSagasOptions,
 ): Promise<Type[]> {
   const packages = await loadPackages();
+  const { undici, opentelemetry } = packages;
+  const connections = new HttpConnections(undici, opentelemetry, Network.of(network), environment);
   const read: ReadFile[] = [];
   const childOf = (name: string): Type => childIn(read, sagas, name)!;
   for (const { file, text } of sources) {
-    const context = { packages, environment, checkEnvironment, findMethod, childOf, problems };
+    const context = {
+      ...{ packages, environment, checkEnvironment, findMethod, childOf, problems, connections },
+    };
     const one = readFile(file, text, context);
     if (one) read.push(one);
   }

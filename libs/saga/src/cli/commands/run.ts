@@ -90,9 +90,9 @@ function exitOf({ outcome: { status } }: LocalEnd): number {
   return status === 'compensated' || status === 'aborted' ? EXIT.refused : NEEDS_ATTENTION;
 }
 
-function resultOf({ saga: { saga, version, steps }, outcome }: LocalEnd): object {
+function resultOf({ saga: { saga, version, steps }, outcome, published }: LocalEnd): object {
   const { id, status, results, failure } = outcome;
-  return { id, saga, version, status, results, ...(failure && { failure }), steps };
+  return { id, saga, version, status, results, ...(failure && { failure }), steps, published };
 }
 
 function printEnd({ outcome: { results, failure } }: LocalEnd, terminal: Terminal): void {

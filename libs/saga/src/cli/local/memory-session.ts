@@ -3,6 +3,8 @@ import type { Type } from '@nestjs/common';
 import { buildSagaGraph } from '../../definition/build/build-saga-graph.js';
 import { methodsOf } from '../../definition/decorators/saga-methods.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
+import { decodePayload } from '../../engine/payload/payload.js';
+import type { StoredMessage } from '../../engine/ports/checkpoint.js';
 import type { Invoker } from '../../engine/ports/invoker.js';
 import { isQuiet } from '../../engine/run/is-quiet.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
@@ -31,7 +33,14 @@ export interface MemorySession {
   /** Without an answer, nothing happens to this saga any more. */
   isQuiet(id: string): Promise<boolean>;
   outcomeOf(id: string): Promise<SagaOutcome>;
+  /** The messages that the sagas have published so far, in order. They are sent nowhere. */
+  published(): PublishedMessage[];
 }
+
+/** A message of a saga in memory. */
+export type PublishedMessage = Pick<StoredMessage, 'topic' | 'key' | 'type' | 'headers'> & {
+  payload: unknown;
+};
 
 const NO_LOG: EngineLog = {
   debug: () => undefined,
@@ -74,6 +83,7 @@ export async function inMemory<T>(
       questionsOf: async (id) => questionsIn(store, id),
       isQuiet: async (id) => isQuiet(await load(id), { store, registry }),
       outcomeOf: async (id) => toOutcome(await load(id)),
+      published: () => store.outbox.map(messageOf),
     });
   } finally {
     await engine.stop();
@@ -85,6 +95,10 @@ function registered(type: Type, around: (invoke: Invoker) => Invoker): Registere
   const callSagaMethod: Invoker = (...[method, ...args]) => instance[method]!(...args);
   const invoke = around(callSagaMethod);
   return { type, instance, graph: buildSagaGraph(type), methods: new Set(methodsOf(type).plain), invoke };
+}
+
+function messageOf({ topic, key, type, payload, headers }: StoredMessage): PublishedMessage {
+  return { topic, key, type, payload: decodePayload(payload), headers };
 }
 
 async function questionsIn(store: MemorySagaStore, id: string): Promise<SagaQuestion[]> {

@@ -11,7 +11,7 @@ import { paintOn } from '../text/style.js';
 import { CannotTell } from '../usage-error.js';
 import { Answers, type GivenAnswers } from './answers.js';
 import { readFailures } from './failures.js';
-import { inMemory, type MemorySession } from './memory-session.js';
+import { inMemory, type MemorySession, type PublishedMessage } from './memory-session.js';
 
 /** Milliseconds between two looks at the saga. */
 const INTERVAL = 50;
@@ -31,6 +31,7 @@ export interface LocalRun {
 export interface LocalEnd {
   readonly saga: SagaSnapshot;
   readonly outcome: SagaOutcome;
+  readonly published: readonly PublishedMessage[];
 }
 
 /**
@@ -45,7 +46,7 @@ export async function runLocally(run: LocalRun, terminal: Terminal): Promise<Loc
     const stopListening = terminal.onInterrupt?.(() => void interrupted(session, id, terminal));
     try {
       const saga = await followed(session, id, run, terminal);
-      return { saga, outcome: await session.outcomeOf(id) };
+      return { saga, outcome: await session.outcomeOf(id), published: session.published() };
     } finally {
       stopListening?.();
     }
@@ -63,9 +64,15 @@ async function followed(
   let until = performance.now() + timeout;
   const showing = (): Show => (isQuiet ? () => undefined : timelineOn(terminal));
   let show = showing();
+  let published = 0;
   for (;;) {
     const saga = await sagas.get(id);
     show(saga, { paint: paintOn(terminal), now: running.engine.now() });
+    const messages = session.published().slice(published);
+    published += messages.length;
+    if (!isQuiet) for (const message of messages) terminal.out(textOf(message));
+    // Nothing can be drawn anew above these lines.
+    if (messages.length > 0 && terminal.interactive) show = showing();
     if (isSettled(saga.status)) return saga;
     // The answers left lines above which nothing can be drawn anew.
     if (await answers.answer(id)) show = showing();
@@ -76,6 +83,11 @@ async function followed(
     }
     await sleep(INTERVAL);
   }
+}
+
+function textOf({ topic, type, key, payload }: PublishedMessage): string {
+  const what = type === topic ? '' : ` ${type}`;
+  return `published${what} to ${topic}, key ${key}: ${JSON.stringify(payload)}`;
 }
 
 function waitOf({ waitingFor, status }: SagaSnapshot): string {

@@ -12,6 +12,10 @@ import {
 import { type Call, evaluated, identityOf } from './call.js';
 import { retryAfterOf, StepCallError } from './call-errors.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import type { HttpConnections } from './http-connections.js';
+import { readTlsFiles, type TlsDefinition, tlsExpressions, type TlsFiles } from './tls-files.js';
+import { traceHeaders } from './trace-headers.js';
+import { HostRefused } from '../network/network.js';
 
 /** `http` of a file. */
 export interface HttpDefinition {
@@ -22,6 +26,8 @@ export interface HttpDefinition {
   readonly accept?: readonly number[];
   readonly reject?: readonly number[];
   readonly retry?: readonly number[];
+  readonly tls?: TlsDefinition;
+  readonly proxy?: TextTemplate;
   readonly maxBytes?: number;
   readonly result?: Expression;
 }
@@ -31,6 +37,8 @@ interface Prepared {
   readonly url: URL;
   readonly headers: Record<string, string>;
   readonly body?: string;
+  readonly tls: TlsFiles;
+  readonly proxy: URL | undefined;
 }
 
 interface Response {
@@ -40,9 +48,10 @@ interface Response {
 }
 
 const MAX_BYTES = 1024 * 1024;
-const CONNECT_TIMEOUT = 10_000;
 /** Characters of a response that a message shows. */
 const LONGEST_EXCERPT = 300;
+/** Bytes of such a response that are read. */
+const EXCERPT_BYTES = 4 * LONGEST_EXCERPT;
 const REJECTED = [409, 422];
 const RETRIED = [425, 429];
 /** A gateway that has no answer of the server: the server may have done the work. */
@@ -56,21 +65,20 @@ const UNSENT = [
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'CERT_HAS_EXPIRED',
+  'UND_ERR_PRX_TLS',
 ];
+/** Certificates that this side, or the server, does not accept: nothing was sent, or nothing was read. */
+const UNSENT_TLS =
+  /^(ERR_TLS_|ERR_OSSL_|ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE|WRONG_VERSION|PROTOCOL_VERSION)|CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_CERT_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_)/;
+/** What undici reports when a proxy refuses the connection to the server. It has no code of its own. */
+const UNSENT_PROXY = /^Proxy response \(\d+\)/;
 
 /** An HTTP request of a declared saga. Redirects are not followed: they would repeat a request elsewhere. */
 export class HttpCall implements Call {
-  private static agents = new WeakMap<object, undici.Agent>();
-
   constructor(
     private readonly definition: HttpDefinition,
     private readonly surroundings: Surroundings,
-    private readonly library: typeof undici,
+    private readonly connections: HttpConnections,
   ) {}
 
   async run(context: CallContext): Promise<unknown> {
@@ -117,19 +125,24 @@ export class HttpCall implements Call {
   }
 
   private prepared(context: CallContext, values: CallValues): Prepared {
-    const { url, headers = new Map<string, TextTemplate>(), body } = this.definition;
+    const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = this.definition;
     return evaluated(values, this.where, context, () => {
-      const valueOf = values.of([url, ...headers.values(), ...(body ? [body] : [])].flatMap(expressionsOf));
+      const valueOf = values.of(expressionsOfRequest(this.definition));
       const target = this.urlOf(filledText(url, valueOf, encodeURIComponent));
       const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
       const content = body && filled(body, valueOf);
       const isText = typeof content === 'string';
       return {
         ...{ method: this.method, url: target },
+        tls: readTlsFiles(tls, this.surroundings.folder, valueOf, (problem) => {
+          return new StepCallError(values.redacted(`${this.where}: ${problem}`));
+        }),
+        proxy: proxy && this.httpUrl(filledText(proxy, valueOf), `The proxy of ${this.where}`),
         ...(content !== undefined && { body: isText ? content : JSON.stringify(content) }),
         headers: {
           accept: 'application/json',
           ...(content !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
+          ...traceHeaders(this.connections.opentelemetry),
           ...(Object.fromEntries(own) as Record<string, string>),
           ...identityOf(context),
         },
@@ -138,22 +151,32 @@ export class HttpCall implements Call {
   }
 
   private urlOf(text: string): URL {
+    const url = this.httpUrl(text, this.where);
+    if (url.username === '' && url.password === '') return url;
+    throw new StepRejectedError(
+      `The URL of ${this.where} has a user name or a password. Set the header authorization instead`,
+    );
+  }
+
+  private httpUrl(text: string, what: string): URL {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-    throw new StepRejectedError(`${this.where} is not a URL that begins with http:// or https://`);
+    throw new StepRejectedError(`${what} is not a URL that begins with http:// or https://`);
   }
 
   private async sent(request: Prepared, context: CallContext, values: CallValues): Promise<Response> {
-    const { url, ...options } = request;
+    const { url, tls, proxy, ...options } = request;
     const { signal } = context;
     try {
-      const { statusCode, headers, body } = await this.library.request(url, {
+      const dispatcher = this.connections.dispatcherFor({ url, tls, proxy });
+      const { statusCode, headers, body } = await this.connections.library.request(url, {
         ...(options as object),
-        ...{ signal, dispatcher: this.agent() },
+        ...{ signal, dispatcher },
         // The step's own timeout ends the attempt.
         ...{ headersTimeout: 0, bodyTimeout: 0 },
       });
-      return { status: statusCode, headers, text: await this.textOf(body) };
+      const text = this.isSuccess(statusCode) ? await this.textOf(body) : await startOf(body);
+      return { status: statusCode, headers, text };
     } catch (error) {
       throw this.failureOf(error, values);
     }
@@ -163,10 +186,9 @@ export class HttpCall implements Call {
     if (error instanceof UnknownOutcomeError) return error;
     const { code, message } = error as Error & { readonly code?: string };
     const problem = values.redacted(`${this.where}: ${message || String(code)}`);
-    if (code === 'UND_ERR_INVALID_ARG') return new StepRejectedError(problem);
-    return UNSENT.includes(code ?? '')
-      ? new StepCallError(problem, undefined, { cause: undefined })
-      : new UnknownOutcomeError(problem);
+    if (error instanceof HostRefused || code === 'UND_ERR_INVALID_ARG') return new StepRejectedError(problem);
+    const isUnsent = UNSENT.includes(code ?? '') || UNSENT_TLS.test(code ?? '') || UNSENT_PROXY.test(message);
+    return isUnsent ? new StepCallError(problem) : new UnknownOutcomeError(problem);
   }
 
   /** @throws UnknownOutcomeError when the response is too large, since its request had an effect */
@@ -198,16 +220,25 @@ export class HttpCall implements Call {
       throw new UnknownOutcomeError((error as Error).message);
     }
   }
+}
 
-  private agent(): undici.Agent {
-    const { agents } = HttpCall;
-    let agent = agents.get(this.library);
-    if (!agent) {
-      agent = new this.library.Agent({ connect: { timeout: CONNECT_TIMEOUT } });
-      agents.set(this.library, agent);
-    }
-    return agent;
+/** All expressions of a request, those of its result excluded. */
+export function expressionsOfRequest(request: HttpDefinition): Expression[] {
+  const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = request;
+  const templates = [url, ...headers.values(), ...(body ? [body] : []), ...(proxy ? [proxy] : [])];
+  return [...templates.flatMap(expressionsOf), ...tlsExpressions(tls)];
+}
+
+/** The beginning of a response that is only shown. The rest is not read. */
+async function startOf(body: undici.Dispatcher.ResponseData['body']): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body as AsyncIterable<Buffer>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= EXCERPT_BYTES) break;
   }
+  return Buffer.concat(parts).toString('utf8', 0, EXCERPT_BYTES);
 }
 
 function bodyOf(text: string, type: string | string[] | undefined): unknown {

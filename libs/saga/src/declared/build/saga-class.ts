@@ -12,16 +12,17 @@ import type { Call } from '../action/call.js';
 import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
+import type { HttpConnections } from '../action/http-connections.js';
+import { MessageCall } from '../action/message-call.js';
 import { type FindMethod, ProviderCall } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
-import type { CallFile, SagaFile, StepFile } from '../format/saga-file.js';
-import type { Packages } from '../packages.js';
+import type { CallFile, SagaFile, SignalFile, StepFile } from '../format/saga-file.js';
 
 /** What a class is made of, beside its file. */
 export interface ClassParts {
   readonly surroundings: Surroundings;
-  readonly packages: Pick<Packages, 'undici'>;
+  readonly connections: HttpConnections;
   readonly input: StandardSchema | undefined;
   /** The methods of the application's providers. */
   readonly findMethod: FindMethod;
@@ -56,7 +57,8 @@ class ClassBuilder {
   ) {}
 
   add(step: string, definition: StepFile): void {
-    const { compensate, approval, waitFor, subSaga, handler } = definition;
+    const { compensate, approval, waitFor, subSaga, handler, message } = definition;
+    if (message?.reply) return this.addRequest(step, definition, message.reply);
     const node = this.nodeOptions(step, definition);
     if (compensate) {
       const call = this.callOf(compensate);
@@ -67,13 +69,7 @@ class ClassBuilder {
       this.define(step, (ctx, decision) => this.received(ctx, { decision }, decision, result));
       this.decorate(step, Approval(given({ ...node, timeout })));
     } else if (waitFor) {
-      const { signal, timeout, reject, result } = waitFor;
-      this.define(step, (ctx, payload) => {
-        if (reject && this.isTrue(ctx, reject, { payload }))
-          throw new StepRejectedError(`The signal '${signal}' was rejected: ${reject.source}`);
-        return this.received(ctx, { payload }, payload, result);
-      });
-      this.decorate(step, WaitFor({ ...given({ ...node, timeout }), signal }));
+      this.addWait(step, waitFor, node);
     } else if (subSaga) {
       this.define(step, (ctx) => this.valueOf(ctx, subSaga.input));
       this.decorate(
@@ -83,7 +79,42 @@ class ClassBuilder {
     } else if (handler) {
       this.define(step, (ctx) => this.valueOf(ctx, handler.input));
       this.decorate(step, RemoteStep(handler.name, given({ ...node, version: handler.version })));
+    } else if (message) {
+      const call = this.callOf(definition);
+      this.define(step, (ctx) => call.run(ctx));
+      this.decorate(step, Step(node));
     } else this.addWork(step, definition, node);
+  }
+
+  /**
+   * A message with a reply is two steps of the graph: one that publishes, and one that waits, whose result is the step's.
+   * The compensation belongs to the former, since a message may have had its effect also if no reply arrived.
+   */
+  private addRequest(step: string, definition: StepFile, reply: SignalFile): void {
+    const { pivot, retry, compensate, when } = definition;
+    const sent = requestOf(step);
+    const call = this.callOf(definition);
+    this.define(sent, (ctx) => call.run(ctx));
+    const node = this.nodeOptions(sent, { ...definition, pivot: undefined });
+    this.decorate(sent, Step(node));
+    if (compensate) {
+      const undo = this.callOf(compensate);
+      this.define(compensationOf(sent), (ctx) => {
+        const isRefused = ctx.failure?.kind === 'rejected' && ctx.failure.step === step;
+        return isRefused ? undefined : undo.run(withReply(ctx, step));
+      });
+    }
+    const wasSent: Predicate = ({ results }) => Object.hasOwn(results as object, sent);
+    this.addWait(step, reply, given({ after: sent, retry, pivot, when: when && wasSent }));
+  }
+
+  private addWait(step: string, { signal, timeout, reject, result }: SignalFile, node: NodeOptions): void {
+    this.define(step, (ctx, payload) => {
+      if (reject && this.isTrue(ctx, reject, { payload }))
+        throw new StepRejectedError(`The signal '${signal}' was rejected: ${reject.source}`);
+      return this.received(ctx, { payload }, payload, result);
+    });
+    this.decorate(step, WaitFor({ ...given({ ...node, timeout }), signal }));
   }
 
   lockKey(expression: Expression): (input: unknown) => string {
@@ -121,10 +152,11 @@ class ClassBuilder {
     });
   }
 
-  private callOf({ http, exec, call }: CallFile): Call {
-    const { surroundings, packages, findMethod } = this.parts;
+  private callOf({ http, exec, call, message }: CallFile): Call {
+    const { surroundings, connections, findMethod } = this.parts;
+    if (message) return new MessageCall(message, surroundings);
     if (call) return new ProviderCall(call, surroundings, findMethod);
-    return http ? new HttpCall(http, surroundings, packages.undici) : new ExecCall(exec!, surroundings);
+    return http ? new HttpCall(http, surroundings, connections) : new ExecCall(exec!, surroundings);
   }
 
   private predicateOf(when: Expression): Predicate {
@@ -183,6 +215,21 @@ class ClassBuilder {
 /** Step names have no dot, so that these cannot be names of steps. */
 const compensationOf = (step: string): string => `${step}.compensate`;
 const probeOf = (step: string): string => `${step}.probe`;
+const requestOf = (step: string): string => `${step}.send`;
+
+/** The step of the file to which a step of the graph belongs. */
+export const ownerOf = (step: string): string => step.split('.', 1)[0]!;
+
+/** The context of a compensation of a message: its result is the reply. Undefined: none arrived. */
+function withReply(ctx: CallContext, step: string): CallContext {
+  const { sagaId, correlationId, input, attempt, results, signal, fencingToken, idempotencyKey, failure } =
+    ctx;
+  const result = (results as Readonly<Record<string, unknown>>)[step];
+  return {
+    ...{ sagaId, correlationId, step, input, attempt, results, signal, fencingToken, idempotencyKey },
+    ...{ failure, result, publish: (message) => ctx.publish(message) },
+  };
+}
 
 /** The options that were given: an option that is present and undefined is not the same in all places. */
 function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {

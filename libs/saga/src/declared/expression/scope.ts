@@ -18,6 +18,8 @@ export const COMPENSATION_SCOPE: Scope = {
   names: [...ATTEMPT, 'result', 'failure', ...SECRET],
   secret: true,
 };
+/** Certificates and proxies: no value of a saga decides about them. */
+export const CONNECTION_SCOPE: Scope = { names: [...SECRET], secret: true };
 /** `when` and `forEach`, which are asked again after a crash. */
 export const CONDITION_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
 export const LOCK_SCOPE: Scope = { names: ['input'], repeatable: true };
@@ -26,6 +28,13 @@ export const CHILD_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true }
 /** What a signal or a decision becomes. */
 export const SIGNAL_SCOPE: Scope = { names: [...RUN, 'round', 'payload'] };
 export const DECISION_SCOPE: Scope = { names: [...RUN, 'round', 'decision'] };
+/** Messages of steps and compensations, which are stored before they are sent. */
+export const MESSAGE_SCOPE: Scope = {
+  names: [...RUN, 'attempt', 'idempotencyKey', 'fencingToken', 'round'],
+};
+export const COMPENSATION_MESSAGE_SCOPE: Scope = {
+  names: [...ATTEMPT, 'result', 'failure'],
+};
 /** What a response, or the output of a command, becomes. */
 export const RESPONSE_SCOPE: Scope = { names: [...ATTEMPT, 'status', 'headers', 'body'] };
 export const OUTPUT_SCOPE: Scope = { names: [...ATTEMPT, 'output'] };

@@ -27,7 +27,9 @@ function checkCall({ http, exec }: CallFile, path: readonly string[], root: Loca
     if (OF_BODY.includes(lower))
       report(at('http', 'headers', name), `the header ${name} cannot be set`, 'remove it');
   }
-  const { method, body } = http ?? {};
+  const { method, body, tls } = http ?? {};
+  if (tls && (tls.cert === undefined) !== (tls.key === undefined))
+    report(at('http', 'tls'), 'tls has only one of cert and key', 'give both, or none');
   if (body && (method === 'GET' || method === 'HEAD'))
     report(at('http', 'body'), `${method} has no body`, 'remove body, or use another method');
   for (const name of exec?.env?.keys() ?? []) {

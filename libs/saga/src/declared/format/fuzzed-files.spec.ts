@@ -12,7 +12,9 @@ steps:
   charge: { after: reserve, exec: { command: [./charge.sh], stdin: "{{ input }}" }, timeout: 10s }
   approve: { approval: { timeout: 3d }, when: "input.amount > 1000" }
   paid: { waitFor: { signal: payment-reply, timeout: 15m, reject: "payload.status = 'declined'" } }
+  ask: { message: { topic: bank, payload: { n: "{{ input.n }}" }, headers: { a: b }, reply: { signal: bank, timeout: 1h } } }
   ship: { forEach: input.lines, http: { url: "http://ship/", body: { line: "{{ item }}" } } }
+  print: { http: { url: "https://print/", tls: { ca: ca.pem, cert: c.pem, key: "{{ env.KEY }}" }, proxy: "http://p:1" } }
 `;
 
 /** A piece of a file as users might misplace it. */
@@ -43,6 +45,10 @@ const piece = fc.oneof(
     'steps',
     'http',
     'when',
+    'tls',
+    'message',
+    'reply',
+    'proxy',
     'input',
     'null',
     '~',

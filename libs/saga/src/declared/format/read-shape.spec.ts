@@ -26,7 +26,7 @@ describe('a problem in a file', () => {
     [
       'a step without a kind',
       withSteps('get: { after: [] }'),
-      '3:8: steps.get does nothing; add one of http, exec, call, approval, waitFor, subSaga, handler',
+      '3:8: steps.get does nothing; add one of http, exec, call, message, approval, waitFor, subSaga, handler',
     ],
     [
       'a step of two kinds',

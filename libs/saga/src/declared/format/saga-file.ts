@@ -4,6 +4,7 @@ import type { RateLimit, SavepointOptions } from '../../definition/options/step-
 import type { Duration } from '../../definition/options/duration.js';
 import type { ExecDefinition } from '../action/exec-call.js';
 import type { HttpDefinition } from '../action/http-call.js';
+import type { MessageDefinition } from '../action/message-call.js';
 import type { ProviderDefinition } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import type { Template } from '../expression/template.js';
@@ -37,17 +38,22 @@ export interface CallFile {
   readonly http?: HttpDefinition;
   readonly exec?: ExecDefinition;
   readonly call?: ProviderDefinition;
+  readonly message?: MessageDefinition;
 }
 
-/** A step: it has one of `http`, `exec`, `call`, `approval`, `waitFor`, `subSaga` and `handler`. */
+/** A wait for a signal. */
+export interface SignalFile {
+  readonly signal: string;
+  readonly timeout?: Duration;
+  readonly reject?: Expression;
+  readonly result?: Expression;
+}
+
+/** A step: it has one of `http`, `exec`, `call`, `message`, `approval`, `waitFor`, `subSaga` and `handler`. */
 export interface StepFile extends CallFile {
   readonly approval?: { readonly timeout?: Duration; readonly result?: Expression };
-  readonly waitFor?: {
-    readonly signal: string;
-    readonly timeout?: Duration;
-    readonly reject?: Expression;
-    readonly result?: Expression;
-  };
+  readonly message?: MessageDefinition & { readonly reply?: SignalFile };
+  readonly waitFor?: SignalFile;
   readonly subSaga?: { readonly saga: string; readonly input?: Template };
   readonly handler?: { readonly name: string; readonly version?: number; readonly input?: Template };
 

@@ -1,29 +1,20 @@
 import {
   CHILD_SCOPE,
-  COMPENSATION_SCOPE,
   CONDITION_SCOPE,
   DECISION_SCOPE,
   LOCK_SCOPE,
-  OUTPUT_SCOPE,
-  RESPONSE_SCOPE,
-  type Scope,
+  MESSAGE_SCOPE,
   SIGNAL_SCOPE,
   STEP_SCOPE,
 } from '../expression/scope.js';
+import { call, COMPENSATION, COUNT, exec, http, message, PROBE, VARIABLE } from './call-format.js';
 import type { Field, Fields, Shape } from './shape.js';
 
 const DURATION = { type: 'duration' } as const;
 const FLAG = { type: 'flag' } as const;
-const COUNT: Shape = { type: 'whole', least: 1 };
-const STATUSES: Shape = { type: 'list', of: { type: 'whole', least: 100 }, least: 1 };
-const CODES: Shape = { type: 'list', of: { type: 'whole', least: 1 }, least: 1 };
 /** Names of steps are method names, and parts of idempotency keys. */
 export const STEP_NAME = '^[A-Za-z][A-Za-z0-9_-]{0,199}$';
 const NAME: Shape = { type: 'text', pattern: STEP_NAME, example: 'charge' };
-const METHOD = '^[A-Za-z_$][A-Za-z0-9_$]*\\.[A-Za-z_$][A-Za-z0-9_$]*$';
-/** Names of environment variables, and of headers. */
-const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$';
-const HEADER = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 
 const RETRY: Shape = {
   type: 'object',
@@ -34,110 +25,6 @@ const RETRY: Shape = {
     maxDelay: { ...DURATION, about: "The maximum delay. Default: '1m'." },
     jitter: { type: 'number', about: 'The random part of the delay, 0 to 1. Default: 0.2.' },
   },
-};
-
-function http(scope: Scope): Field {
-  const fields: Fields = {
-    method: {
-      type: 'choice',
-      of: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      about: 'The method of the request. Default: POST if there is a body, otherwise GET.',
-    },
-    url: {
-      ...{ type: 'text-template', scope, required: true },
-      about: 'The URL. Values of expressions are percent-encoded, except at its beginning.',
-    },
-    headers: {
-      ...{ type: 'map', keys: HEADER, of: { type: 'text-template', scope } },
-      about: 'Headers of the request, beside those that identify the saga.',
-    },
-    body: {
-      ...{ type: 'template', scope },
-      about: 'The body: a text is sent as text, any other value as JSON.',
-    },
-    accept: {
-      ...STATUSES,
-      about: 'Statuses that count as success, beside 200 to 299: [404] for a deletion.',
-    },
-    reject: { ...STATUSES, about: 'Statuses that reject the step, beside 409 and 422.' },
-    retry: {
-      ...STATUSES,
-      about: 'Statuses after which the step is retried, beside 425, 429 and 500 to 599.',
-    },
-    maxBytes: { ...COUNT, about: 'The maximum size of the response in bytes. Default: 1 MiB.' },
-    result: {
-      ...{ type: 'expression', scope: RESPONSE_SCOPE },
-      about: 'The result of the step, from status, headers and body. Default: the body.',
-    },
-  };
-  return { type: 'object', fields, about: 'An HTTP request.' };
-}
-
-function exec(scope: Scope): Field {
-  const fields: Fields = {
-    command: {
-      type: 'either',
-      of: [
-        { type: 'list', of: { type: 'text-template', scope }, least: 1 },
-        { type: 'text', example: './charge.sh --fast' },
-      ],
-      required: true,
-      about: 'The program and its arguments. A text, with shell: true.',
-    },
-    shell: { ...FLAG, about: 'Runs the text in a shell. It cannot contain expressions. Default: false.' },
-    env: {
-      ...{ type: 'map', keys: VARIABLE, of: { type: 'text-template', scope } },
-      about: 'Variables of the command, beside PATH, HOME, LANG and those that identify the saga.',
-    },
-    stdin: {
-      ...{ type: 'template', scope },
-      about: 'The standard input: a text as it is, any other value as JSON.',
-    },
-    directory: {
-      ...{ type: 'text', example: '../scripts' },
-      about: "The working directory, relative to the file's folder. Default: the file's folder.",
-    },
-    reject: { ...CODES, about: 'Exit codes that reject the step. After any other than 0, it is retried.' },
-    maxBytes: { ...COUNT, about: 'The maximum size of the output in bytes. Default: 1 MiB.' },
-    result: {
-      ...{ type: 'expression', scope: OUTPUT_SCOPE },
-      about:
-        'The result of the step, from output. Default: the output as JSON, or as text if it is not JSON.',
-    },
-  };
-  return { type: 'object', fields, about: 'A command.' };
-}
-
-function call(scope: Scope): Field {
-  const fields: Fields = {
-    method: {
-      ...{ type: 'text', pattern: METHOD, example: 'StockService.reserve', required: true },
-      about: 'The class of the provider, and its method.',
-    },
-    input: {
-      ...{ type: 'template', scope },
-      about: 'The first argument of the method. The second one is the context of the step. Default: none.',
-    },
-  };
-  return { type: 'object', fields, about: 'A method of a provider of the Nest application.' };
-}
-
-const COMPENSATION: Field = {
-  type: 'kinds',
-  what: 'a compensation',
-  kinds: {
-    http: { http: http(COMPENSATION_SCOPE) },
-    exec: { exec: exec(COMPENSATION_SCOPE) },
-    call: { call: call(COMPENSATION_SCOPE) },
-  },
-  about: 'Compensates the step. Default: none.',
-};
-const PROBE: Field = {
-  type: 'kinds',
-  what: 'a probe',
-  kinds: { http: { http: http(STEP_SCOPE) }, exec: { exec: exec(STEP_SCOPE) } },
-  about:
-    'Determines an unknown outcome: done after success, not done after status 404 or 410, or exit code 1.',
 };
 
 /** Keys of all steps, as `NodeOptions` has them. */
@@ -213,11 +100,30 @@ const WAIT_TIMEOUT: Field = {
   about: 'The maximum time to wait, after which the step fails. Default: none.',
 };
 
+/** A wait for a signal, which a reply becomes as well. */
+const signalFields = (): Fields => ({
+  signal: { type: 'text', example: 'payment-reply', required: true, about: 'The name of the signal.' },
+  timeout: WAIT_TIMEOUT,
+  reject: {
+    ...{ type: 'expression', scope: SIGNAL_SCOPE },
+    about: 'true rejects the step: "payload.status = \'declined\'". Default: never.',
+  },
+  result: {
+    ...{ type: 'expression', scope: SIGNAL_SCOPE },
+    about: 'The result of the step. Default: the payload.',
+  },
+});
+const REPLY: Field = {
+  ...{ type: 'object', fields: signalFields() },
+  about: 'Waits for a signal that answers the message, and whose payload is the result. Default: no wait.',
+};
+
 /** The kinds of steps, by the key that decides, each with the keys that it can have. */
 export const STEP_KINDS = {
   http: { http: http(STEP_SCOPE), ...WORK },
   exec: { exec: exec(STEP_SCOPE), ...WORK },
   call: { call: call(STEP_SCOPE), ...WORK },
+  message: { message: message(MESSAGE_SCOPE, { reply: REPLY }), ...NODE },
   approval: {
     approval: {
       type: 'object',
@@ -234,19 +140,7 @@ export const STEP_KINDS = {
   },
   waitFor: {
     waitFor: {
-      type: 'object',
-      fields: {
-        signal: { type: 'text', example: 'payment-reply', required: true, about: 'The name of the signal.' },
-        timeout: WAIT_TIMEOUT,
-        reject: {
-          ...{ type: 'expression', scope: SIGNAL_SCOPE },
-          about: 'true rejects the step: "payload.status = \'declined\'". Default: never.',
-        },
-        result: {
-          ...{ type: 'expression', scope: SIGNAL_SCOPE },
-          about: 'The result of the step. Default: the payload.',
-        },
-      },
+      ...{ type: 'object', fields: signalFields() },
       about: 'Waits for a signal.',
     },
     ...NODE,
