@@ -39,6 +39,8 @@ export interface DeclaredSaga extends SagaSource {
   readonly type: Type;
   readonly name: string;
   readonly version: number;
+  /** The names of its sub-sagas. */
+  readonly children: readonly string[];
 }
 
 /**
@@ -128,7 +130,9 @@ export async function declareSources(
   if (problems.length === 0) problems.push(...unknownChildren(read, names));
   if (problems.length > 0) throw new DeclaredSagaError(problems);
   checkLinks([...read.map(({ type }) => type), ...sagas]);
-  return read.map(({ type, name, version }, n) => ({ ...sources[n]!, type, name, version }));
+  return read.map(({ type, name, version, children }, n) => {
+    return { ...sources[n]!, type, name, version, children: [...children.values()] };
+  });
 }
 
 /** New sagas start on the highest version. */
