@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly schema?: string;
   /** The maximum number of sagas that run at once. Default: adapted to the load. */
   readonly concurrency?: number;
+  /** After this time, another daemon takes over the sagas of one that was killed. Default: `'30s'`. */
+  readonly lease?: Duration;
   /** How long steps may take to end when the daemon stops. Default: `'10s'`. */
   readonly shutdownTimeout?: Duration;
   /** How long ended sagas are kept, unless their files say it. Default: for ever. */
@@ -109,7 +111,7 @@ export class Generation {
 
 function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
   const { database, callers, options, imports } = parts;
-  const { schema, concurrency, shutdownTimeout, retention } = options;
+  const { schema, concurrency, lease, shutdownTimeout, retention } = options;
   const names = new Set(current.map(({ name }) => name));
   const removed = new Set(retired.map(({ name }) => name).filter((name) => !names.has(name)));
   const module = class SagaDaemonModule {};
@@ -117,10 +119,7 @@ function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
     imports: [
       SagaModule.forRoot({
         ...{ database, schema, retention },
-        worker: {
-          ...(concurrency !== undefined && { concurrency }),
-          ...(shutdownTimeout !== undefined && { shutdownTimeout }),
-        },
+        worker: defined({ concurrency, lease, shutdownTimeout }),
       }),
       SagaAdminModule.register({
         path: ADMIN_PATH,
@@ -132,4 +131,9 @@ function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
     providers: [...current, ...retired].map(({ type }) => type),
   })(module);
   return module;
+}
+
+/** An option that is present and undefined is not the same as one that is absent. */
+function defined<T extends object>(options: T): Partial<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

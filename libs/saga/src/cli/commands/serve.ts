@@ -35,6 +35,10 @@ const OPTIONS = {
   ),
   connections: option.text('<number>', 'the number of connections to the database; default: 10'),
   retention: option.text('<duration>', 'how long ended sagas are kept; default: for ever'),
+  lease: option.text(
+    '<duration>',
+    'after this time, another daemon takes over from one that was killed; default: 30s',
+  ),
   'shutdown-timeout': option.text('<duration>', 'how long steps may take to end at a stop; default: 10s'),
 };
 
@@ -102,7 +106,7 @@ async function optionsOf(
   values: Values,
   terminal: Terminal,
 ): Promise<DaemonOptions> {
-  const { host = '127.0.0.1', retention, schema, watch = false } = values;
+  const { host = '127.0.0.1', retention, lease, schema, watch = false } = values;
   const shutdownTimeout = readTime(values['shutdown-timeout'], 'shutdown-timeout');
   return {
     files: (await Promise.all(paths.map(filesOf))).flat(),
@@ -111,6 +115,7 @@ async function optionsOf(
     connections: readNumber(values.connections, 'connections', 3, 1_000) ?? 10,
     concurrency: readNumber(values.concurrency, 'concurrency', 1, 100_000),
     retention: readTime(retention, 'retention'),
+    lease: readTime(lease, 'lease'),
     credentials: await credentialsOf(values['token-file'], terminal),
     allowAnonymous: values['allow-anonymous'] ?? false,
     tls: tlsOf(values),
