@@ -15,7 +15,11 @@ export const ROOMS = {
   admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
   testing: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
   databases: ['store', 'shared'],
-  cli: ['admin', 'nest', 'declared', 'store', 'engine', 'machine', 'definition', 'shared'],
+  daemon: [
+    ...['admin', 'telemetry', 'messaging', 'nest', 'declared'],
+    ...['store', 'engine', 'machine', 'definition', 'shared'],
+  ],
+  cli: ['daemon', 'admin', 'nest', 'declared', 'store', 'engine', 'machine', 'definition', 'shared'],
 };
 
 /** The folders of a room, and the folders of the same room that each may import. */

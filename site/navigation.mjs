@@ -32,6 +32,7 @@ export const GROUPS = [
       ['Events', 'docs/events.md'],
       ['Versions', 'docs/versions.md'],
       ['Declared sagas', 'docs/declared-sagas.md'],
+      ['Serving declared sagas', 'docs/daemon.md'],
     ],
   ],
   [

@@ -13,6 +13,7 @@ import { AdminDashboardController } from './controllers/dashboard.controller.js'
 import { AdminDefinitionsController } from './controllers/definitions.controller.js';
 import { AdminFiguresController } from './controllers/figures.controller.js';
 import { AdminSagasController } from './controllers/sagas.controller.js';
+import { AdminStartController } from './controllers/start.controller.js';
 import { SagaErrorFilter } from '../nest/saga-error.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
 import { UnavailableInterceptor } from './unavailable.interceptor.js';
@@ -20,6 +21,7 @@ import { UnavailableInterceptor } from './unavailable.interceptor.js';
 /** Below the admin's path. */
 const API: readonly (readonly [string, Type])[] = [
   ['api/sagas', AdminSagasController],
+  ['api/sagas', AdminStartController],
   ['api/sagas/:id', AdminActionsController],
   ['api/bulk', AdminBulkController],
   ['api/definitions', AdminDefinitionsController],

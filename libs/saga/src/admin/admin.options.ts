@@ -8,7 +8,7 @@ import { SagaConfigurationError } from '../errors.js';
 /** An action that an operator requests in the admin. */
 export interface AdminAction {
   /**
-   * The kind of the action. `look`: reading lists, sagas, definitions and figures. `bulk`: an action on all sagas that
+   * The kind of the action. `look`: reading lists, sagas, definitions and figures. `start`: starting a saga. `bulk`: an action on all sagas that
    * match a filter; `authorize` is called for that action as well.
    */
   readonly kind: AdminActionKind;
@@ -21,8 +21,8 @@ export interface AdminAction {
   readonly id?: string;
 }
 
-/** The kinds of actions: reading, bulk actions, and the actions on a saga. */
-export type AdminActionKind = 'look' | 'bulk' | OperatorAction;
+/** The kinds of actions: reading, starting, bulk actions, and the actions on a saga. */
+export type AdminActionKind = 'look' | 'start' | 'bulk' | OperatorAction;
 
 /** The actions on a saga. */
 export type OperatorAction =

@@ -1,3 +1,4 @@
+import { toMilliseconds } from '../definition/options/duration.js';
 import { unknownFlaw } from '../shared/read-object.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
@@ -48,6 +49,21 @@ export function readListQuery(query: Query): ListQuery {
   return Object.fromEntries(
     Object.entries(filter).filter(([, value]) => value !== undefined),
   ) as unknown as ListQuery;
+}
+
+/** The longest time (ms) for which a request waits for a saga. */
+const LONGEST_WAIT = 60_000;
+
+/**
+ * The time (ms) for which a request waits for a saga. Undefined: it does not wait.
+ * @throws SagaValidationError
+ */
+export function readWait(query: Query): number | undefined {
+  const problems: string[] = [];
+  refuseUnknown(query, ['wait'], (problem): undefined => void problems.push(problem));
+  if (problems.length > 0) throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
+  const { wait } = query;
+  return wait === undefined ? undefined : toMilliseconds(wait as string, 'wait', LONGEST_WAIT);
 }
 
 /** Reads the saga of a query, for the access check that comes before the rest is read. */
@@ -104,7 +120,8 @@ function readTags(given: unknown, refuse: Refuse): Record<string, string> | unde
   return Object.fromEntries(pairs.map(([text, colon]) => [text.slice(0, colon), text.slice(colon + 1)]));
 }
 
-function readTime(name: string, text: string | undefined, refuse: Refuse): Date | undefined {
+/** A time of ISO 8601. */
+export function readTime(name: string, text: string | undefined, refuse: Refuse): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);
   return Number.isNaN(time.getTime())

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { cancelEdit } from '../engine/operate/operator-edits.js';
-import { SagaNotFoundError, SagaStateError } from '../errors.js';
+import { SagaNotFoundError, SagaStateError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
 import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
 import { describeWait } from '../nest/views/describe-wait.js';
@@ -96,6 +96,19 @@ export class SagaViews {
       actions,
       ...failuresOf(snapshot, graph),
     };
+  }
+
+  /**
+   * Resolves once the saga has ended or needs attention, after `timeout` (ms), and when this process shuts down.
+   * @throws SagaNotFoundError, ForbiddenException
+   */
+  async settled(id: string, timeout: number, request: unknown): Promise<void> {
+    const saga = await this.look(id, request);
+    try {
+      await this.admin.sagas.wait(saga.id, { timeout });
+    } catch (error) {
+      if (!(error instanceof SagaTimeoutError || error instanceof SagaUnavailableError)) throw error;
+    }
   }
 
   /** While the outcome of a pivot is not known, the call refuses: so the call's own rule is asked. */

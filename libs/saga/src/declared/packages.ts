@@ -4,6 +4,7 @@ import type jsonata from 'jsonata';
 import type * as undici from 'undici';
 import type * as yaml from 'yaml';
 import { SagaConfigurationError } from '../errors.js';
+import { ifInstalled } from '../shared/if-installed.js';
 
 /** The packages that declared sagas require. They are optional peers, loaded when the first file is read. */
 const PACKAGES = ['yaml', 'jsonata', 'undici', 'ajv'] as const;
@@ -28,11 +29,11 @@ export function loadPackages(): Promise<Packages> {
 /** By a literal name each, so that bundlers find them, and with a `catch`, so that these do not insist on them. */
 async function load(): Promise<Packages> {
   const [yaml, jsonata, undici, ajv, opentelemetry] = await Promise.all([
-    import('yaml').catch(refuseBroken),
-    import('jsonata').catch(refuseBroken),
-    import('undici').catch(refuseBroken),
-    import('ajv/dist/2020.js').catch(refuseBroken),
-    import('@opentelemetry/api').catch(refuseBroken),
+    import('yaml').catch(ifInstalled),
+    import('jsonata').catch(ifInstalled),
+    import('undici').catch(ifInstalled),
+    import('ajv/dist/2020.js').catch(ifInstalled),
+    import('@opentelemetry/api').catch(ifInstalled),
   ]);
   if (yaml && jsonata && undici && ajv)
     return { yaml, undici, jsonata: jsonata.default, Ajv: ajv.Ajv2020, opentelemetry };
@@ -41,9 +42,4 @@ async function load(): Promise<Packages> {
     `Declared sagas require ${PACKAGES.join(', ')}; not installed: ${missing.join(', ')}. ` +
       `Run npm install ${missing.join(' ')}.`,
   );
-}
-
-/** A package that is installed and cannot be loaded reports the reason itself. */
-function refuseBroken(error: Error & { readonly code?: unknown }): undefined {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
 }

@@ -35,9 +35,19 @@ export interface ReadSagasOptions {
   sagas?: readonly Type[];
 }
 
-interface Source {
+/** The text of a file, and the path that messages name, whose folder relative paths are relative to. */
+export interface SagaSource {
   readonly file: string;
   readonly text: string;
+}
+
+/** A saga that was read, and the class that stands for it. */
+export interface DeclaredSaga extends SagaSource {
+  readonly type: Type;
+  readonly name: string;
+  readonly version: number;
+  /** The names of its sub-sagas. */
+  readonly children: readonly string[];
 }
 
 /**
@@ -51,8 +61,17 @@ export async function readSagas(
   options: ReadSagasOptions = {},
 ): Promise<Type[]> {
   const problems: DeclaredSagaProblem[] = [];
-  const sources: Source[] = [];
-  for (const file of await pathsOf([files].flat(), problems)) {
+  const sources = await readSources([files].flat(), problems);
+  return (await declareSources(sources, options, problems)).map(({ type }) => type);
+}
+
+/** Reads the texts of files. Adds a problem for each that cannot be read, and for patterns that match none. */
+export async function readSources(
+  files: readonly string[],
+  problems: DeclaredSagaProblem[],
+): Promise<SagaSource[]> {
+  const sources: SagaSource[] = [];
+  for (const file of await pathsOf(files, problems)) {
     try {
       sources.push({ file, text: await readText(file, 'utf8') });
     } catch (error) {
@@ -61,7 +80,7 @@ export async function readSagas(
       );
     }
   }
-  return classesOf(sources, problems, options);
+  return sources;
 }
 
 /**
@@ -74,8 +93,8 @@ export async function declareSaga(
   text: string,
   { file = 'saga.yaml', ...options }: ReadSagasOptions & { file?: string } = {},
 ): Promise<Type> {
-  const [type] = await classesOf([{ file, text }], [], options);
-  return type!;
+  const [saga] = await declareSources([{ file, text }], options);
+  return saga!.type;
 }
 
 async function pathsOf(written: readonly string[], problems: DeclaredSagaProblem[]): Promise<string[]> {
@@ -89,17 +108,22 @@ async function pathsOf(written: readonly string[], problems: DeclaredSagaProblem
   return [...found];
 }
 
-async function classesOf(
-  sources: readonly Source[],
-  problems: DeclaredSagaProblem[],
+/**
+ * Makes a class of each source, in their order.
+ * @param problems those that were found before
+ * @throws DeclaredSagaError, SagaConfigurationError
+ */
+export async function declareSources(
+  sources: readonly SagaSource[],
   {
     environment = process.env,
     checkEnvironment = true,
     findMethod = outsideOfNest,
     sagas = [],
     network,
-  }: ReadSagasOptions,
-): Promise<Type[]> {
+  }: ReadSagasOptions = {},
+  problems: DeclaredSagaProblem[] = [],
+): Promise<DeclaredSaga[]> {
   const packages = await loadPackages();
   const { undici, opentelemetry } = packages;
   const connections = new HttpConnections(undici, opentelemetry, Network.of(network), environment);
@@ -118,7 +142,9 @@ async function classesOf(
   if (problems.length === 0) problems.push(...unknownChildren(read, names));
   if (problems.length > 0) throw new DeclaredSagaError(problems);
   checkLinks([...read.map(({ type }) => type), ...sagas]);
-  return read.map(({ type }) => type);
+  return read.map(({ type, name, version, children }, n) => {
+    return { ...sources[n]!, type, name, version, children: [...children.values()] };
+  });
 }
 
 /** New sagas start on the highest version. */

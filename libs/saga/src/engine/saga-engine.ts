@@ -215,6 +215,15 @@ export class SagaEngine {
     return this.storeClock.now();
   }
 
+  /**
+   * Hands the sagas that it runs over to another engine. Resolves once no method of a saga is in progress, however long
+   * that takes. Sagas can still be started, read and waited for.
+   */
+  async retire(): Promise<void> {
+    await this.overdue.stop();
+    await this.worker?.retire();
+  }
+
   /** Drains, then closes. */
   async stop(): Promise<void> {
     await this.drain();

@@ -107,6 +107,12 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop(), engine.drain()]);
   }
 
+  /** Hands the sagas that run here over to another process or application. Attempts in progress end in their own time. */
+  async retire(): Promise<void> {
+    const { engine } = await this.ready();
+    await engine.retire();
+  }
+
   async close(): Promise<void> {
     const running = await this.running?.catch(() => undefined);
     this.running = Promise.reject(

@@ -9,6 +9,7 @@ const WAVES: Record<string, Waves> = {
   'rig-shipment': [['pack'], ['send']],
   'rig-queue': [['enter'], ['leave']],
   'rig-fan': [['prepare'], ['deliver[0]', 'deliver[1]', 'deliver[2]'], ['confirm']],
+  'rig-declared': [['reserve'], ['charge'], ['ship'], ['confirm']],
 };
 const ROLLING: Waves = [['reserve'], ['ship'], ['confirm']];
 const ROLLING_WRAPPED: Waves = [['reserve'], ['wrap'], ['ship'], ['confirm']];

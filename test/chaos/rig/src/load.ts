@@ -58,7 +58,7 @@ export class Load {
     const correlationId = `rig-${n}`;
     for (let tries = 0; ; tries += 1) {
       try {
-        const { id } = await this.stage.service.start(this.kindOf(n), input, { correlationId });
+        const id = await this.start(n, input, correlationId);
         this.acknowledged.set(id, { correlationId, input });
         return;
       } catch (error) {
@@ -69,6 +69,13 @@ export class Load {
         return;
       }
     }
+  }
+
+  private async start(n: number, input: RigInput, correlationId: string): Promise<string> {
+    const { daemon } = this.stage;
+    if (daemon) return daemon.start(input, correlationId);
+    const { id } = await this.stage.service.start(this.kindOf(n), input, { correlationId });
+    return id;
   }
 
   private kindOf(n: number): Type {

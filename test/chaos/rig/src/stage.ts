@@ -7,6 +7,7 @@ import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../support/embedded-postgres.mjs';
 import type { Chance } from './chance.js';
+import { RigDaemon } from './daemon/rig-daemon.js';
 import { EFFECTS, Participants } from './programs/participants.js';
 import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
@@ -30,6 +31,8 @@ export interface Fault {
   readonly diskMegabytes?: number;
   /** The sagas' PostgreSQL has a standby, which has each commit before it is acknowledged. */
   readonly standby?: boolean;
+  /** The sagas are run by a daemon (`saga serve`) and started over REST, instead of by the workers. */
+  readonly daemon?: true;
   /** Makes it happen once, and resolves when it is over. */
   inject(stage: DemoEnvironment): Promise<void>;
   /** Prepares the next injection, once the system has recovered. */
@@ -47,6 +50,8 @@ export class DemoEnvironment {
   /** Straight to the sagas' server, past the proxy. */
   sagas: pg.Pool;
   readonly participants: pg.Pool;
+  /** Undefined: workers run the sagas. */
+  daemon: RigDaemon | undefined;
   private starter: INestApplicationContext | undefined;
   /** Versions that are deployed. */
   private rolling = [1];
@@ -81,8 +86,8 @@ export class DemoEnvironment {
     try {
       await stage.participants.query(EFFECTS);
       await stage.sagas.query(LEDGER);
-      stage.workers.push(...(await Promise.all(Array.from({ length: WORKERS }, () => stage.startWorker()))));
-      stage.starter = await stage.startStarter();
+      if (fault.daemon) stage.daemon = await RigDaemon.start(stage.url, participants.url, LEASE);
+      else await stage.startProcesses();
     } catch (error) {
       await stage.strike();
       throw error;
@@ -138,6 +143,7 @@ export class DemoEnvironment {
 
   async strike(): Promise<void> {
     await Promise.all(this.workers.map((worker) => worker.end('SIGKILL')));
+    await this.daemon?.close();
     // A pool that is closed waits for the other side of each connection; some have none any more.
     await Promise.all([this.starter?.close(), this.proxy.close()]);
     await Promise.all([this.sagas.end(), this.participants.end()]);
@@ -149,6 +155,11 @@ export class DemoEnvironment {
     const url = new URL(this.server.url);
     url.port = String(this.proxy.port);
     return url.href;
+  }
+
+  private async startProcesses(): Promise<void> {
+    this.workers.push(...(await Promise.all(Array.from({ length: WORKERS }, () => this.startWorker()))));
+    this.starter = await this.startStarter();
   }
 
   /** As often as a supervisor would: its first connections may be those that a fault hits. */

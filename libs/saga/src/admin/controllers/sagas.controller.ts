@@ -7,7 +7,7 @@ import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
-import { LONGEST_PAGE, type Query as QueryString, readListQuery, sagaOf } from '../read-query.js';
+import { LONGEST_PAGE, type Query as QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { type AdminHistoryEntry, type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
@@ -59,12 +59,21 @@ export class AdminSagasController {
   @Get(':id')
   @SafeHeaders()
   @Route({
-    summary: 'Returns one saga, redacted',
+    summary: 'Returns one saga, redacted. With `wait`, once it has ended or needs attention',
     params: { id: "The saga's id." },
+    query: {
+      wait: {
+        example: '30s',
+        description:
+          'How long to wait for the end of the saga, 60s at most. Then the saga is returned as it is.',
+      },
+    },
     answer: SagaDto,
-    errors: [404],
+    errors: [400, 404],
   })
-  one(@Param('id') id: string, @Req() request: unknown): Promise<AdminSaga> {
+  async one(@Param('id') id: string, @Query() query: unknown, @Req() request: unknown): Promise<AdminSaga> {
+    const timeout = readWait(query as QueryString);
+    if (timeout !== undefined) await this.views.settled(id, timeout, request);
     return this.views.saga(id, request);
   }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { command, EXIT, option } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
+import { createDatabase } from '../postgres/create-database.js';
 import { startDevelopmentServer } from '../postgres/development-server.js';
 import { endServer, PostgresStartError } from '../postgres/index.js';
 import type { Terminal } from '../terminal.js';
@@ -62,21 +63,4 @@ async function serve(url: URL, terminal: Terminal): Promise<number> {
     for (const signal of signals) process.off(signal, end);
   }
   return asked ? EXIT.done : EXIT.failed;
-}
-
-/** The one that the URL names; a new server has only `postgres`. */
-async function createDatabase(url: URL): Promise<void> {
-  const name = decodeURIComponent(url.pathname.slice(1));
-  if (name === '' || name === 'postgres') return;
-  const first = new URL(url);
-  first.pathname = '/postgres';
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: first.href });
-  await client.connect();
-  try {
-    const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
-    if (rows.length === 0) await client.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
-  } finally {
-    await client.end();
-  }
 }

@@ -25,9 +25,7 @@ export async function startDevelopmentServer(root: string, url: URL): Promise<De
       'UNKNOWN',
       `DATABASE_URL names the server ${url.hostname}, which is not this machine. Unset it, or name localhost.`,
     );
-  const own = join(root, '.postgres');
-  const postgres = LocalPostgres.find(root, existsSync(own) ? own : undefined);
-  const dataDir = postgres.reaches(root) ? own : systemFolderOf(root);
+  const { postgres, dataDir } = find(root);
   const user = decodeURIComponent(url.username) || 'postgres';
   const port = Number(url.port || 5432);
   if (!existsSync(join(dataDir, 'PG_VERSION')))
@@ -41,6 +39,20 @@ export async function startDevelopmentServer(root: string, url: URL): Promise<De
   } catch (error) {
     throw error instanceof PostgresStartError && error.code === 'PORT_IN_USE' ? portInUse(url, error) : error;
   }
+}
+
+/**
+ * The folder of a project's data.
+ * @throws PostgresStartError when the server is not installed
+ */
+export function developmentDataOf(root: string): string {
+  return find(root).dataDir;
+}
+
+function find(root: string) {
+  const own = join(root, '.postgres');
+  const postgres = LocalPostgres.find(root, existsSync(own) ? own : undefined);
+  return { postgres, dataDir: postgres.reaches(root) ? own : systemFolderOf(root) };
 }
 
 function systemFolderOf(root: string): string {

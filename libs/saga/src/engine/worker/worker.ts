@@ -49,6 +49,7 @@ export class Worker implements ClaimingWorker {
   private readonly runPorts: SagaRunPorts;
   private reserved = 0;
   private state: 'new' | 'running' | 'draining' = 'new';
+  private isRetiring = false;
   private readonly claimer: Claimer;
   /** At shutdown, sagas were given back that others can go on with. */
   gaveBack = false;
@@ -170,11 +171,17 @@ export class Worker implements ClaimingWorker {
     for (const run of this.runs.values()) run.drain();
   }
 
+  /** Gives back what it holds to another worker, each saga once its attempts have settled. `drain` ends the wait. */
+  async retire(): Promise<void> {
+    this.isRetiring = true;
+    this.close();
+    await this.taken();
+    await Promise.all([this.ended(), this.giveQueueBack()]);
+  }
+
   /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
   async drain(): Promise<void> {
-    await this.claimer.settled();
-    // What is being stored with a lease comes here yet, to be given back.
-    if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
+    await this.taken();
     await Promise.all([this.endedWithin(this.options.shutdownTimeout), this.giveQueueBack()]);
     if (this.runs.size > 0) {
       this.ports.log.warn(
@@ -318,6 +325,7 @@ export class Worker implements ClaimingWorker {
       this.reportLostLease(run.saga);
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
+    if (this.isRetiring) this.ports.wakeup.announceDue();
     if (left) this.left(run.id);
   }
 
@@ -360,11 +368,18 @@ export class Worker implements ClaimingWorker {
     for (const { id } of queued) this.left(id);
   }
 
+  /** What is being claimed, or stored with a lease, comes here yet, to be given back. */
+  private async taken(): Promise<void> {
+    await this.claimer.settled();
+    if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
+  }
+
+  private ended(): Promise<void> {
+    return new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve)));
+  }
+
   private endedWithin(timeout: number): Promise<void> {
-    return this.within(
-      timeout,
-      new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve))),
-    );
+    return this.within(timeout, this.ended());
   }
 
   private async within(timeout: number, done: Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Fault } from '../stage.js';
 import { block } from './block.js';
 import { deadlocks } from './deadlocks.js';
+import { daemonKill } from './daemon-kill.js';
 import { deaf } from './deaf.js';
 import { deploy } from './deploy.js';
 import { diskFull } from './disk-full.js';
@@ -16,7 +17,7 @@ import { wrongClock } from './wrong-clock.js';
 
 /** In the order of the table. */
 export const FAULTS: readonly Fault[] = [
-  ...[kill, stop, block, deploy, wrongClock],
+  ...[kill, daemonKill, stop, block, deploy, wrongClock],
   ...[restartImmediate, restartFast, terminate, timeouts, deadlocks, exhaust, diskFull],
   ...[failoverSync, failoverFlapping, splitBrain],
   ...[cut, halfOpen, forgotten, delay, throttle, lostAnswers, deaf],

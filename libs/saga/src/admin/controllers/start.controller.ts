@@ -1,0 +1,68 @@
+import { Body, HttpCode, Inject, NotFoundException, Post, Req } from '@nestjs/common';
+import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
+import type { StartOptions } from '../../nest/calls/start-options.js';
+import { shown } from '../../shared/shown-value.js';
+import { AdminAccess } from '../admin-access.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { Route } from '../dto/error.dto.js';
+import { StartAnswerDto, StartDto } from '../dto/start.dto.js';
+import { readBody } from '../read-body.js';
+import { readTime, sagaOf } from '../read-query.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+
+const FIELDS = ['id', 'correlationId', 'priority', 'delay', 'startAt', 'tags'] as const;
+
+/** A saga that was started, or that its id or correlation id already belongs to. */
+export interface StartAnswer {
+  readonly id: string;
+  readonly created: boolean;
+}
+
+/** Starting sagas by their names, for programs in any language. */
+@ApiGroup()
+export class AdminStartController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary:
+      'Starts a saga. The same id or correlation id again returns the same saga, which is started once',
+    body: StartDto,
+    answer: StartAnswerDto,
+    errors: [400, 404, 409, 415],
+  })
+  async start(@Body() body: unknown, @Req() request: unknown): Promise<StartAnswer> {
+    await this.access.demand({ kind: 'start', ...sagaOf(body) }, request);
+    const { saga, input, startAt, ...given } = readBody(body, ['saga', 'input', ...FIELDS]);
+    if (typeof saga !== 'string' || saga === '')
+      throw new SagaValidationError(`saga is ${shown(saga)}; give the name of a saga.`);
+    const { registry } = await this.admin.ready();
+    checkExists(() => registry.latestOf(saga));
+    // The call validates whatever was sent.
+    const options = { ...given, ...(startAt !== undefined && { startAt: timeOf(startAt) }) };
+    const { id, created } = await this.admin.sagas.start(saga, input, options as StartOptions);
+    return { id, created };
+  }
+}
+
+function checkExists(find: () => unknown): void {
+  try {
+    find();
+  } catch (error) {
+    if (!(error instanceof SagaDefinitionError)) throw error;
+    const { code, message } = error;
+    throw new NotFoundException({ statusCode: 404, code, message });
+  }
+}
+
+function timeOf(given: unknown): Date | undefined {
+  return readTime('startAt', typeof given === 'string' ? given : shown(given), (problem) => {
+    throw new SagaValidationError(`${problem}.`);
+  });
+}

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Callers } from '../access/callers.js';
+import type { Answer } from './http-platform.js';
+
+/** A certificate with its key, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface FrontOptions {
+  readonly callers: Callers;
+  readonly certificate?: Certificate;
+  /**
+   * The names of this host by which requests may come. Undefined: any. Without authentication, a page of another site
+   * could otherwise reach the daemon of its reader by a name that resolves to 127.0.0.1.
+   */
+  readonly hosts?: readonly string[];
+  /** The answers of paths that need authentication. All other paths are the application's. */
+  readonly pages: Readonly<Record<string, Answer>>;
+  /** The answers of paths that everybody may request. */
+  readonly open: Readonly<Record<string, Answer>>;
+  /** The application. */
+  readonly application: () => Answer;
+}
+
+/** The HTTP server of a daemon. It identifies callers, and passes their requests on to the application of the moment. */
+export class Front {
+  private readonly server: Server | TlsServer;
+  private held: Promise<void> | undefined;
+  private release: () => void = () => undefined;
+  /** Requests that may start sagas, or change them. */
+  private changing = 0;
+  private readonly unchanged: (() => void)[] = [];
+  private closed: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: FrontOptions) {
+    const { certificate } = options;
+    const listener = (request: IncomingMessage, response: ServerResponse) =>
+      void this.pass(request, response);
+    this.server = certificate ? createTlsServer({ ...certificate }, listener) : createServer(listener);
+  }
+
+  async listen(port: number, host: string): Promise<AddressInfo> {
+    this.server.listen(port, host);
+    await once(this.server, 'listening');
+    return this.server.address() as AddressInfo;
+  }
+
+  /** New connections use this certificate. */
+  renew(certificate: Certificate): void {
+    if ('setSecureContext' in this.server) this.server.setSecureContext({ ...certificate });
+  }
+
+  /** Holds requests back until `resume`. Resolves once none that changes sagas is in progress. */
+  async hold(): Promise<void> {
+    this.held = new Promise((resolve) => (this.release = resolve));
+    if (this.changing > 0) await new Promise<void>((resolve) => this.unchanged.push(resolve));
+  }
+
+  resume(): void {
+    this.held = undefined;
+    this.release();
+  }
+
+  /** Accepts nothing more, and ends connections without a request. */
+  stop(): void {
+    this.closed = new Promise((resolve) => this.server.close(() => resolve()));
+    this.server.closeIdleConnections();
+  }
+
+  /** Ends the connections that are left after `grace` (ms). */
+  async close(grace: number): Promise<void> {
+    const timer = setTimeout(() => this.server.closeAllConnections(), grace);
+    await this.closed;
+    clearTimeout(timer);
+  }
+
+  private async pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { open, pages, callers, hosts, application } = this.options;
+    const [path = '/'] = (request.url ?? '/').split('?', 1);
+    if (hosts && !hosts.includes(hostOf(request)))
+      return refuse(
+        response,
+        403,
+        'SAGA_HOST',
+        `Requests must name one of these hosts: ${hosts.join(', ')}.`,
+      );
+    const isOpen = Object.hasOwn(open, path);
+    if (isOpen) return open[path]!(request, response);
+    if (!callers.identify(request)) {
+      response.setHeader('www-authenticate', 'Basic realm="saga", charset="UTF-8"');
+      return refuse(response, 401, 'SAGA_UNAUTHORIZED', 'Send a token: authorization: Bearer <token>.');
+    }
+    if (Object.hasOwn(pages, path)) return pages[path]!(request, response);
+    await this.held;
+    if (request.method !== 'GET' && request.method !== 'HEAD') this.count(response);
+    application()(request, response);
+  }
+
+  private count(response: ServerResponse): void {
+    this.changing += 1;
+    response.once('close', () => {
+      this.changing -= 1;
+      if (this.changing === 0) for (const resolve of this.unchanged.splice(0)) resolve();
+    });
+  }
+}
+
+/** Sends an error as the REST API does. */
+export function refuse(response: ServerResponse, statusCode: number, code: string, message: string): void {
+  send(response, statusCode, { statusCode, code, message });
+}
+
+export function send(response: ServerResponse, statusCode: number, body: object): void {
+  response.statusCode = statusCode;
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.end(JSON.stringify(body));
+}
+
+/** Without its port. */
+function hostOf({ headers }: IncomingMessage): string {
+  return (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
+}
