@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('./program', import.meta.url));
 
-/** The compilerOptions that `nest new` writes, as far as they matter here. Checks the library's own types, too. */
+/**
+ * The compilerOptions that `nest new` writes, as far as they matter here. The library's own types are checked, too, unless
+ * the row skips that.
+ */
 const OPTIONS = {
   target: 'ES2023',
   types: ['node'],
@@ -12,7 +15,6 @@ const OPTIONS = {
   experimentalDecorators: true,
   emitDecoratorMetadata: true,
   esModuleInterop: true,
-  skipLibCheck: false,
   rootDir: 'src',
   outDir: 'dist',
 };
@@ -25,7 +27,7 @@ const OPTIONS = {
  * @returns {Promise<string>} its folder
  */
 export async function consumerProject(installation, row, versions) {
-  const { name, format, program = 'main' } = row;
+  const { name, format, program = 'main', skipLibCheck = false } = row;
   const folder = join(installation, `consumer-${name}`);
   await mkdir(folder, { recursive: true });
   await symlink(join(installation, 'node_modules'), join(folder, 'node_modules'), 'junction');
@@ -34,7 +36,7 @@ export async function consumerProject(installation, row, versions) {
   const write = (file, content) => writeFile(join(folder, file), JSON.stringify(content, undefined, 2));
   await write('package.json', { private: true, type: format });
   await write('tsconfig.json', {
-    compilerOptions: { ...OPTIONS, ...moduleOptions(row, versions) },
+    compilerOptions: { ...OPTIONS, skipLibCheck, ...moduleOptions(row, versions) },
     files: [`src/${program}.ts`],
   });
   await write('nest-cli.json', { sourceRoot: 'src', entryFile: program });

@@ -28,6 +28,7 @@ export async function tryRow(row, { installations, servers }) {
   const stops = [];
   try {
     const [installation, node] = await installedRow(row, installations);
+    if (row.without) await hasNone(row.without, installation);
     const project = await consumerProject(installation, row, SETS[row.set]);
     const file = await BUILDS[row.build](project, row, node);
     const { url, onLine, done } = await databaseOf(row, servers, stops);
@@ -40,6 +41,16 @@ export async function tryRow(row, { installations, servers }) {
   } finally {
     for (const stop of stops) await stop();
   }
+}
+
+/** @throws an error if one of these packages is anywhere in the installation */
+async function hasNone(packages, installation) {
+  // npm ends with 1 if it lists none.
+  const listed = await run('npm', ['ls', '--all', ...packages], { cwd: installation }).catch(
+    (error) => error.message,
+  );
+  if (!listed.includes('(empty)'))
+    throw new Error(`Expected none of ${packages.join(', ')}, and npm ls lists:\n${listed}`);
 }
 
 /** What a row needs of npm: the packages of its set, and its Node. */
