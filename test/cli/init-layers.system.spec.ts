@@ -121,6 +121,16 @@ async function writtenForAll(): Promise<Files> {
   return files;
 }
 
+/** Loads the modules that connect the layers, as Node finds their imports in either format. */
+async function loadAll(app: NestAppFolder): Promise<void> {
+  const folders = ['module', 'commonjs'].flatMap((type) => LAYERS.map(([layer]) => `${type}/${layer}`));
+  const imports = folders.map((folder) => `import './dist/${folder}/src/database/database.module.js';`);
+  await app.write('dist/commonjs/package.json', JSON.stringify({ type: 'commonjs' }));
+  await app.write('load-all.mjs', imports.join('\n'));
+  const options = { cwd: app.path, env: { ...process.env, NODE_OPTIONS: '' } };
+  await run(process.execPath, ['load-all.mjs'], options);
+}
+
 describe('what saga init has written', () => {
   let database: TestDatabase;
   const children: ChildProcess[] = [];
@@ -163,6 +173,7 @@ describe('what saga init has written', () => {
   test('compiles for every layer, as ES module and as CommonJS; with Drizzle, an order survives kill -9 in the middle of a step, and SIGTERM ends the process', async () => {
     const app = await apps.create(await writtenForAll());
     await compile(app);
+    await loadAll(app);
     const port = await freePort();
     const orders = `http://127.0.0.1:${port}/orders`;
     const first = await start(app, port);

@@ -55,7 +55,7 @@ export const KYSELY_PARTS: DatabaseParts = {
 
 export const KNEX_PARTS: DatabaseParts = {
   imports: [
-    ['{ knex, type Knex }', 'knex'],
+    ['knex, { type Knex }', 'knex'],
     ['{ knexDatabase }', 'nestjs-durable-saga/knex'],
   ],
   ...{ database: 'Knex', transaction: 'Knex.Transaction' },
