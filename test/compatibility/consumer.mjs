@@ -20,14 +20,15 @@ const OPTIONS = {
 };
 
 /**
- * A project of a consumer, with the program as its source and the packages of an installation.
+ * A project of a consumer, with the programs as its source and the packages of an installation.
  * @param {string} installation
  * @param {import('./rows.mjs').Row} row
  * @param {Record<string, string>} versions that are installed
+ * @param {readonly string[]} programs that are compiled
  * @returns {Promise<string>} its folder
  */
-export async function consumerProject(installation, row, versions) {
-  const { name, format, program = 'main', skipLibCheck = false } = row;
+export async function consumerProject(installation, row, versions, programs) {
+  const { name, format, skipLibCheck = false } = row;
   const folder = join(installation, `consumer-${name}`);
   await mkdir(folder, { recursive: true });
   await symlink(join(installation, 'node_modules'), join(folder, 'node_modules'), 'junction');
@@ -37,9 +38,9 @@ export async function consumerProject(installation, row, versions) {
   await write('package.json', { private: true, type: format });
   await write('tsconfig.json', {
     compilerOptions: { ...OPTIONS, skipLibCheck, ...moduleOptions(row, versions) },
-    files: [`src/${program}.ts`],
+    files: programs.map((program) => `src/${program}.ts`),
   });
-  await write('nest-cli.json', { sourceRoot: 'src', entryFile: program });
+  await write('nest-cli.json', { sourceRoot: 'src', entryFile: programs[0] });
   return folder;
 }
 

@@ -1,6 +1,4 @@
-import { BUILDS } from './builds.mjs';
 import { run } from './commands.mjs';
-import { consumerProject } from './consumer.mjs';
 import { breakConnections } from './losses.mjs';
 import { nodeBinary } from './node-binary.mjs';
 import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
@@ -19,18 +17,18 @@ const LONGEST_RUN = 120_000;
 /**
  * Installs, builds and runs a row.
  * @param {import('./rows.mjs').Row} row
- * @param {{ installations: import('./installation.mjs').Installations, servers: import('./servers.mjs').Servers }} parts
+ * @param {{ installations: import('./installation.mjs').Installations, projects: import('./projects.mjs').Projects,
+ * servers: import('./servers.mjs').Servers }} parts
  * @returns {Promise<Outcome>}
  */
-export async function tryRow(row, { installations, servers }) {
+export async function tryRow(row, { installations, projects, servers }) {
   if (row.between === 'pgbouncer' && !findPgbouncer())
     return { result: 'skipped', reason: 'pgbouncer is not installed (Debian: apt-get install pgbouncer)' };
   const stops = [];
   try {
     const [installation, node] = await installedRow(row, installations);
     if (row.without) await hasNone(row.without, installation);
-    const project = await consumerProject(installation, row, SETS[row.set]);
-    const file = await BUILDS[row.build](project, row, node);
+    const { project, file } = await projects.built(row, installation, node);
     const { url, onLine, done } = await databaseOf(row, servers, stops);
     const env = { ...process.env, DATABASE_URL: url, NODE_OPTIONS: '' };
     const output = await run(node, [file], { cwd: project, env, onLine, longest: LONGEST_RUN });
