@@ -74,6 +74,17 @@ describe('The documentation site', () => {
       expect(wrongs).toEqual([]);
     });
 
+    test('shows the database layers of a recipe in tabs', async () => {
+      const { page, wrongs } = await browser.visit(`${site.url}/recipes/transactional-steps.html`);
+      const group = page.locator('.vp-code-group').first();
+      const shown = () => group.locator('.blocks > .active').allTextContents();
+      expect(await shown()).toEqual([expect.stringContaining('.update(account)')]);
+      await group.getByText('Knex', { exact: true }).click();
+      expect(await shown()).toEqual([expect.stringContaining('Knex.Transaction')]);
+      expect(await page.locator('.vp-doc').textContent()).not.toMatch(/:::|<!--/);
+      expect(wrongs).toEqual([]);
+    });
+
     test.each(SCHEMES)('draws the diagrams of a page in %s colours', async (colorScheme) => {
       const { page, wrongs } = await browser.visit(`${site.url}/step-graph.html`, { colorScheme });
       await drawn(page);
