@@ -54,6 +54,34 @@ function unlink(tokens, open) {
   }
 }
 
+/**
+ * Shows alternatives in tabs. On GitHub, each is a block of code below its title in bold; the comments around them are not
+ * seen there:
+ *
+ *     <!-- tabs -->
+ *     **Knex**
+ *     ```ts
+ *     **pg**
+ *     ```ts
+ *     <!-- end -->
+ */
+export function showTabs(md) {
+  md.core.ruler.before('normalize', 'tabs', (state) => {
+    state.src = withCodeGroups(state.src);
+  });
+}
+
+/** The source with code groups of VitePress for the parts between these comments. */
+export function withCodeGroups(source) {
+  return source.replace(/^<!-- tabs -->\n([^]*?)^<!-- end -->$/gm, (_, tabs) => {
+    const blocks = tabs.replace(
+      /^\*\*(.+)\*\*\n\n```(\w+)$/gm,
+      (__, title, language) => `\`\`\`${language} [${title}]`,
+    );
+    return `::: code-group\n${blocks}:::`;
+  });
+}
+
 /** Diagrams are drawn in the browser: in the colours of the page. */
 export function drawDiagrams(md) {
   const fence = md.renderer.rules.fence;

@@ -2,7 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { writeLlms } from '../llms.mjs';
-import { drawDiagrams, emptyHeaders, linkPages, literalCode, nameFiles, slugify } from '../markdown.mjs';
+import {
+  drawDiagrams,
+  emptyHeaders,
+  linkPages,
+  literalCode,
+  nameFiles,
+  showTabs,
+  slugify,
+} from '../markdown.mjs';
 import { linkOf, PAGES, sidebar, siteOf } from '../navigation.mjs';
 import { themeFixes } from '../theme-fixes.mjs';
 
@@ -49,6 +57,7 @@ export default defineConfig({
     toc: { slugify },
     // Text such as `Promise<string>` is text, not an element of the page.
     config(md) {
+      showTabs(md);
       linkPages(md, {
         root: ROOT,
         pages,

@@ -43,6 +43,12 @@ describe('saga where no package of an application is installed', () => {
     expect(await app.read('src/orders/place-order.saga.ts')).toContain('@Saga(');
   });
 
+  test('migrate --sql prints the SQL of the tables', async () => {
+    const { code, out, error } = await saga(['migrate', '--sql'], { bin });
+    expect([code, error]).toEqual([0, '']);
+    expect(out).toContain('CREATE TABLE IF NOT EXISTS "saga".instance (');
+  });
+
   test.each([
     ['list', 'list'],
     ['migrate', 'migrate'],

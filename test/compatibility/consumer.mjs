@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('./program', import.meta.url));
 
-/** The compilerOptions that `nest new` writes, as far as they matter here. Checks the library's own types, too. */
+/**
+ * The compilerOptions that `nest new` writes, as far as they matter here. The library's own types are checked, too, unless
+ * the row skips that.
+ */
 const OPTIONS = {
   target: 'ES2023',
   types: ['node'],
@@ -12,20 +15,20 @@ const OPTIONS = {
   experimentalDecorators: true,
   emitDecoratorMetadata: true,
   esModuleInterop: true,
-  skipLibCheck: false,
   rootDir: 'src',
   outDir: 'dist',
 };
 
 /**
- * A project of a consumer, with the program as its source and the packages of an installation.
+ * A project of a consumer, with the programs as its source and the packages of an installation.
  * @param {string} installation
  * @param {import('./rows.mjs').Row} row
  * @param {Record<string, string>} versions that are installed
+ * @param {readonly string[]} programs that are compiled
  * @returns {Promise<string>} its folder
  */
-export async function consumerProject(installation, row, versions) {
-  const { name, format, program = 'main' } = row;
+export async function consumerProject(installation, row, versions, programs) {
+  const { name, format, skipLibCheck = false } = row;
   const folder = join(installation, `consumer-${name}`);
   await mkdir(folder, { recursive: true });
   await symlink(join(installation, 'node_modules'), join(folder, 'node_modules'), 'junction');
@@ -34,10 +37,10 @@ export async function consumerProject(installation, row, versions) {
   const write = (file, content) => writeFile(join(folder, file), JSON.stringify(content, undefined, 2));
   await write('package.json', { private: true, type: format });
   await write('tsconfig.json', {
-    compilerOptions: { ...OPTIONS, ...moduleOptions(row, versions) },
-    files: [`src/${program}.ts`],
+    compilerOptions: { ...OPTIONS, skipLibCheck, ...moduleOptions(row, versions) },
+    files: programs.map((program) => `src/${program}.ts`),
   });
-  await write('nest-cli.json', { sourceRoot: 'src', entryFile: program });
+  await write('nest-cli.json', { sourceRoot: 'src', entryFile: programs[0] });
   return folder;
 }
 

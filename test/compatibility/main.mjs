@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { FOREIGN, tryForeign } from './foreign.mjs';
 import { Installations, packLibrary } from './installation.mjs';
 import { LAYOUTS } from './layouts.mjs';
+import { Projects } from './projects.mjs';
 import { tableOf } from './report.mjs';
 import { ROWS } from './rows.mjs';
 import { Servers } from './servers.mjs';
@@ -41,11 +42,12 @@ async function tryAll() {
   await chmod(folder, 0o755);
   const installations = new Installations(folder, await packLibrary(folder));
   const servers = new Servers(installations);
+  const projects = new Projects();
   const installed = installAll(installations, servers);
   const [tried, waiting] = [[], [...rows]];
   const work = async () => {
     for (let row = waiting.shift(); row; row = waiting.shift())
-      tried.push(await timed(row, { installations, servers }));
+      tried.push(await timed(row, { installations, projects, servers }));
   };
   try {
     await Promise.all([installed, ...Array.from({ length: AT_ONCE }, work)]);

@@ -7,6 +7,8 @@ export interface Row {
   readonly build: string;
   readonly program?: string;
   readonly between?: 'pgbouncer' | 'losses';
+  readonly skipLibCheck?: true;
+  readonly without?: readonly string[];
 }
 
 export const NODES: Readonly<Record<Row['node'], string>>;

@@ -27,6 +27,7 @@ export const FITTING = {
 };
 
 const AT_HAND = { '@types/node': '20.19.43', '@types/pg': '8.23.1' };
+const TYPEORM = ['typeorm', '@nestjs/typeorm'];
 const BROKER = { aedes: '1.2.0', mqtt: '5.16.0' };
 
 /**
@@ -57,6 +58,12 @@ export const SETS = {
     ...{ '@nestjs/cli': '11.0.13', '@swc/core': '1.16.18', '@swc/cli': '0.7.10', 'ts-loader': '9.6.2' },
     ...{ esbuild: '0.28.2' },
   },
+  /** Database layers without TypeORM, of the lowest versions. To add a layer: its version in both of these sets. */
+  'nest11-layers': {
+    ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', rxjs: '7.8.2' },
+    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0', pg: '8.5.1' },
+    ...{ 'reflect-metadata': '0.2.2', typescript: '5.8.2', ...AT_HAND },
+  },
   'nest12-lowest': {
     ...{ '@nestjs/common': '12.0.1', '@nestjs/core': '12.0.1', '@nestjs/schedule': '12.0.0' },
     ...{ '@nestjs/typeorm': '12.0.0', typeorm: '1.0.0', pg: '8.5.1', rxjs: '7.8.0' },
@@ -75,6 +82,12 @@ export const SETS = {
     ...{ webpack: '5.112.1', 'webpack-node-externals': '3.0.0', 'ts-loader': '9.6.2' },
     ...{ 'tsconfig-paths-webpack-plugin': '4.2.0', 'fork-ts-checker-webpack-plugin': '9.1.0' },
   },
+  /** Database layers without TypeORM, of the newest versions. */
+  'nest12-layers': {
+    ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', rxjs: '7.8.2' },
+    ...{ 'drizzle-orm': '0.45.4', knex: '3.3.0', kysely: '0.29.9', pg: '8.23.1' },
+    ...{ 'reflect-metadata': '0.2.2', typescript: '6.0.2', ...AT_HAND },
+  },
 };
 
 /**
@@ -87,6 +100,9 @@ export const SETS = {
  * @property {string} build by what it is built; one of builds.mjs
  * @property {string} [program] what is run; default `main`
  * @property {'pgbouncer' | 'losses'} [between] what stands between it and the server
+ * @property {true} [skipLibCheck] does not check the declarations of packages: those of Drizzle name the drivers of other
+ * databases
+ * @property {readonly string[]} [without] packages that must not be installed: `npm ls` lists none of them
  */
 
 /** @type {Row[]} */
@@ -170,5 +186,21 @@ export const ROWS = [
       build: 'tsc',
     },
     program: 'missing-peers',
+  },
+  {
+    ...{ name: 'nest11-typeorm', set: 'nest11', node: 22, postgres: 15, format: 'commonjs', build: 'tsc' },
+    program: 'typeorm-layer',
+  },
+  {
+    ...{ name: 'nest12-typeorm', set: 'nest12', node: 24, postgres: 18, format: 'module', build: 'tsc' },
+    program: 'typeorm-layer',
+  },
+  {
+    ...{ name: 'nest11-layers', set: 'nest11-layers', node: 20, postgres: 15 },
+    ...{ format: 'commonjs', build: 'tsc', program: 'layers', without: TYPEORM, skipLibCheck: true },
+  },
+  {
+    ...{ name: 'nest12-layers', set: 'nest12-layers', node: 24, postgres: 18 },
+    ...{ format: 'module', build: 'tsc', program: 'layers', without: TYPEORM, skipLibCheck: true },
   },
 ];

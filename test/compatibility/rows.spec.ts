@@ -67,7 +67,7 @@ describe('the compatibility matrix', () => {
 });
 
 function lineOf({ name, set, node, postgres, format, build, program = 'main', between }: Row): string {
-  const { typeorm, ...versions } = SETS[set]!;
+  const { typeorm = 'none', ...versions } = SETS[set]!;
   const cells = [versions['@nestjs/core'], typeorm, NODES[node], postgres];
   const what = `${format === 'module' ? 'ES module' : 'CommonJS'}, ${build}`;
   return `| \`${name}\` | ${cells.join(' | ')} | ${what} | ${program}${between ? ` (${between})` : ''} |`;

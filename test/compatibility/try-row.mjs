@@ -1,6 +1,4 @@
-import { BUILDS } from './builds.mjs';
 import { run } from './commands.mjs';
-import { consumerProject } from './consumer.mjs';
 import { breakConnections } from './losses.mjs';
 import { nodeBinary } from './node-binary.mjs';
 import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
@@ -19,17 +17,18 @@ const LONGEST_RUN = 120_000;
 /**
  * Installs, builds and runs a row.
  * @param {import('./rows.mjs').Row} row
- * @param {{ installations: import('./installation.mjs').Installations, servers: import('./servers.mjs').Servers }} parts
+ * @param {{ installations: import('./installation.mjs').Installations, projects: import('./projects.mjs').Projects,
+ * servers: import('./servers.mjs').Servers }} parts
  * @returns {Promise<Outcome>}
  */
-export async function tryRow(row, { installations, servers }) {
+export async function tryRow(row, { installations, projects, servers }) {
   if (row.between === 'pgbouncer' && !findPgbouncer())
     return { result: 'skipped', reason: 'pgbouncer is not installed (Debian: apt-get install pgbouncer)' };
   const stops = [];
   try {
     const [installation, node] = await installedRow(row, installations);
-    const project = await consumerProject(installation, row, SETS[row.set]);
-    const file = await BUILDS[row.build](project, row, node);
+    if (row.without) await hasNone(row.without, installation);
+    const { project, file } = await projects.built(row, installation, node);
     const { url, onLine, done } = await databaseOf(row, servers, stops);
     const env = { ...process.env, DATABASE_URL: url, NODE_OPTIONS: '' };
     const output = await run(node, [file], { cwd: project, env, onLine, longest: LONGEST_RUN });
@@ -40,6 +39,16 @@ export async function tryRow(row, { installations, servers }) {
   } finally {
     for (const stop of stops) await stop();
   }
+}
+
+/** @throws an error if one of these packages is anywhere in the installation */
+async function hasNone(packages, installation) {
+  // npm ends with 1 if it lists none.
+  const listed = await run('npm', ['ls', '--all', ...packages], { cwd: installation }).catch(
+    (error) => error.message,
+  );
+  if (!listed.includes('(empty)'))
+    throw new Error(`Expected none of ${packages.join(', ')}, and npm ls lists:\n${listed}`);
 }
 
 /** What a row needs of npm: the packages of its set, and its Node. */

@@ -1,7 +1,7 @@
 // What a newcomer does by the README, with a stopwatch: from an empty folder to a first saga that survives
 // kill -9.
-// npm run trial [-- --nest=11] [--keep]
-import { execFile, spawn } from 'node:child_process';
+// npm run trial [-- --nest=11] [--orm=drizzle] [--keep]; --orm=all tries each database layer in turn
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,17 @@ const LIMIT = 600;
 const READING = 240;
 const ORDER = { orderId: 'order-1', sku: 'cup', amount: 20 };
 
+/** The database layers of `--orm=all`. */
+const ORMS = ['typeorm', 'drizzle', 'kysely', 'knex', 'pg'];
+
 const { values } = parseArgs({
-  options: { nest: { type: 'string', default: 'latest' }, keep: { type: 'boolean' } },
+  options: {
+    nest: { type: 'string', default: 'latest' },
+    orm: { type: 'string' },
+    keep: { type: 'boolean' },
+  },
 });
+if (values.orm === 'all') process.exit(tryAll());
 const run = promisify(execFile);
 const packageFolder = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'saga-trial-'));
@@ -47,9 +55,11 @@ try {
     ),
   );
   await step('npm install nestjs-durable-saga', () => call('npm', ['install', tarball]));
-  await step('npx saga init --install --postgres', async () => {
-    console.log((await call('npx', ['saga', 'init', '--install', '--postgres'])).replace(/^/gm, '    '));
+  const init = ['saga', 'init', ...(values.orm ? ['--orm', values.orm] : []), '--install', '--postgres'];
+  await step(`npx ${init.join(' ')}`, async () => {
+    console.log((await call('npx', init)).replace(/^/gm, '    '));
   });
+  if (values.orm && values.orm !== 'typeorm') await hasNoTypeOrm();
   await step('npm test', () => call('npm', ['test']));
   await step('npm run postgres', () => background('npm', ['run', 'postgres'], /PostgreSQL answers/));
   const first = await step('npm run start', () =>
@@ -82,6 +92,23 @@ try {
   for (const process of started.reverse()) await process.stop();
   if (!values.keep) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   else console.log(`Kept: ${folder}`);
+}
+
+/** One trial for each layer, in a process of its own. @returns the exit code */
+function tryAll() {
+  const given = process.argv.slice(2).filter((one) => !one.startsWith('--orm'));
+  const failed = ORMS.filter((orm) => {
+    console.log(`\n━━ ${orm}`);
+    const again = [fileURLToPath(import.meta.url), ...given, `--orm=${orm}`];
+    return spawnSync(process.execPath, again, { stdio: 'inherit' }).status !== 0;
+  });
+  if (failed.length > 0) console.error(`\nFailed: ${failed.join(', ')}`);
+  return failed.length > 0 ? 1 : 0;
+}
+
+async function hasNoTypeOrm() {
+  const listed = await call('npm', ['ls', 'typeorm', '@nestjs/typeorm']).catch(({ stdout }) => stdout);
+  if (!listed.includes('(empty)')) throw new Error(`TypeORM is installed:\n${listed}`);
 }
 
 async function step(name, work) {

@@ -33,6 +33,17 @@ describe('The documentation site', () => {
     expect(await readFile(join(site.folder, 'llms-full.txt'), 'utf8')).toContain('# Getting started');
   });
 
+  test('shows the database layers of a recipe in tabs', async () => {
+    const html = await readFile(join(site.folder, 'recipes/transactional-steps.html'), 'utf8');
+    const groups = html.split('<div class="vp-code-group').slice(1);
+    const labels = groups.map((group) =>
+      [...group.matchAll(/<label[^>]*>([^<]+)<\/label>/g)].map(([, text]) => text),
+    );
+    const others = ['Drizzle', 'Kysely', 'Knex', 'pg'];
+    expect(labels).toEqual([others, ['TypeORM', ...others]]);
+    expect(html).not.toMatch(/:::|<!-- tabs/);
+  });
+
   inBrowser('in Chromium', () => {
     const browser = TestBrowser.open();
 

@@ -8,6 +8,8 @@ import { readEnvironment } from './environment.js';
 import { FaultsModule } from './faults/faults.module.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { ORM, OrmModule } from './orm/orm.module.js';
+import type { Orm } from './orm/orm.js';
 import { PaymentModule } from './payment/payment.module.js';
 import { ShippingModule } from './shipping/shipping.module.js';
 
@@ -15,7 +17,7 @@ import { ShippingModule } from './shipping/shipping.module.js';
 @Module({
   imports: [
     DatabaseModule,
-    SagaModule.forRootAsync({ useFactory: sagaOptions }),
+    SagaModule.forRootAsync({ imports: [OrmModule], inject: [ORM], useFactory: sagaOptions }),
     // No guards: in a demo that listens on this machine alone (main.ts). Anywhere else, any client could
     // cancel every order.
     SagaAdminModule.register({ path: DASHBOARD_PATH, guards: [], title: 'order demo' }),
@@ -29,9 +31,10 @@ import { ShippingModule } from './shipping/shipping.module.js';
 })
 export class AppModule {}
 
-function sagaOptions(): SagaModuleOptions {
+function sagaOptions({ database }: Orm): SagaModuleOptions {
   const { worker, lease, compensationAttempts } = readEnvironment();
   return {
+    database,
     worker: worker && { lease },
     compensationRetry: { attempts: compensationAttempts, delay: '200ms', maxDelay: '10s' },
   };

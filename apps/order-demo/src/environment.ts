@@ -1,3 +1,6 @@
+import { parseArgs } from 'node:util';
+import { ORM_NAMES, type OrmName } from './orm/orm.js';
+
 /** The environment of this application's processes, read once and validated. */
 export interface Environment {
   /** The server to use; undefined: one is brought along (see database/database-server.ts). */
@@ -8,6 +11,8 @@ export interface Environment {
   readonly worker: boolean;
   /** How long a worker's silence is taken for its death. */
   readonly lease: string;
+  /** The database layer of orders and their sagas. */
+  readonly orm: OrmName;
   /** Attempts of a compensation before the saga is stuck and waits for an operator. */
   readonly compensationAttempts: number;
 }
@@ -24,13 +29,29 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
   };
   const worker = env.SAGA_WORKER || 'on';
   if (worker !== 'on' && worker !== 'off') problems.push(`SAGA_WORKER is '${worker}'; give on or off`);
+  const orm = ORM_NAMES.find((name) => name === (env.SAGA_ORM || 'typeorm'));
+  if (!orm) problems.push(`SAGA_ORM (or --orm) is '${env.SAGA_ORM}'; give ${ORM_NAMES.join(', ')}`);
   const environment = {
     databaseUrl: env.DATABASE_URL || undefined,
     port: whole('PORT', 3000, [0, 65_535]),
     worker: worker === 'on',
+    orm: orm!,
     lease: env.SAGA_LEASE || '30s',
     compensationAttempts: whole('SAGA_COMPENSATION_ATTEMPTS', 10, [1, 1_000]),
   };
   if (problems.length > 0) throw new Error(`${problems.join('. ')}.`);
   return environment;
+}
+
+/**
+ * Reads `--orm=drizzle` of the command line into the variable SAGA_ORM, which the processes of the demo inherit.
+ * @throws TypeError for an unknown option, which it names
+ */
+export function readArguments(args: readonly string[] = process.argv.slice(2)): void {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { orm: { type: 'string' } },
+    allowPositionals: true,
+  });
+  if (values.orm !== undefined) process.env.SAGA_ORM = values.orm;
 }

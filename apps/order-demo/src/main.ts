@@ -2,11 +2,12 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DatabaseServer, endWithParent, LOG_LEVELS, sayReady } from 'demo-support';
 import { AppModule } from './app.module.js';
-import { readEnvironment } from './environment.js';
+import { readArguments, readEnvironment } from './environment.js';
 import { whatToTry } from './http/what-to-try.js';
 
 /** The API process: `npm start`. With SAGA_WORKER=off it leaves the sagas to worker processes (worker.ts). */
 async function serve(): Promise<void> {
+  readArguments();
   const { port } = readEnvironment();
   const app = await NestFactory.create(AppModule, { abortOnError: false, logger: LOG_LEVELS });
   // Ctrl-C and SIGTERM: running requests and steps finish, then connections and the database close.

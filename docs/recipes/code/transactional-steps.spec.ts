@@ -1,5 +1,19 @@
-import { SagaNotFoundError, type TransactionalStepContext } from 'nestjs-durable-saga';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  SagaModule,
+  SagaNotFoundError,
+  SagaService,
+  type TransactionalStepContext,
+} from 'nestjs-durable-saga';
+import { Client } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { RecipeApps } from './recipe-apps.js';
+import * as drizzle from './transactional-steps.drizzle.js';
+import * as knex from './transactional-steps.knex.js';
+import * as kysely from './transactional-steps.kysely.js';
+import type { TransferLayer } from './transactional-steps.layer.js';
+import * as pg from './transactional-steps.pg.js';
 import {
   Account,
   Booking,
@@ -74,5 +88,64 @@ describe('the transactional-steps recipe', () => {
     await expect(again).rejects.toThrow(/duplicate key/);
     const missing = sagas.get({ saga: TransferSaga, correlationId: 't-4' });
     await expect(missing).rejects.toBeInstanceOf(SagaNotFoundError);
+  });
+});
+
+const LAYERS: readonly (readonly [name: string, layer: TransferLayer])[] = [
+  ['Drizzle', drizzle],
+  ['Kysely', kysely],
+  ['Knex', knex],
+  ['pg', pg],
+];
+
+describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSaga, open }) => {
+  let database: TestDatabase;
+  let client: Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`
+      CREATE TABLE account (id text PRIMARY KEY, cents int NOT NULL);
+      CREATE TABLE booking (account text NOT NULL, cents int NOT NULL, reason text NOT NULL);
+      CREATE TABLE transfer_request (id text PRIMARY KEY, saga text NOT NULL);
+      INSERT INTO account VALUES ('ada', 1000)`);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  test('moves money once, whatever fails after a write, writes nothing when it refuses, and starts nothing without the request', async () => {
+    const layer = open(database.url);
+    class App {}
+    Module({
+      imports: [SagaModule.forRoot({ database: layer.database, retry: { attempts: 3, delay: 1 } })],
+      providers: [TransferSaga],
+    })(App);
+    const nest = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
+    const sagas = nest.get(SagaService);
+    const saga = nest.get(TransferSaga);
+    const debit = saga.debit.bind(saga);
+    saga.debit = async (ctx: never) => {
+      const result = await debit(ctx);
+      if ((ctx as { attempt: number }).attempt === 1) throw new Error('the process is in trouble');
+      return result;
+    };
+    const transfer = { id: 't-1', from: 'ada', to: 'bob', cents: 300 };
+    const moved = await (await layer.request(sagas, transfer)).outcome({ timeout: '10s' });
+    expect(moved).toMatchObject({ status: 'completed', results: { debit: { left: 700 } } });
+    const refused = await layer.request(sagas, { ...transfer, id: 't-2', cents: 5_000 });
+    expect((await refused.outcome({ timeout: '10s' })).failure?.kind).toBe('rejected');
+    // Its request is there already, and the row is refused.
+    await sagas.cleanup({ olderThan: 0 });
+    await expect(layer.request(sagas, transfer)).rejects.toThrow(/duplicate key|Failed query/);
+    await expect(sagas.get({ saga: TransferSaga, correlationId: 't-1' })).rejects.toThrow(SagaNotFoundError);
+    const { rows } = await client.query(
+      'SELECT account, b.cents, a.cents AS left FROM booking b JOIN account a ON id = account',
+    );
+    expect(rows).toEqual([{ account: 'ada', cents: -300, left: 700 }]);
+    await nest.close();
+    await layer.close();
   });
 });

@@ -1,4 +1,5 @@
 import { runDemo, title } from 'demo-support';
+import { readArguments, readEnvironment } from '../environment.js';
 import { DASHBOARD_PATH } from '../http/dashboard-path.js';
 import { reconcile, readStock } from './reconcile.js';
 import type { Ending, Scenario } from './scenario.js';
@@ -19,7 +20,9 @@ const SCENARIOS: readonly Scenario[] = [
 
 /** `npm run demo`: plays the scenarios against real processes, and checks at the end that everything adds up. */
 async function play(stage: DemoEnvironment): Promise<string[]> {
-  console.log('Starting a database, the API and two workers …');
+  readArguments();
+  const { orm } = readEnvironment();
+  console.log(`Starting a database, the API and two workers, with ${orm} …`);
   await stage.open();
   const workers = stage.workers.map(({ name, pid }) => `${name} (process ${pid})`).join(' and ');
   console.log(`The API is at ${stage.url}; ${workers} run its sagas, with a lease of ${LEASE}.`);

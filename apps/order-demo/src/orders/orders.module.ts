@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { InventoryModule } from '../inventory/inventory.module.js';
+import { OrmModule } from '../orm/orm.module.js';
 import { PaymentModule } from '../payment/payment.module.js';
 import { ShippingModule } from '../shipping/shipping.module.js';
 import { Order } from './order.entity.js';
@@ -11,7 +12,7 @@ import { PlaceOrderSaga } from './place-order.saga.js';
 import { SagasController } from './sagas.controller.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Order]), InventoryModule, PaymentModule, ShippingModule],
+  imports: [TypeOrmModule.forFeature([Order]), OrmModule, InventoryModule, PaymentModule, ShippingModule],
   controllers: [OrdersController, OrderSagaController, SagasController],
   providers: [OrdersService, PlaceOrderSaga],
 })

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
 import { SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
-import { insertFirst } from '../participant/insert-first.js';
+import { OrderStore } from '../orm/orm.js';
 import { CATALOG } from './catalog.js';
 import { Order } from './order.entity.js';
 import type { PlaceOrderDto } from './place-order.dto.js';
@@ -13,6 +13,7 @@ import { PlaceOrderSaga } from './place-order.saga.js';
 export class OrdersService {
   constructor(
     private readonly dataSource: DataSource,
+    private readonly orders: OrderStore,
     private readonly sagas: SagaService,
   ) {}
 
@@ -24,11 +25,10 @@ export class OrdersService {
     const id = randomUUID();
     const amount = request.quantity * CATALOG[request.sku]!;
     const key = idempotencyKey === undefined ? { id } : { idempotencyKey };
-    await this.dataSource.transaction(async (manager) => {
-      const order = { id, idempotencyKey, request, amount, status: 'placed' } as const;
-      if (!(await insertFirst(manager, Order, order))) return;
+    const order = { id, idempotencyKey, request, amount, status: 'placed' } as const;
+    await this.orders.place(order, async (transaction) => {
       const input = { orderId: id, amount, ...request };
-      await this.sagas.start(PlaceOrderSaga, input, { correlationId: id, manager });
+      await this.sagas.start(PlaceOrderSaga, input, { correlationId: id, transaction });
     });
     const placed = await this.dataSource.manager.findOneByOrFail(Order, key);
     if (isDeepStrictEqual(placed.request, { ...request, address: { ...request.address } })) return placed;

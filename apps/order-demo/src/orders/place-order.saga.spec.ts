@@ -6,6 +6,7 @@ import {
   type SagaTestRun,
 } from 'nestjs-durable-saga/testing';
 import { InventoryService } from '../inventory/inventory.service.js';
+import { OrderStore } from '../orm/orm.js';
 import { AnswerLostError } from '../participant/participant-errors.js';
 import { CardDeclinedError, PaymentService } from '../payment/payment.service.js';
 import { ShippingService } from '../shipping/shipping.service.js';
@@ -44,8 +45,8 @@ class World {
     },
     cancel: async ({ orderId }: { orderId: string }) => this.shipped.delete(orderId),
   };
-  readonly manager = {
-    update: async (_entity: unknown, _where: object, change: object) => {
+  readonly orders = {
+    change: async (_transaction: object, _id: string, change: object) => {
       this.order = { ...this.order, ...change };
     },
   };
@@ -67,7 +68,8 @@ const testOf = (world: World, given: Partial<Record<'inventory' | 'payments' | '
     .provide(InventoryService, { ...world.inventory, ...given.inventory })
     .provide(PaymentService, { ...world.payments, ...given.payments })
     .provide(ShippingService, { ...world.shipping, ...given.shipping })
-    .manager(world.manager);
+    .provide(OrderStore, world.orders)
+    .transaction({});
 
 const allOrNothing = (world: World) => (run: SagaTestRun<PlaceOrderSaga>) => {
   const isPlaced = run.outcome.status === 'completed';
@@ -197,6 +199,7 @@ describe('a bug in the order saga is found:', () => {
       .provide(InventoryService, world.inventory)
       .provide(PaymentService, world.payments)
       .provide(ShippingService, world.shipping)
-      .manager(world.manager);
+      .provide(OrderStore, world.orders)
+      .transaction({});
   }
 });

@@ -7,11 +7,11 @@ import {
   type TransactionalStepContext,
 } from 'nestjs-durable-saga';
 import { InventoryService, type Reserved } from '../inventory/inventory.service.js';
+import { OrderStore } from '../orm/orm.js';
 import { type Charged, PaymentService } from '../payment/payment.service.js';
 import type { Address } from '../shipping/address.js';
 import { ShippingService, type Shipped } from '../shipping/shipping.service.js';
 import { answerOf } from './answer-of.js';
-import { Order } from './order.entity.js';
 
 export interface PlaceOrder {
   orderId: string;
@@ -33,22 +33,26 @@ export class PlaceOrderSaga {
     private readonly inventory: InventoryService,
     private readonly payments: PaymentService,
     private readonly shipping: ShippingService,
+    private readonly orders: OrderStore,
   ) {}
 
   /** Transactional: the order's status and the saga's checkpoint are committed together, or neither. */
   @Step({ compensate: 'cancelOrder', transactional: true })
-  async openOrder({ input, manager }: TransactionalStepContext<PlaceOrder>): Promise<void> {
-    await manager.update(Order, { id: input.orderId }, { status: 'processing' });
+  async openOrder({
+    input,
+    transaction,
+  }: TransactionalStepContext<PlaceOrder, PlaceOrderSaga, object>): Promise<void> {
+    await this.orders.change(transaction, input.orderId, { status: 'processing' });
   }
 
   /** First of the steps, so undone last: when the customer reads 'cancelled', the money is back. */
   async cancelOrder({
     input,
-    manager,
+    transaction,
     failure,
-  }: TransactionalCompensationContext<PlaceOrder>): Promise<void> {
+  }: TransactionalCompensationContext<PlaceOrder, void, object>): Promise<void> {
     const cancelledBecause = failure.error?.message ?? failure.reason ?? failure.kind;
-    await manager.update(Order, { id: input.orderId }, { status: 'cancelled', cancelledBecause });
+    await this.orders.change(transaction, input.orderId, { status: 'cancelled', cancelledBecause });
   }
 
   @Step({ compensate: 'releaseStock' })
@@ -84,8 +88,8 @@ export class PlaceOrderSaga {
   }
 
   @Step({ transactional: true })
-  async confirmOrder(ctx: TransactionalStepContext<PlaceOrder, PlaceOrderSaga>): Promise<void> {
+  async confirmOrder(ctx: TransactionalStepContext<PlaceOrder, PlaceOrderSaga, object>): Promise<void> {
     const { trackingNumber } = ctx.results.ship;
-    await ctx.manager.update(Order, { id: ctx.input.orderId }, { status: 'confirmed', trackingNumber });
+    await this.orders.change(ctx.transaction, ctx.input.orderId, { status: 'confirmed', trackingNumber });
   }
 }

@@ -17,14 +17,13 @@ import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { PgDatabase } from '../store/postgres/connection/pg-database.js';
 import { missingParts } from '../store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
-import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
-import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 import { readCodec } from './codec-option.js';
 import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
 import { databaseUrl } from './database-url.js';
 import type { Deployed, OperatorSession, SAGA_OPTIONS } from './operator-session.js';
+import { schemaOf } from './schema-option.js';
 import type { Terminal } from './terminal.js';
-import { CannotTell, UsageError } from './usage-error.js';
+import { CannotTell } from './usage-error.js';
 
 /** How long (ms) PostgreSQL may take for an answer. */
 const PATIENCE = 10_000;
@@ -63,15 +62,12 @@ export async function operating<T>(
 
 /** @param work receives what runs statements on the database, and the schema */
 export async function onDatabase<T>(
-  { url, schema = DEFAULT_SCHEMA }: ValuesOf<typeof DATABASE_OPTIONS>,
+  where: ValuesOf<typeof DATABASE_OPTIONS>,
   terminal: Terminal,
   work: (sql: EngineSql, schema: string) => Promise<T>,
 ): Promise<T> {
-  const database = databaseUrl(url, terminal);
-  if (schemaFlaw(schema) !== undefined)
-    throw new UsageError(
-      `--schema '${schema}' is not a valid schema name. Give a lower-case name of letters, digits and _`,
-    );
+  const database = databaseUrl(where.url, terminal);
+  const schema = schemaOf(where);
   const pool = new pg.Pool({
     ...{ connectionString: database, application_name: 'saga', connectionTimeoutMillis: PATIENCE },
   });

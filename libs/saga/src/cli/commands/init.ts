@@ -5,7 +5,10 @@ import { columns } from '../text/columns.js';
 import { installPackages } from '../init/install-packages.js';
 import { installCommands, neededPackages } from '../init/needed-packages.js';
 import { type NestApp, readNestApp } from '../init/nest-app.js';
-import { type FileChange, folderOf, planInit } from '../init/plan-init.js';
+import { chooseLayer } from '../init/choose-layer.js';
+import { type FileChange, folderOf } from '../init/file-change.js';
+import { LAYER_NAMES } from '../init/layers.js';
+import { planInit } from '../init/plan-init.js';
 import { UsageError } from '../usage-error.js';
 
 export const init = command({
@@ -13,16 +16,19 @@ export const init = command({
   operands: ['[<folder>]'],
   summary: 'Adds SagaModule, a first saga and its test to the Nest application in this folder',
   details:
+    'Connects the sagas to the database layer of the application: the one that its package.json has, or --orm. ' +
     'Writes the saga to <folder> below the sources (default: orders). No file is overwritten. Existing files are edited if that ' +
     'is safe; otherwise the command prints the lines to add. A second run changes nothing.',
   examples: [
     'npx nestjs-durable-saga init --install --postgres',
+    'saga init --orm drizzle --install',
     'saga init --dry-run',
     'saga init checkout --project api',
   ],
   options: {
     install: option.flag('also install the missing packages'),
     postgres: option.flag('add a PostgreSQL server from npm for development: npm run postgres'),
+    orm: option.text('<layer>', `the database layer: ${LAYER_NAMES.join(', ')}; default: by package.json`),
     project: option.text('<name>', 'the application, in a monorepo'),
     'dry-run': option.flag('only show what would change'),
   },
@@ -31,10 +37,11 @@ export const init = command({
       throw new UsageError(`'${folder}' is not a folder name below the sources; give one such as orders`);
     const app = readNestApp(process.cwd(), values.project);
     const { install = false, postgres = false, 'dry-run': dryRun = false } = values;
-    const plan = planInit(app, { folder, postgres });
+    const layer = await chooseLayer(app, values.orm, terminal);
+    const plan = planInit(app, { folder, layer, postgres });
     if (!dryRun) plan.forEach((change) => apply(app.root, change));
     terminal.out(report(plan, dryRun).join('\n'));
-    const commands = installCommands(app.packageManager, neededPackages(app, postgres));
+    const commands = installCommands(app.packageManager, neededPackages(app, { layer, postgres }));
     if (install && !dryRun) for (const words of commands) await installPackages(words, app, terminal);
     terminal.out(next(app, install && !dryRun ? [] : commands, postgres).join('\n'));
     return EXIT.done;

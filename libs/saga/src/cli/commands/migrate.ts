@@ -1,6 +1,7 @@
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
 import { onDatabase } from '../session.js';
+import type { Terminal } from '../terminal.js';
 import { CannotTell, UsageError } from '../usage-error.js';
 import { counted } from '../text/format.js';
 
@@ -10,15 +11,22 @@ export const migrate = command({
   summary: "Creates or updates the sagas' tables",
   details:
     'For applications with forRoot({ migrate: false }), whose role may not create tables. Processes that start meanwhile wait. ' +
-    'With --check it changes nothing and exits with 1 if a migration is missing.',
-  examples: ['saga migrate --url postgres://owner@db/shop', 'saga migrate --check'],
+    'With --check it changes nothing and exits with 1 if a migration is missing. With --sql it prints the SQL for the migration ' +
+    'tool of your application, and needs no database.',
+  examples: [
+    'saga migrate --url postgres://owner@db/shop',
+    'saga migrate --check',
+    'saga migrate --sql > migration.sql',
+  ],
   options: {
     ...DATABASE_OPTIONS,
     ...JSON_OPTION,
     check: option.flag('only show what is missing'),
+    sql: option.flag('only print the SQL, for your own migration tool'),
     partitions: option.text('daily|weekly', 'create partitioned tables, as forRoot({ partitions }) does'),
   },
   run: async ({ values, terminal }) => {
+    if (values.sql) return printSql(values, terminal);
     const partitions = await partitionsOf(values.partitions);
     const [{ migrate, missingParts }, { partitionedNeeds, SAGA_NEEDS }] = await Promise.all([
       import('../../store/postgres/setup/migrate.js'),
@@ -52,6 +60,28 @@ export const migrate = command({
     });
   },
 });
+
+const NOT_WITH_SQL = ['url', 'check', 'json', 'partitions'] as const;
+
+/** Reads no database: the migrations are the same for all of them, except for those of partitions. */
+async function printSql(
+  values: ValuesOf<typeof DATABASE_OPTIONS> & Record<string, unknown>,
+  terminal: Terminal,
+): Promise<number> {
+  const other = NOT_WITH_SQL.find((name) => values[name] !== undefined);
+  if (other === 'partitions')
+    throw new UsageError(
+      '--partitions cannot be given with --sql: how tables are partitioned depends on their rows. Run saga migrate --partitions',
+    );
+  if (other)
+    throw new UsageError(`--${other} cannot be given with --sql, which prints the same for every database`);
+  const [{ migrationScript }, { schemaOf }] = await Promise.all([
+    import('../../store/postgres/setup/migration-script.js'),
+    import('../schema-option.js'),
+  ]);
+  terminal.out(await migrationScript(schemaOf(values)));
+  return EXIT.done;
+}
 
 async function partitionsOf(given: string | undefined): Promise<Partitions | undefined> {
   if (given === undefined || given === 'daily' || given === 'weekly') return given;

@@ -11,7 +11,7 @@ import {
 /** What the root module is to import: what stands in `imports`, and the imports of the file that it needs. */
 export interface ModuleImport {
   readonly expression: string;
-  readonly needs: Import;
+  readonly needs: readonly Import[];
 }
 
 /**
@@ -33,7 +33,7 @@ export function withModuleImports(
     wanted.map(({ expression }) => expression),
   );
   if (!insertion) return undefined;
-  const needs = wanted.map((one) => one.needs);
+  const needs = wanted.flatMap((one) => one.needs);
   return withInsertions(source, [insertion, ...importInsertion(ts, file, needs)]);
 }
 

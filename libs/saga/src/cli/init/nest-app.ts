@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Refusal, UsageError } from '../usage-error.js';
+import { sourcesOf } from './sources.js';
 
 type Versions = Readonly<Record<string, string>>;
 
@@ -168,6 +169,11 @@ function packageOf(root: string, name: string): { folder: string; json: Installe
 export function isInstalledIn(root: string, name: string): boolean {
   const { dependencies, devDependencies } = readJson<PackageJson>(join(root, 'package.json'));
   return name in { ...devDependencies, ...dependencies } && packageOf(root, name) !== undefined;
+}
+
+/** A source of the application, or one that it may import, has this part. */
+export function isInSources({ root, sourceRoot, otherSources }: NestApp, part: RegExp): boolean {
+  return [join(root, sourceRoot), ...otherSources].flatMap(sourcesOf).some((source) => part.test(source));
 }
 
 /** The folders of the sources of its applications, or of the one that it is. */

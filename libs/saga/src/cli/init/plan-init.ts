@@ -1,11 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { Refusal } from '../usage-error.js';
 import { readEntryFile, withShutdownHooks } from './edit-main.js';
-import { type ModuleImport, withModuleImports } from './edit-module.js';
+import { type FileChange, readOr } from './file-change.js';
 import { firstSaga } from './first-saga.js';
+import type { Choices } from './needed-packages.js';
 import type { NestApp } from './nest-app.js';
-import { DEVELOPMENT_URL } from './own-postgres.js';
+import { moduleChanges } from './plan-module.js';
 import {
   editedJson,
   JEST_LINES,
@@ -15,26 +16,10 @@ import {
   withPostgresScript,
 } from './json-edits.js';
 import { type Ts, typeScriptOf } from './source-edit.js';
-import { sourcesOf } from './sources.js';
 
-/** What is done to a file, its path seen from the application's root. */
-export type FileChange =
-  | { readonly kind: 'create' | 'edit'; readonly path: string; readonly text: string; readonly about: string }
-  /** It is as it should be, or its owner's. */
-  | { readonly kind: 'keep'; readonly path: string; readonly about: string }
-  /** Its shape is not one that can be edited safely. */
-  | {
-      readonly kind: 'by-hand';
-      readonly path: string;
-      readonly about: string;
-      readonly lines: readonly string[];
-    };
-
-export interface InitOptions {
+export interface InitOptions extends Choices {
   /** The folder of the first saga, below the sources. */
   readonly folder: string;
-  /** With a PostgreSQL from npm. */
-  readonly postgres: boolean;
 }
 
 /**
@@ -49,16 +34,11 @@ export function planInit(app: NestApp, options: InitOptions): FileChange[] {
   const extension = usesExtensions(app, entry?.rootModule?.from) ? '.js' : '';
   return [
     ...sagaFiles(app, options.folder, extension),
-    ...moduleChange(app, ts, { module, folder: options.folder, extension }),
+    ...moduleChanges(app, ts, { ...options, module, extension }),
     mainChange(app, ts, main),
     ...packageChange(app, options),
     ...postgresFiles(app, options),
   ];
-}
-
-function readOr<T>({ root }: NestApp, path: string, read: (source: string) => T): T | undefined {
-  const file = join(root, path);
-  return existsSync(file) ? read(readFileSync(file, 'utf8')) : undefined;
 }
 
 function usesExtensions({ isModule }: NestApp, specifier: string | undefined): boolean {
@@ -95,98 +75,6 @@ const ABOUT: Readonly<Record<string, string>> = {
   'orders.controller.ts': 'POST /orders and GET /orders/:orderId',
   'orders.module.ts': 'the module with these providers',
 };
-
-interface Target {
-  /** The root module's file. */
-  readonly module: string;
-  readonly folder: string;
-  readonly extension: string;
-}
-
-function moduleChange(app: NestApp, ts: Ts | undefined, target: Target): FileChange[] {
-  const { module: path } = target;
-  const source = readOr(app, path, (text) => text);
-  const wanted = missingImports(app, target);
-  if (wanted.length === 0) return [{ kind: 'keep', path, about: 'already imports all modules' }];
-  return [...addedImports(ts, path, source, wanted), ...doubtedDataSource(app, path)];
-}
-
-/** A second TypeOrmModule would be a second pool, and another database perhaps. */
-function doubtedDataSource(app: NestApp, path: string): FileChange[] {
-  if (app.typeormUser === undefined || connects(app)) return [];
-  const about = `TypeOrmModule was left out: ${app.typeormUser} depends on @nestjs/typeorm and may connect it`;
-  return [{ kind: 'by-hand', path, about, lines: [`${TYPEORM}, // if no other module connects TypeORM`] }];
-}
-
-function addedImports(
-  ts: Ts | undefined,
-  path: string,
-  source: string | undefined,
-  wanted: readonly ModuleImport[],
-): FileChange[] {
-  const names = wanted.map(({ needs }) => needs.name).join(', ');
-  const text = ts && source !== undefined ? withModuleImports(ts, source, wanted) : undefined;
-  if (text !== undefined) return [{ kind: 'edit', path, text, about: `imports ${names}` }];
-  const lines = [
-    ...wanted.map(({ needs }) => `import { ${needs.name} } from '${needs.from}';`),
-    ...wanted.map(({ expression }) => `${expression},  // in imports of @Module()`),
-  ];
-  return [{ kind: 'by-hand', path, lines, about: `add to your root module, which ${whyByHand(ts, source)}` }];
-}
-
-function whyByHand(ts: Ts | undefined, source: string | undefined): string {
-  if (source === undefined) return 'was not found';
-  return ts ? 'does not have the usual structure' : 'cannot be read without the package typescript';
-}
-
-const TYPEORM = `TypeOrmModule.forRoot({
-  type: 'postgres',
-  url:
-    process.env.DATABASE_URL ??
-    '${DEVELOPMENT_URL}',
-})`;
-
-function connects(app: NestApp): boolean {
-  return isInSources(app, /\bTypeOrmModule\s*\.forRoot(Async)?\(/);
-}
-
-function isInSources(app: NestApp, part: RegExp): boolean {
-  return [join(app.root, app.sourceRoot), ...app.otherSources]
-    .flatMap(sourcesOf)
-    .some((source) => part.test(source));
-}
-
-/** What no file of the application has yet: modules may be imported by others than the root module. */
-function missingImports(app: NestApp, { module, folder, extension }: Target): ModuleImport[] {
-  const has = (part: RegExp): boolean => isInSources(app, part);
-  const from = (path: string) => relative(posix.dirname(module), posix.join(app.sourceRoot, path));
-  return [
-    ...(connects(app) || app.typeormUser !== undefined
-      ? []
-      : [
-          {
-            expression: TYPEORM,
-            needs: { name: 'TypeOrmModule', from: '@nestjs/typeorm' },
-          },
-        ]),
-    ...(has(/\bSagaModule\s*\.forRoot(Async)?\(/)
-      ? []
-      : [{ expression: 'SagaModule.forRoot()', needs: { name: 'SagaModule', from: 'nestjs-durable-saga' } }]),
-    ...(has(/\bimport\b[^;]*\bOrdersModule\b/)
-      ? []
-      : [
-          {
-            expression: 'OrdersModule',
-            needs: { name: 'OrdersModule', from: `${from(posix.join(folder, 'orders.module'))}${extension}` },
-          },
-        ]),
-  ];
-}
-
-function relative(from: string, to: string): string {
-  const path = posix.relative(from, to);
-  return path.startsWith('.') ? path : `./${path}`;
-}
 
 function mainChange(app: NestApp, ts: Ts | undefined, path: string): FileChange {
   const source = readOr(app, path, (text) => text);
@@ -252,9 +140,4 @@ function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
   if (ignored === undefined || /^\/?\.postgres\/?$/m.test(ignored)) return [];
   const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
   return [{ kind: 'edit', path: '.gitignore', text, about: 'ignores the data of npm run postgres' }];
-}
-
-/** The folder that must exist for a file that is to be written. */
-export function folderOf(root: string, { path }: FileChange): string {
-  return dirname(join(root, path));
 }

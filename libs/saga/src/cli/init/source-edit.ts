@@ -33,6 +33,19 @@ export function withInsertions(source: string, insertions: readonly Insertion[])
 export interface Import {
   readonly name: string;
   readonly from: string;
+  /** It is used as a type only. */
+  readonly isType?: true;
+}
+
+/** The lines that import these, with a line for each module. */
+export function importLines(wanted: readonly Import[], quote = `'`, end = ';'): string[] {
+  const modules = [...new Set(wanted.map(({ from }) => from))];
+  return modules.map((from) => {
+    const names = wanted
+      .filter((one) => one.from === from)
+      .map(({ name, isType }) => (isType ? `type ${name}` : name));
+    return `import { ${[...new Set(names)].join(', ')} } from ${quote}${from}${quote}${end}`;
+  });
 }
 
 /** Behind the last import, in the file's own manner. */
@@ -48,9 +61,10 @@ export function importInsertion(ts: Ts, file: TypeScript.SourceFile, wanted: rea
   const like = last?.getText(file) ?? `from '';`;
   const quote = like.includes('"') ? '"' : `'`;
   const end = like.endsWith(';') ? ';' : '';
-  const lines = wanted
-    .filter(({ name }) => !named.has(name))
-    .map(({ name, from }) => `import { ${name} } from ${quote}${from}${quote}${end}`);
+  const lines = importLines(
+    wanted.filter(({ name }) => !named.has(name)),
+    ...[quote, end],
+  );
   if (lines.length === 0) return [];
   return last
     ? [{ at: last.end, text: lines.map((line) => `\n${line}`).join('') }]

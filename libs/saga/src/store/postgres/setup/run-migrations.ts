@@ -11,6 +11,17 @@ export interface SagaMigration {
 /** TypeORM's name for the primary key of such a table, which is a hash of the table's name. */
 const PRIMARY_KEY = 'PK_3043fc6b8af7c99b8b98830094f';
 
+/** The table that lists the applied migrations of a schema. */
+export const migrationTable = (schema: string): string => `"${schema}"."migration"`;
+
+/** The statement that creates this table. */
+export function createMigrationTable(table: string, { ifNotExists = false } = {}): string {
+  return (
+    `CREATE TABLE ${ifNotExists ? 'IF NOT EXISTS ' : ''}${table} ("id" SERIAL NOT NULL, "timestamp" bigint NOT NULL, ` +
+    `"name" character varying NOT NULL, CONSTRAINT "${PRIMARY_KEY}" PRIMARY KEY ("id"))`
+  );
+}
+
 /**
  * Applies the migrations of a schema that its table `migration` does not list, in one transaction of the caller's. The
  * table and its rows are those of TypeORM's own migrations, so that either can go on where the other stopped.
@@ -22,17 +33,13 @@ export async function runMigrations(
   migrations: readonly SagaMigration[],
   logger?: StatementLogger,
 ): Promise<string[]> {
-  const table = `"${schema}"."migration"`;
+  const table = migrationTable(schema);
   // Not IF NOT EXISTS, which requires the right to create it even if it exists.
   const [{ exists }] = await sql.query<[{ exists: boolean }]>(
     'SELECT to_regclass($1) IS NOT NULL AS exists',
     [table],
   );
-  if (!exists)
-    await sql.query(
-      `CREATE TABLE ${table} ("id" SERIAL NOT NULL, "timestamp" bigint NOT NULL, ` +
-        `"name" character varying NOT NULL, CONSTRAINT "${PRIMARY_KEY}" PRIMARY KEY ("id"))`,
-    );
+  if (!exists) await sql.query(createMigrationTable(table));
   const rows = await sql.query<{ name: string }[]>(`SELECT name FROM ${table}`);
   const applied = new Set(rows.map(({ name }) => name));
   const pending = migrations
@@ -49,6 +56,7 @@ export async function runMigrations(
   return pending.map(({ name }) => name);
 }
 
-function timeOf({ name }: SagaMigration): number {
+/** The time by which TypeORM orders the migration, in ms. */
+export function timeOf({ name }: SagaMigration): number {
   return Number(name.slice(-13));
 }

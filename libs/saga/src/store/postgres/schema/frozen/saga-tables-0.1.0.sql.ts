@@ -531,7 +531,7 @@ BEGIN
     place := given.place;
     id := given.id;
     SELECT i.name, i.version, i.status, i.signals, i.locked_by,
-      i.locked_by IS NULL AND i.status = 'running' AND coalesce((i.progress -> 'awaits')::jsonb ? given.signal, false) AS waits
+      i.locked_by IS NULL AND i.status = 'running' AND coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS waits
     INTO saga FROM "{schema}".instance i WHERE i.id = given.id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       outcome := 'unknown';
@@ -543,7 +543,7 @@ BEGIN
     status := saga.status;
     IF EXISTS (SELECT FROM "{schema}".signal g WHERE g.saga_id = given.id AND g.message_id = given.message_id) THEN
       outcome := 'known';
-    ELSIF NOT coalesce(($7 -> (saga.name || '@' || saga.version)) ? given.signal, true) THEN
+    ELSIF NOT coalesce(jsonb_exists($7 -> (saga.name || '@' || saga.version), given.signal), true) THEN
       outcome := 'refused';
     ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
       outcome := 'ended';

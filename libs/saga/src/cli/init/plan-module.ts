@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { DATABASE_FOLDER, DATABASE_MODULE, databaseModule } from './database-module.js';
+import { type ModuleImport, withModuleImports } from './edit-module.js';
+import { type FileChange, readOr } from './file-change.js';
+import { type Layer, TYPEORM } from './layers.js';
+import { isInSources, type NestApp } from './nest-app.js';
+import { DEVELOPMENT_URL } from './own-postgres.js';
+import { importLines, type Ts } from './source-edit.js';
+
+/** The root module, and what it is to import. */
+export interface Target {
+  /** The root module's file. */
+  readonly module: string;
+  /** The folder of the first saga. */
+  readonly folder: string;
+  readonly extension: string;
+  readonly layer: Layer;
+}
+
+/** The changes that make the root module import the database, SagaModule and the first saga. */
+export function moduleChanges(app: NestApp, ts: Ts | undefined, target: Target): FileChange[] {
+  const { module: path } = target;
+  const source = readOr(app, path, (text) => text);
+  const wanted = missingImports(app, target);
+  const added =
+    wanted.length === 0
+      ? { kind: 'keep' as const, path, about: 'already imports all modules' }
+      : addedImports(ts, path, source, wanted);
+  return [...databaseFiles(app, target), added, ...manualSteps(app, target)];
+}
+
+function addedImports(
+  ts: Ts | undefined,
+  path: string,
+  source: string | undefined,
+  wanted: readonly ModuleImport[],
+): FileChange {
+  const names = wanted.map(({ expression }) => nameOf(expression)).join(', ');
+  const text = ts && source !== undefined ? withModuleImports(ts, source, wanted) : undefined;
+  if (text !== undefined) return { kind: 'edit', path, text, about: `imports ${names}` };
+  const lines = [
+    ...importLines(wanted.flatMap(({ needs }) => needs)),
+    ...wanted.map(({ expression }) => `${expression},  // in imports of @Module()`),
+  ];
+  return { kind: 'by-hand', path, lines, about: `add to your root module, which ${whyByHand(ts, source)}` };
+}
+
+/** `SagaModule.forRoot()` is the module SagaModule. */
+function nameOf(expression: string): string {
+  return /^\w+/.exec(expression)![0];
+}
+
+function whyByHand(ts: Ts | undefined, source: string | undefined): string {
+  if (source === undefined) return 'was not found';
+  return ts ? 'does not have the usual structure' : 'cannot be read without the package typescript';
+}
+
+/** A second connection would be a second pool, and another database perhaps. */
+type Connection = 'none' | 'by the application' | 'by a package' | 'by saga init';
+
+function connectionOf(app: NestApp, layer: Layer): Connection {
+  if (layer.parts && isInSources(app, /\bSAGA_DATABASE\b/)) return 'by saga init';
+  if (isInSources(app, layer.connection)) return 'by the application';
+  if (!layer.parts) return app.typeormUser === undefined ? 'none' : 'by a package';
+  return existsSync(join(app.root, databaseFile(app))) ? 'by the application' : 'none';
+}
+
+function databaseFile({ sourceRoot }: NestApp): string {
+  return posix.join(sourceRoot, DATABASE_FOLDER, `${DATABASE_MODULE}.ts`);
+}
+
+function databaseFiles(app: NestApp, { layer }: Target): FileChange[] {
+  if (!layer.parts) return [];
+  const path = databaseFile(app);
+  const about = `connects ${layer.title}, and gives its connections to sagas`;
+  if (connectionOf(app, layer) === 'by saga init')
+    return existsSync(join(app.root, path)) ? [{ kind: 'keep', path, about: 'already exists' }] : [];
+  if (hasSagaModule(app) || connectionOf(app, layer) !== 'none') return [];
+  return [{ kind: 'create', path, text: databaseModule(layer.parts), about }];
+}
+
+const hasSagaModule = (app: NestApp): boolean => isInSources(app, /\bSagaModule\s*\.forRoot(Async)?\(/);
+
+/** What is left out because the application connects the database itself. */
+function manualSteps(app: NestApp, { layer, module: path }: Target): FileChange[] {
+  if (hasSagaModule(app)) return [];
+  const connection = connectionOf(app, layer);
+  if (connection === 'by a package') {
+    const about = `TypeOrmModule was left out: ${app.typeormUser} depends on @nestjs/typeorm and may connect it`;
+    return [
+      { kind: 'by-hand', path, about, lines: [`${TYPEORM_MODULE}, // if no other module connects TypeORM`] },
+    ];
+  }
+  if (!layer.parts || connection !== 'by the application') return [];
+  const { adapter } = layer.parts;
+  const name = /^\w+/.exec(adapter)![0];
+  const lines = [
+    ...importLines([
+      { name: 'SagaModule', from: 'nestjs-durable-saga' },
+      { name, from: `nestjs-durable-saga/${layer.name}` },
+    ]),
+    `SagaModule.forRoot({ database: ${adapter} }),  // in imports of @Module(), with your own connections`,
+  ];
+  const about = `SagaModule was left out: the sources connect ${layer.title}. Give it that database`;
+  return [{ kind: 'by-hand', path, about, lines }];
+}
+
+const TYPEORM_MODULE = `TypeOrmModule.forRoot({
+  type: 'postgres',
+  url:
+    process.env.DATABASE_URL ??
+    '${DEVELOPMENT_URL}',
+})`;
+
+const SAGA_MODULE_OF_DATABASE = `SagaModule.forRootAsync({
+  imports: [DatabaseModule],
+  inject: [SAGA_DATABASE],
+  useFactory: (database: SagaDatabase) => ({ database }),
+})`;
+
+/** What no file of the application has yet: modules may be imported by others than the root module. */
+function missingImports(app: NestApp, target: Target): ModuleImport[] {
+  return [
+    ...databaseImports(app, target),
+    ...(isInSources(app, /\bimport\b[^;]*\bOrdersModule\b/)
+      ? []
+      : [
+          {
+            expression: 'OrdersModule',
+            needs: [{ name: 'OrdersModule', from: fromRoot(app, target, target.folder, 'orders.module') }],
+          },
+        ]),
+  ];
+}
+
+function databaseImports(app: NestApp, target: Target): ModuleImport[] {
+  const { layer } = target;
+  const saga = { name: 'SagaModule', from: 'nestjs-durable-saga' };
+  const connection = connectionOf(app, layer);
+  if (layer === TYPEORM)
+    return [
+      ...(connection === 'none'
+        ? [{ expression: TYPEORM_MODULE, needs: [{ name: 'TypeOrmModule', from: '@nestjs/typeorm' }] }]
+        : []),
+      ...(hasSagaModule(app) ? [] : [{ expression: 'SagaModule.forRoot()', needs: [saga] }]),
+    ];
+  if (hasSagaModule(app) || connection === 'by the application') return [];
+  const file = fromRoot(app, target, DATABASE_FOLDER, DATABASE_MODULE);
+  const needs = [
+    ...[{ ...saga, name: 'SagaDatabase', isType: true as const }, saga],
+    ...['DatabaseModule', 'SAGA_DATABASE'].map((name) => ({ name, from: file })),
+  ];
+  return [{ expression: SAGA_MODULE_OF_DATABASE, needs }];
+}
+
+/** The specifier of a file below the sources, as the root module imports it. */
+function fromRoot(app: NestApp, { module, extension }: Target, folder: string, file: string): string {
+  const path = posix.relative(posix.dirname(module), posix.join(app.sourceRoot, folder, file));
+  return `${path.startsWith('.') ? path : `./${path}`}${extension}`;
+}
