@@ -56,6 +56,7 @@ export const GROUPS = [
       ['I use Drizzle', 'docs/databases/drizzle.md'],
       ['I use Kysely', 'docs/databases/kysely.md'],
       ['I use Knex', 'docs/databases/knex.md'],
+      ['I use MikroORM', 'docs/databases/mikro-orm.md'],
     ],
   ],
   [
