@@ -57,6 +57,7 @@ export const GROUPS = [
       ['I use Kysely', 'docs/databases/kysely.md'],
       ['I use Knex', 'docs/databases/knex.md'],
       ['I use MikroORM', 'docs/databases/mikro-orm.md'],
+      ['I use Prisma', 'docs/databases/prisma.md'],
     ],
   ],
   [

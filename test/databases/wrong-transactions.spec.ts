@@ -11,6 +11,7 @@ import { KNEX } from './layers/knex.layer.js';
 import { KYSELY } from './layers/kysely.layer.js';
 import { EFFECT, MIKRO_ORM } from './layers/mikro-orm.layer.js';
 import { PG } from './layers/pg.layer.js';
+import { PRISMA } from './layers/prisma.layer.js';
 import { TYPEORM } from './layers/typeorm.layer.js';
 
 @Saga({ name: 'order' })
@@ -41,6 +42,7 @@ const FOR_DRIZZLE =
 const FOR_KYSELY = 'For Kysely, give forRoot({ database: kyselyDatabase(db, pool) })';
 const FOR_KNEX = 'For Knex, give forRoot({ database: knexDatabase(knex) })';
 const FOR_MIKRO_ORM = 'For MikroORM, give forRoot({ database: mikroOrmDatabase(orm) })';
+const FOR_PRISMA = 'For Prisma, give forRoot({ database: prismaDatabase(prisma) })';
 const FOR_TYPEORM = 'For TypeORM, remove the option database, or give the name of a DataSource';
 
 async function refusals(apps: LayerApps, given: object, isSource = false): Promise<string[]> {
@@ -121,6 +123,7 @@ describe.each([
   ['Kysely', KYSELY, 'Give the transaction of db.transaction().execute(async (trx) => …).'],
   ['Knex', KNEX, 'Give the transaction of knex.transaction(async (trx) => …).'],
   ['MikroORM', MIKRO_ORM, 'Give the EntityManager of em.transactional(async (em) => …).'],
+  ['Prisma', PRISMA, 'Give the transaction of prisma.$transaction(async (tx) => …).'],
 ] as const)('with the database of %s', (name, subject, fix) => {
   const apps = LayerApps.of(subject);
 
@@ -135,11 +138,23 @@ describe.each([
     }
   });
 
+  test('a client of Prisma is refused, with the adapter of Prisma', async () => {
+    const prisma = {
+      $queryRawUnsafe: () => undefined,
+      $transaction: () => undefined,
+      $connect: () => undefined,
+    };
+    for (const message of await refusals(apps, prisma)) {
+      expect(message).toContain(`is a PrismaClient, but the module uses the database of ${name}.`);
+      expect(message.includes(FOR_PRISMA)).toBe(name !== 'Prisma');
+    }
+  });
+
   test('what opens transactions is refused as a transaction', async () => {
     const { sagas, layer } = await apps.start({ sagas: [Order] });
     await expect(sagas.start(Order, {}, { transaction: layer.source })).rejects.toThrow(
       new RegExp(
-        `is an? (database of |EntityManager of )?${name}( outside of a transaction)?, but the module uses the database of ${name}. ${escaped(fix)}`,
+        `is an? (database of |EntityManager of )?${name}(Client)?( outside of a transaction)?, but the module uses the database of ${name}. ${escaped(fix)}`,
       ),
     );
   });
