@@ -14,7 +14,7 @@ export default {
     'telemetry/index',
     'admin/index',
     'declared/index',
-    ...['pg', 'drizzle', 'kysely', 'knex'].map((layer) => `databases/${layer}/index`),
+    ...['pg', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma'].map((layer) => `databases/${layer}/index`),
   ].map((entry) => `${sources}/${entry}.ts`),
   tsconfig: 'libs/saga/tsconfig.json',
   plugin: ['typedoc-plugin-markdown'],

@@ -5,6 +5,7 @@ import pg from 'pg';
 import ts from 'typescript';
 import { DataSource } from 'typeorm';
 import { sagaMigrations } from 'nestjs-durable-saga';
+import { prismaClientOf } from '../test/support/prisma-client.js';
 import { createTestDatabase } from '../test/support/test-database.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -16,7 +17,16 @@ const PAGES = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...DOCS];
 /** Their blocks are parts of modules that are compiled and run: shown-code.spec.ts. */
 const SHOWS_MODULES = /^docs\/(recipes|migrating)\//;
 
+/** Where the page of Prisma has its client, and where it is. */
+const PRISMA_CLIENT = { shown: join(ROOT, 'generated/prisma/'), made: '' };
+
 describe('what the documentation shows', () => {
+  beforeAll(async () => {
+    const [schema] = blocksOf('docs/databases/prisma.md', 'prisma');
+    const made = await prismaClientOf(schema!.replace('"../generated/prisma"', '"client"'));
+    PRISMA_CLIENT.made = `${made}/`;
+  }, 60_000);
+
   test.each(PAGES.filter((page) => !SHOWS_MODULES.test(page) && blocksOf(page, 'ts').length > 0))(
     '%s compiles',
     (page) => {
@@ -102,11 +112,13 @@ function compile(path: string, source: string): string[] {
   const host = ts.createCompilerHost(options);
   const { readFile, fileExists } = host;
   const getSourceFile = host.getSourceFile.bind(host);
-  host.fileExists = (name) => name === path || fileExists.call(host, name);
-  host.readFile = (name) => (name === path ? source : readFile.call(host, name));
+  const made = (name: string) => name.replace(PRISMA_CLIENT.shown, PRISMA_CLIENT.made);
+  host.directoryExists = (name) => ts.sys.directoryExists(made(`${name}/`));
+  host.fileExists = (name) => name === path || fileExists.call(host, made(name));
+  host.readFile = (name) => (name === path ? source : readFile.call(host, made(name)));
   host.getSourceFile = (name, language, ...rest) => {
     if (name === path) return ts.createSourceFile(name, source, language);
-    if (!parsed.has(name)) parsed.set(name, getSourceFile(name, language, ...rest));
+    if (!parsed.has(name)) parsed.set(name, getSourceFile(made(name), language, ...rest));
     return parsed.get(name);
   };
   const program = ts.createProgram([path], { ...options, noEmit: true, noUnusedLocals: false }, host);

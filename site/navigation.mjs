@@ -57,6 +57,8 @@ export const GROUPS = [
       ['I use Drizzle', 'docs/databases/drizzle.md'],
       ['I use Kysely', 'docs/databases/kysely.md'],
       ['I use Knex', 'docs/databases/knex.md'],
+      ['I use MikroORM', 'docs/databases/mikro-orm.md'],
+      ['I use Prisma', 'docs/databases/prisma.md'],
     ],
   ],
   [

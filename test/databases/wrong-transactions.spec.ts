@@ -1,3 +1,4 @@
+import { MikroORM } from '@mikro-orm/postgresql';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import knex from 'knex';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -8,13 +9,18 @@ import { LayerApps } from './contract/layer-apps.js';
 import { DRIZZLE } from './layers/drizzle.layer.js';
 import { KNEX } from './layers/knex.layer.js';
 import { KYSELY } from './layers/kysely.layer.js';
+import { EFFECT, MIKRO_ORM } from './layers/mikro-orm.layer.js';
 import { PG } from './layers/pg.layer.js';
+import { PRISMA } from './layers/prisma.layer.js';
 import { TYPEORM } from './layers/typeorm.layer.js';
 
 @Saga({ name: 'order' })
 class Order {
   @Step() reserve() {}
 }
+
+const mikroOrm = () =>
+  MikroORM.initSync({ clientUrl: 'postgres://nowhere/none', entities: [EFFECT], connect: false });
 
 /** Objects of all layers that are no transaction of the module's. */
 const GIVEN = {
@@ -25,6 +31,8 @@ const GIVEN = {
   'a database of Drizzle': () => drizzle(new pg.Pool()),
   'a Kysely': () => new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool() }) }),
   'a Knex': () => knex({ client: 'pg' }),
+  'an EntityManager of MikroORM outside of a transaction': () => mikroOrm().em,
+  'a MikroORM': () => mikroOrm(),
   'an object of the class Object': () => ({ password: 'secret' }),
 };
 const FOR_PG =
@@ -33,6 +41,8 @@ const FOR_DRIZZLE =
   'For Drizzle, give forRoot({ database: drizzleDatabase(db) }), with drizzleDatabase of nestjs-durable-saga/drizzle.';
 const FOR_KYSELY = 'For Kysely, give forRoot({ database: kyselyDatabase(db, pool) })';
 const FOR_KNEX = 'For Knex, give forRoot({ database: knexDatabase(knex) })';
+const FOR_MIKRO_ORM = 'For MikroORM, give forRoot({ database: mikroOrmDatabase(orm) })';
+const FOR_PRISMA = 'For Prisma, give forRoot({ database: prismaDatabase(prisma) })';
 const FOR_TYPEORM = 'For TypeORM, remove the option database, or give the name of a DataSource';
 
 async function refusals(apps: LayerApps, given: object, isSource = false): Promise<string[]> {
@@ -63,6 +73,8 @@ describe('with the database of pg', () => {
     ['a database of Drizzle', FOR_DRIZZLE],
     ['a Kysely', FOR_KYSELY],
     ['a Knex', FOR_KNEX],
+    ['a MikroORM', FOR_MIKRO_ORM],
+    ['an EntityManager of MikroORM outside of a transaction', FOR_MIKRO_ORM],
     ['an object of the class Object', ''],
   ] as const)('a transaction is refused that is %s', async (what, adapter) => {
     for (const message of await refusals(apps, GIVEN[what]())) {
@@ -110,6 +122,8 @@ describe.each([
   ['Drizzle', DRIZZLE, 'Give the transaction of db.transaction(async (tx) => …).'],
   ['Kysely', KYSELY, 'Give the transaction of db.transaction().execute(async (trx) => …).'],
   ['Knex', KNEX, 'Give the transaction of knex.transaction(async (trx) => …).'],
+  ['MikroORM', MIKRO_ORM, 'Give the EntityManager of em.transactional(async (em) => …).'],
+  ['Prisma', PRISMA, 'Give the transaction of prisma.$transaction(async (tx) => …).'],
 ] as const)('with the database of %s', (name, subject, fix) => {
   const apps = LayerApps.of(subject);
 
@@ -124,10 +138,24 @@ describe.each([
     }
   });
 
+  test('a client of Prisma is refused, with the adapter of Prisma', async () => {
+    const prisma = {
+      $queryRawUnsafe: () => undefined,
+      $transaction: () => undefined,
+      $connect: () => undefined,
+    };
+    for (const message of await refusals(apps, prisma)) {
+      expect(message).toContain(`is a PrismaClient, but the module uses the database of ${name}.`);
+      expect(message.includes(FOR_PRISMA)).toBe(name !== 'Prisma');
+    }
+  });
+
   test('what opens transactions is refused as a transaction', async () => {
     const { sagas, layer } = await apps.start({ sagas: [Order] });
     await expect(sagas.start(Order, {}, { transaction: layer.source })).rejects.toThrow(
-      new RegExp(`is a (database of )?${name}, but the module uses the database of ${name}. ${escaped(fix)}`),
+      new RegExp(
+        `is an? (database of |EntityManager of )?${name}(Client)?( outside of a transaction)?, but the module uses the database of ${name}. ${escaped(fix)}`,
+      ),
     );
   });
 });

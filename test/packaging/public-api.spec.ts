@@ -13,6 +13,8 @@ const ENTRIES = [
   ['nestjs-durable-saga/drizzle', 'databases/drizzle/index.d.ts', 'public-api-drizzle.txt'],
   ['nestjs-durable-saga/kysely', 'databases/kysely/index.d.ts', 'public-api-kysely.txt'],
   ['nestjs-durable-saga/knex', 'databases/knex/index.d.ts', 'public-api-knex.txt'],
+  ['nestjs-durable-saga/mikro-orm', 'databases/mikro-orm/index.d.ts', 'public-api-mikro-orm.txt'],
+  ['nestjs-durable-saga/prisma', 'databases/prisma/index.d.ts', 'public-api-prisma.txt'],
   ['nestjs-durable-saga/admin', 'admin/index.d.ts', 'public-api-admin.txt'],
 ] as const;
 

@@ -58,6 +58,7 @@ export * from './errors.js';
 export type { SagaStatus, StepStatus } from './definition/types/saga-status.js';
 export type { LostLease } from './machine/saga-state.js';
 export { SagaModule } from './nest/saga.module.js';
+export type { SagaAmbient } from './nest/ambient.js';
 export type { RequiredApprovals, SagaModuleOptions, SagaWorkerOptions } from './nest/saga.options.js';
 export {
   type CleanupOptions,

@@ -12,6 +12,15 @@ import type { LayerApps } from './layer-apps.js';
 
 type Context = TransactionalStepContext<object, unknown, object>;
 type Compensation = TransactionalCompensationContext<object, unknown, unknown, object>;
+/** The first two commits of a row of `effect` fail with a serialization failure. */
+const FAILING_COMMIT = `
+  CREATE SEQUENCE refusals;
+  CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('refusals') < 3 THEN RAISE EXCEPTION 'refused' USING ERRCODE = '40001'; END IF;
+    RETURN NULL;
+  END $$;
+  CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON effect DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION refuse()`;
 const RETRY = { attempts: 3, delay: 1 };
 
 /** Transactional steps. The methods receive the transactions of the layer. */
@@ -132,6 +141,24 @@ export function describeSteps(apps: LayerApps): void {
       expect((await (await sagas.start(Order, {})).outcome()).status).toBe('completed');
       expect(attempts).toEqual([1, 1, 1, 1]);
       expect(await apps.effects()).toEqual(['book 4']);
+    });
+
+    test('is repeated after a serialization failure of its COMMIT, which does not count as an attempt', async () => {
+      await apps.sql(FAILING_COMMIT);
+      const attempts: number[] = [];
+      @Saga({ name: 'order', retry: { attempts: 1 } })
+      class Order {
+        @Step({ transactional: true }) async book({ transaction, attempt }: Context) {
+          attempts.push(attempt);
+          await layer.write(transaction, `book ${attempts.length}`);
+        }
+      }
+      const { sagas } = await startWith(Order);
+      const { status } = await (await sagas.start(Order, {})).outcome();
+      await apps.sql('DROP FUNCTION refuse CASCADE');
+      expect(status).toBe('completed');
+      expect(attempts).toEqual([1, 1, 1]);
+      expect(await apps.effects()).toEqual(['book 3']);
     });
 
     test('is repeated after its connection was lost, which does not count as an attempt', async () => {

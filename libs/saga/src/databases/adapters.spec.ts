@@ -1,3 +1,4 @@
+import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import knex from 'knex';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -6,11 +7,21 @@ import { SagaConfigurationError } from '../errors.js';
 import { drizzleDatabase } from './drizzle/index.js';
 import { knexDatabase } from './knex/index.js';
 import { kyselyDatabase } from './kysely/index.js';
+import { mikroOrmDatabase } from './mikro-orm/index.js';
+import { prismaDatabase } from './prisma/index.js';
 
+const EFFECT = new EntitySchema({ name: 'Effect', properties: { id: { type: 'number', primary: true } } });
 const pool = new pg.Pool({ connectionString: 'postgres://app:secret@nowhere/shop', max: 7 });
 const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
 
-const MAKERS = { drizzleDatabase, kyselyDatabase, knexDatabase };
+const MAKERS = { drizzleDatabase, kyselyDatabase, knexDatabase, mikroOrmDatabase, prismaDatabase };
+
+/** What is used of MikroORM 7, which runs on newer versions of Node than the tests: it shows no Knex. */
+function mikroOrm7() {
+  const method = () => undefined;
+  const em = { fork: method, transactional: method, getTransactionContext: method };
+  return { em: { ...em, getConnection: () => ({}), config: new Map() } };
+}
 
 /** Callers without a compiler. */
 const problemOf = (make: (given: never) => unknown, given?: unknown): string => {
@@ -33,10 +44,36 @@ describe('what is no object of the layer is refused, and the error shows no secr
     ['kyselyDatabase', 'pool', 'undefined', db],
     ['knexDatabase', 'knex', 'a Pool of pg', pool],
     ['knexDatabase', 'knex', 'null', null],
+    ['mikroOrmDatabase', 'orm', 'a Pool of pg', pool],
+    ['mikroOrmDatabase', 'orm', 'undefined', undefined],
+    ['prismaDatabase', 'prisma', 'a Pool of pg', pool],
+    ['prismaDatabase', 'prisma', 'null', null],
+    ['mikroOrmDatabase', 'pool', 'undefined', mikroOrm7()],
   ] as const)('by %s(): %s is %s', (name, parameter, what, given) => {
     const message = problemOf(MAKERS[name] as (given: never) => unknown, given);
     expect(message).toMatch(new RegExp(`^${name}\\(\\): ${parameter} is ${what}; give (a|the) `));
     expect(message).not.toContain('secret');
+  });
+
+  test('a MikroORM whose password is a function or whose transactions are disabled', () => {
+    const options = { clientUrl: 'postgres://app@nowhere/shop', entities: [EFFECT], connect: false };
+    const dynamic = MikroORM.initSync({ ...options, password: () => 'secret' });
+    expect(problemOf(mikroOrmDatabase, dynamic)).toContain('the password of MikroORM is a function');
+    const disabled = MikroORM.initSync({ ...options, disableTransactions: true });
+    expect(problemOf(mikroOrmDatabase, disabled)).toContain('the transactions of MikroORM are disabled');
+  });
+
+  test('a PrismaClient whose adapter opens a pool of its own, unless its pool is given', () => {
+    const prisma = { $transaction: () => undefined, $queryRawUnsafe: () => undefined };
+    const own = { ...prisma, _engineConfig: { adapter: { externalPool: null } } };
+    for (const client of [prisma, own])
+      expect(problemOf(prismaDatabase, client)).toContain(
+        'the adapter of prisma has no Pool of pg that sagas can share',
+      );
+    expect(prismaDatabase(own as never, pool).pool).toBe(pool);
+    expect(problemOf((given) => prismaDatabase(given, {} as never), own)).toContain(
+      'pool is an object of the class Object',
+    );
   });
 
   test('a Knex whose connection is a function, since LISTEN connects with it', () => {

@@ -1,3 +1,4 @@
+import type { MethodContext } from './ports/method-context.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { newId as newUuid } from '../shared/new-id.js';
@@ -46,6 +47,8 @@ export interface EngineOptions {
   readonly newId?: () => string;
   /** Default: none. */
   readonly observers?: SagaObservers;
+  /** Calls methods of sagas. Default: they are called directly. */
+  readonly within?: MethodContext;
   /** Refuses an operator's change of a saga by throwing. Default: none is refused. */
   readonly checkEdit?: CheckEdit;
 }

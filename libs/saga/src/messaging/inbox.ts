@@ -36,11 +36,36 @@ export class Inbox {
    * @throws SagaTransactionError if `work` caught the error of a statement, or ended the transaction; then nothing is
    * stored
    */
-  async once<T, Tx extends object, Own = Tx>(
+  once<T, Tx extends object, Own = Tx>(
     messageId: string,
     transaction: Tx,
     work: (transaction: Own) => Promise<T> | T,
     options?: OnceOptions,
+  ): Promise<Once<T>>;
+  /**
+   * Handles a message once in the transaction that is open in the context of the call:
+   * `SagaModule.forRoot({ ambient })`.
+   * @throws SagaTransactionError if none is open
+   */
+  once<T, Own = never>(
+    messageId: string,
+    work: (transaction: Own) => Promise<T> | T,
+    options?: OnceOptions,
+  ): Promise<Once<T>>;
+  async once<T, Own>(messageId: string, ...given: readonly unknown[]): Promise<Once<T>> {
+    // A transaction may be a function, too.
+    const isAmbient = typeof given[1] !== 'function';
+    const [transaction, work, options] = (
+      isAmbient ? [this.runtime.ambientTransaction('once'), ...given] : given
+    ) as [object, (transaction: Own) => Promise<T> | T, OnceOptions?];
+    return this.handleOnce(messageId, transaction, work, options);
+  }
+
+  private async handleOnce<T, Own>(
+    messageId: string,
+    transaction: object,
+    work: (transaction: Own) => Promise<T> | T,
+    options: OnceOptions | undefined,
   ): Promise<Once<T>> {
     const { consumer = 'default' } = readOptions('once(): options', options, ['consumer']);
     for (const [name, value] of Object.entries({ messageId, consumer })) {

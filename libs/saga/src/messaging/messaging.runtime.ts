@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
+import { requireAmbient, SAGA_AMBIENT, type SagaAmbient } from '../nest/ambient.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDatabase } from '../nest/application-database.js';
@@ -72,6 +73,8 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     @Optional() @Inject(SAGA_CODEC) sagaCodec: PayloadCodec | null | undefined,
     @Optional() @Inject(SagaObservers) private readonly observers: SagaObservers | undefined,
     @Inject(ApplicationLifeCycle) private readonly lifeCycle: ApplicationLifeCycle,
+    /** SagaModule's. */
+    @Optional() @Inject(SAGA_AMBIENT) private readonly ambient: SagaAmbient | null | undefined,
   ) {
     this.options = withMessagingDefaults(options ?? {});
     this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
@@ -110,6 +113,14 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   /** Not before: hooks and requests in progress may send by the same client. */
   async close(): Promise<void> {
     if (this.set) await this.options.relay?.transport.close?.();
+  }
+
+  /**
+   * Returns the transaction that is open in the context of a call.
+   * @throws SagaTransactionError if none is open
+   */
+  ambientTransaction(call: string): object {
+    return requireAmbient(this.ambient ?? undefined, call);
   }
 
   /** Sets everything up at the first call. The first hook of any provider may publish messages. */

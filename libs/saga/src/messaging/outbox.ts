@@ -65,7 +65,17 @@ export class Outbox {
    * @throws SagaPayloadError that names the path of the invalid value; then nothing is stored
    * @throws SagaTransactionError if the transaction is already aborted, or is not one of the module's database
    */
-  async publish(transaction: object, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
+  publish(transaction: object, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]>;
+  /**
+   * Stores messages in the transaction that is open in the context of the call: `SagaModule.forRoot({ ambient })`.
+   * @throws SagaTransactionError if none is open
+   */
+  publish(messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]>;
+  async publish(...given: [object] | [object, OutboxMessage | readonly OutboxMessage[]]): Promise<string[]> {
+    const [messages, transaction] =
+      given.length === 1
+        ? [given[0] as OutboxMessage, this.runtime.ambientTransaction('publish')]
+        : [given[1], given[0]];
     return this.store(transaction, messages, {});
   }
 

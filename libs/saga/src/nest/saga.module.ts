@@ -4,6 +4,7 @@ import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { LifeCycleModule } from './life-cycle/life-cycle.module.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
+import { SAGA_AMBIENT, sagaAmbientProvider } from './ambient.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './discovery/saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
@@ -27,6 +28,7 @@ import { SagaService } from './saga.service.js';
     SagaRuntime,
     SagaService,
     sagaCodecProvider,
+    sagaAmbientProvider,
     {
       provide: SagaObservers,
       // What a codec keeps unreadable in the database is not written into the log by default.
@@ -36,7 +38,7 @@ import { SagaService } from './saga.service.js';
     },
   ],
   // The observers for entries of this package that measure.
-  exports: [SagaService, SAGA_CODEC, SagaObservers],
+  exports: [SagaService, SAGA_CODEC, SAGA_AMBIENT, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /**

@@ -10,6 +10,8 @@ import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import type { MethodContext } from '../engine/ports/method-context.js';
+import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
 import { readDatabase } from './database-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
@@ -75,6 +77,11 @@ export interface SagaModuleOptions {
    * locks them meanwhile. Default: none.
    */
   partitions?: Partitions;
+  /**
+   * What sagas take from the asynchronous context of the application: its transaction, and values such as the tenant.
+   * docs/recipes/ambient-transactions.md shows it with typeorm-transactional and nestjs-cls. Default: nothing.
+   */
+  ambient?: SagaAmbient;
 }
 
 /** The number of operators who must make the same call before it is executed. */
@@ -132,6 +139,8 @@ export interface ResolvedSagaOptions {
   readonly codec?: PayloadCodec;
   readonly retention?: number;
   readonly partitions?: Partitions;
+  readonly ambient?: SagaAmbient;
+  readonly within?: MethodContext;
 }
 
 const OPTIONS = [
@@ -149,6 +158,7 @@ const OPTIONS = [
   'codec',
   'retention',
   'partitions',
+  'ambient',
 ] as const satisfies (keyof SagaModuleOptions)[];
 const WORKER_OPTIONS = [
   'concurrency',
@@ -197,6 +207,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   if (partitions !== undefined) reader.oneOf(partitions, 'partitions', ['daily', 'weekly']);
   if (retry !== undefined) reader.retry(retry, 'retry');
   if (compensationRetry !== undefined) reader.retry(compensationRetry, 'compensationRetry');
+  const ambient = readAmbient(options.ambient, report);
   const resolved: ResolvedSagaOptions = {
     ...readDatabase(options, report),
     ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
@@ -205,6 +216,8 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
     approvals: readApprovals(options.approvals ?? {}, reader),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes', reader),
     retention: readRetention(options.retention, reader, report),
+    ambient,
+    within: methodContextOf(ambient),
   };
   return problems.length > 0 ? problems : resolved;
 }

@@ -25,6 +25,7 @@ import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views
 import { toOutcome, toSnapshot, toSummary } from './views/to-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
 import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
+import { tagsWith } from './ambient.js';
 import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
@@ -74,11 +75,13 @@ export class SagaService {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
     const graph = typeof saga === 'string' ? registry.latestOf(saga) : registry.latest(saga);
-    const { transaction, ...fields } = toStartFields(options);
+    const { transaction: given, tags, ...fields } = toStartFields(options);
+    const { ambient } = running.options;
+    const transaction = given ?? ambient?.transaction?.();
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const start = newSagaOf(graph, text, { ...fields, id, fresh });
+    const start = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh });
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
     const isUncommitted = transaction && running.database?.join(transaction).follow?.();
@@ -228,7 +231,8 @@ export class SagaService {
     options?: SignalOptions,
   ): Promise<void> {
     const { engine, registry, options: resolved } = await this.runtime.ready();
-    const { name, messageId = newId(), transaction } = readSignal(signal, options);
+    const { name, messageId = newId(), transaction: given } = readSignal(signal, options);
+    const transaction = given ?? resolved.ambient?.transaction?.();
     const to = toTarget(target, registry);
     if ('name' in to) registry.checkSignal(to.name, name);
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);

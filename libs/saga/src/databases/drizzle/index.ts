@@ -34,7 +34,7 @@ export function drizzleDatabase<Database extends DrizzleDatabase>(
   const pool: unknown = (db as Partial<Database> | undefined)?.$client;
   if (!isPool(pool)) throw notDrizzle(db);
   return new LayerDatabase<DrizzleTransaction<Database> & object>({
-    ...{ name: 'Drizzle', pool, poolSetting: 'max of the pg.Pool', source: db },
+    ...{ name: 'Drizzle', pool, poolSetting: 'max of the pg.Pool', sources: [db] },
     fix: 'Give the transaction of db.transaction(async (tx) => …).',
     open: ((work) => db.transaction(work)) as TransactionOpener<DrizzleTransaction<Database>>,
     isTransaction: (given): given is DrizzleTransaction<Database> & object =>

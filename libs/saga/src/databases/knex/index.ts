@@ -4,7 +4,7 @@ import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
-import { type KnexClient, KnexPool } from './knex-pool.js';
+import { type KnexClient, knexClientOf, KnexPool, requireSettings } from './knex-pool.js';
 
 /**
  * The database of an application that uses Knex with the client `pg`:
@@ -14,9 +14,12 @@ import { type KnexClient, KnexPool } from './knex-pool.js';
  * @throws SagaConfigurationError if it is no Knex with the client `pg`, or if its connection is a function
  */
 export function knexDatabase(knex: Knex): SagaDatabase<Knex.Transaction> {
+  const client = knexClientOf(knex);
+  if (!client) throw notKnex(knex);
+  requireSettings('knexDatabase', 'connection of Knex', client);
   const connections = new Connections();
   return new LayerDatabase<Knex.Transaction>({
-    ...{ name: 'Knex', pool: new KnexPool(clientOf(knex)), poolSetting: 'pool.max of Knex', source: knex },
+    ...{ name: 'Knex', pool: new KnexPool(client), poolSetting: 'pool.max of Knex', sources: [knex] },
     fix: 'Give the transaction of knex.transaction(async (trx) => …).',
     open: (work) => knex.transaction(work),
     isTransaction: (given): given is Knex.Transaction =>
@@ -26,21 +29,12 @@ export function knexDatabase(knex: Knex): SagaDatabase<Knex.Transaction> {
   });
 }
 
-function clientOf(knex: Knex): KnexClient {
-  const client = (knex as Partial<Knex> | undefined)?.client as
-    (KnexClient & { dialect: string }) | undefined;
-  if (client?.dialect !== 'postgresql' || !client.pool) {
-    const what = client?.dialect === undefined ? nameOfLayer(knex).what : `a Knex of ${client.dialect}`;
-    throw new SagaConfigurationError(
-      `knexDatabase(): knex is ${what}; give a Knex of PostgreSQL: knex({ client: 'pg', connection }).`,
-    );
-  }
-  if (!client.connectionSettings)
-    throw new SagaConfigurationError(
-      `knexDatabase(): the connection of Knex is a function, which LISTEN cannot use; give an object or a URL as the ` +
-        `connection.`,
-    );
-  return client;
+function notKnex(given: unknown): SagaConfigurationError {
+  const dialect = (given as Partial<Knex> | undefined)?.client as { dialect?: string } | undefined;
+  const what = dialect?.dialect === undefined ? nameOfLayer(given).what : `a Knex of ${dialect.dialect}`;
+  return new SagaConfigurationError(
+    `knexDatabase(): knex is ${what}; give a Knex of PostgreSQL: knex({ client: 'pg', connection }).`,
+  );
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

@@ -1,3 +1,4 @@
+import { SagaConfigurationError } from '../../errors.js';
 import type { PgClient, PgPool, TakeClient } from '../../store/postgres/connection/pg-types.js';
 
 /** A connection of Knex, which the pool of Knex ends when it is disposed. */
@@ -7,11 +8,26 @@ interface KnexConnection extends PgClient {
 
 /** The part of Knex's client that is used here. */
 export interface KnexClient {
+  readonly dialect: string;
   readonly driver: { readonly Client: new (options: object) => PgClient };
   readonly pool: { readonly max: number };
   readonly connectionSettings: object;
   acquireConnection(): Promise<KnexConnection>;
   releaseConnection(connection: KnexConnection): Promise<void>;
+}
+
+/** The client of a Knex of PostgreSQL. By what it has: there may be several copies of Knex. */
+export function knexClientOf(given: unknown): KnexClient | undefined {
+  const client = (given as { readonly client?: Partial<KnexClient> } | null | undefined)?.client;
+  return client?.dialect === 'postgresql' && client.pool ? (client as KnexClient) : undefined;
+}
+
+/** @throws SagaConfigurationError if the settings of connections are known to Knex only */
+export function requireSettings(call: string, what: string, client: KnexClient): void {
+  if (client.connectionSettings) return;
+  throw new SagaConfigurationError(
+    `${call}(): the ${what} is a function, which LISTEN cannot use; give a value instead.`,
+  );
 }
 
 /** The pool of a Knex, whose connections are clients of pg, in the form of a Pool of pg. */

@@ -29,7 +29,7 @@ export function kyselyDatabase<Schema>(db: Kysely<Schema>, pool: Pool): SagaData
     return rows[0]!.pid;
   };
   return new LayerDatabase<Transaction<Schema>>({
-    ...{ name: 'Kysely', pool, poolSetting: 'max of the pg.Pool', source: db },
+    ...{ name: 'Kysely', pool, poolSetting: 'max of the pg.Pool', sources: [db] },
     fix: 'Give the transaction of db.transaction().execute(async (trx) => …).',
     open: (work) => db.transaction().execute(work),
     isTransaction: (given): given is Transaction<Schema> =>

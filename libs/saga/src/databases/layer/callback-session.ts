@@ -1,6 +1,15 @@
+import { releaseLost } from './release-lost.js';
 import { once, type PromiseParts } from './promise-parts.js';
-import type { PgClient } from '../../store/postgres/connection/pg-types.js';
+import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { DatabaseSession, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
+
+/** How a layer opens a transaction, and what is known of it. */
+interface SessionLayer<Tx> {
+  readonly open: TransactionOpener<Tx>;
+  readonly pool: PgPool;
+  clientOf(transaction: Tx): PgClient | Promise<PgClient>;
+  flush?(transaction: Tx): Promise<unknown>;
+}
 
 /** Rolls a transaction back. Never leaves this module. */
 class RolledBack extends Error {}
@@ -10,15 +19,13 @@ class RolledBack extends Error {}
  * transaction. The function of this class waits until the step has ended.
  */
 export class CallbackSession<Tx> implements DatabaseSession<Tx> {
+  private client: PgClient | undefined;
   private handle: { readonly transaction: Tx } | undefined;
   /** Resolves when the transaction has ended. */
   private over: Promise<void> | undefined;
   private readonly end: PromiseParts<void> = once();
 
-  constructor(
-    private readonly open: TransactionOpener<Tx>,
-    private readonly clientOf: (transaction: Tx) => PgClient | Promise<PgClient>,
-  ) {}
+  constructor(private readonly layer: SessionLayer<Tx>) {}
 
   get transaction(): Tx {
     return this.handle!.transaction;
@@ -27,9 +34,10 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
   /** Opens the transaction as well. */
   async connect(): Promise<PgClient> {
     const opened = once<PgClient>();
-    this.over = this.open(async (transaction) => {
+    this.over = this.layer.open(async (transaction) => {
       this.handle = { transaction };
-      opened.resolve(await this.clientOf(transaction));
+      this.client = await this.layer.clientOf(transaction);
+      opened.resolve(this.client);
       await this.end.promise;
     });
     // If the layer cannot open it.
@@ -38,6 +46,10 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
   }
 
   async begin(): Promise<void> {}
+
+  async flush(): Promise<void> {
+    await this.layer.flush?.(this.transaction);
+  }
 
   commit(): Promise<void> {
     this.end.resolve();
@@ -54,5 +66,6 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
   /** A transaction that may be open is rolled back. */
   async release(): Promise<void> {
     await this.rollback().catch(() => undefined);
+    if (this.client) releaseLost(this.layer.pool, this.client);
   }
 }

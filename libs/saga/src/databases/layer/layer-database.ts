@@ -15,13 +15,15 @@ export interface LayerParts<Tx extends object> {
   readonly pool: PgPool;
   readonly poolSetting: string;
   /** What the application opens transactions on. */
-  readonly source: object;
+  readonly sources: readonly unknown[];
   /** How the application opens a transaction, as a sentence. */
   readonly fix: string;
   open: TransactionOpener<Tx>;
   isTransaction(given: object): given is Tx;
   /** The connection of a transaction. */
   clientOf(transaction: Tx): PgClient | Promise<PgClient>;
+  /** Sends what the layer has gathered in a transaction. Default: it gathers nothing. */
+  flush?(transaction: Tx): Promise<unknown>;
 }
 
 /** A database layer that opens its transactions itself. */
@@ -37,7 +39,7 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
   }
 
   session(): DatabaseSession<Tx> {
-    return new CallbackSession(this.parts.open, (transaction) => this.parts.clientOf(transaction));
+    return new CallbackSession(this.parts);
   }
 
   join(transaction: unknown): JoinedTransaction {
@@ -48,7 +50,7 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
   }
 
   opener(source: unknown): TransactionOpener<Tx> | undefined {
-    return source === this.parts.source ? this.parts.open : undefined;
+    return this.parts.sources.includes(source) ? this.parts.open : undefined;
   }
 }
 

@@ -6,6 +6,7 @@ import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { StepTransaction } from '../ports/saga-store.js';
+import type { MethodContext } from '../ports/method-context.js';
 import type { Invoker } from '../ports/invoker.js';
 import { encodePayload } from '../payload/payload.js';
 import type { AttemptWatch } from '../observe/instrument.js';
@@ -21,6 +22,8 @@ export interface AttemptRunnerOptions {
   readonly log: EngineLog;
   readonly clock: Clock;
   readonly observers: SagaObservers;
+  /** Default: methods are called directly. */
+  readonly within?: MethodContext;
 }
 
 /** The longest wait (ms) that an error can ask for: one day. */
@@ -184,10 +187,15 @@ export class AttemptRunner {
     };
   }
 
+  private inContext(attempt: StepAttempt, call: () => unknown): unknown {
+    const { within } = this.options;
+    return within ? within(attempt.tags, call) : call();
+  }
+
   /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */
   private bounded(attempt: StepAttempt, call: () => unknown): unknown {
     const { timeout } = attempt.action.node;
-    if (timeout === undefined) return call();
+    if (timeout === undefined) return this.inContext(attempt, call);
     return new Promise<unknown>((resolve, reject) => {
       const { clock } = this.options;
       const timer = clock.after(timeout, () => {
@@ -200,7 +208,9 @@ export class AttemptRunner {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
         reject(TIMED_OUT);
       });
-      new Promise((settle) => settle(call())).then(resolve, reject).finally(() => clock.cancel(timer));
+      new Promise((settle) => settle(this.inContext(attempt, call)))
+        .then(resolve, reject)
+        .finally(() => clock.cancel(timer));
     });
   }
 

@@ -52,6 +52,11 @@ export class StepAttempt {
     return { sagaId: this.saga.id, saga: this.saga.name, step: this.step };
   }
 
+  /** The tags of its saga. */
+  get tags(): StoredSaga['tags'] {
+    return this.saga.tags;
+  }
+
   /** As it is measured. */
   measured(): MeasuredAttempt {
     const { action, saga, method } = this;

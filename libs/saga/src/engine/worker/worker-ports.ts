@@ -1,3 +1,4 @@
+import type { MethodContext } from '../ports/method-context.js';
 import type { Clock } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
@@ -24,6 +25,8 @@ export interface WorkerOptions {
   readonly maxHeldBytes?: number;
   /** Timers are not set further ahead than this (ms); the poll covers the rest. Default: a minute. */
   readonly longestWait?: number;
+  /** Calls methods. Default: they are called directly. */
+  readonly within?: MethodContext;
 }
 
 /** Learns what becomes of the sagas that a worker runs. */

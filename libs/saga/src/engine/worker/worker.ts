@@ -71,7 +71,7 @@ export class Worker implements ClaimingWorker {
       return { name, version, concurrency: this.limits.get(name) };
     });
     this.claimer = new Claimer(this, claimed, options, lease, ports);
-    const { maxPayloadBytes } = options;
+    const { maxPayloadBytes, within } = options;
     const { store, writers, retry } = ports;
     const now = () => ports.storeClock.now();
     this.runPorts = {
@@ -85,7 +85,7 @@ export class Worker implements ClaimingWorker {
       reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
       pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
       claimSoon: () => this.claimSoon(),
-      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now }),
+      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now, within }),
       now,
       maxPayloadBytes,
       permits: new PermitLead(),

@@ -287,6 +287,7 @@ export class PostgresSagaStore implements SagaStore {
       const manager = database.managerOf?.(transaction);
       const checkpoint = await work({ transaction, manager, errorBehind });
       const what = 'The work of the method through its transaction';
+      if (session.flush) await sendWithin(sql, what, () => session.flush!());
       await watch.requireOpen(what, sql);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
       const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));

@@ -29,6 +29,8 @@ const PG = adapterOf('pg', 'pgDatabase(pool)', 'pg');
 const DRIZZLE = adapterOf('Drizzle', 'drizzleDatabase(db)', 'drizzle');
 const KYSELY = adapterOf('Kysely', 'kyselyDatabase(db, pool)', 'kysely');
 const KNEX = adapterOf('Knex', 'knexDatabase(knex)', 'knex');
+const MIKRO_ORM = adapterOf('MikroORM', 'mikroOrmDatabase(orm)', 'mikro-orm');
+const PRISMA = adapterOf('Prisma', 'prismaDatabase(prisma)', 'prisma');
 /** What Drizzle marks its classes with. */
 const DRIZZLE_KIND = Symbol.for('drizzle:entityKind');
 
@@ -58,6 +60,14 @@ export function wrongTransaction(given: unknown, layer: string, fix: string): Sa
 function recognized(given: unknown): NamedLayer | undefined {
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null) return undefined;
   const has = (...names: string[]) => names.every((name) => name in given);
+  if (has('getTransactionContext', 'isInTransaction')) {
+    const isInside = (given as { isInTransaction(): boolean }).isInTransaction();
+    const where = isInside ? 'in a transaction' : 'outside of a transaction';
+    return { what: `an EntityManager of MikroORM ${where}`, adapter: MIKRO_ORM };
+  }
+  if (has('em', 'getMetadata')) return { what: 'a MikroORM', adapter: MIKRO_ORM };
+  if (has('$queryRawUnsafe'))
+    return { what: has('$connect') ? 'a PrismaClient' : 'a transaction of Prisma', adapter: PRISMA };
   if (has('createQueryRunner')) return { what: DATA_SOURCE, adapter: TYPEORM };
   if (has('getRepository', 'query')) return { what: MANAGER, adapter: TYPEORM };
   if (has('query', 'totalCount')) return { what: 'a Pool of pg', adapter: PG };

@@ -43,6 +43,8 @@ export interface DatabaseSession<Tx = unknown> {
   readonly transaction: Tx;
   /** Opens the transaction. */
   begin(): Promise<unknown>;
+  /** Sends what the layer has gathered, when the step's method has ended. Default: it gathers nothing. */
+  flush?(): Promise<unknown>;
   /** Commits the transaction. */
   commit(): Promise<unknown>;
   /** Rolls the transaction back. Does nothing if none is open. */

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
 import { TypeOrmTransaction } from '../typeorm/typeorm-transaction.js';
@@ -67,4 +68,12 @@ test('what is known of one transaction is not taken for the next one of the same
 test('a connection is followed once, however often it is asked about', async () => {
   const watches = await Promise.all(Array.from({ length: 20 }, ofThisDriver));
   expect(new Set(watches).size).toBe(1);
+});
+
+test('an error is known before the message that ends its statement, if a connection is followed from within a transaction', () => {
+  const connection = new EventEmitter();
+  const watch = TransactionWatch.on({ connection });
+  const failure = Object.assign(new Error('could not serialize'), { code: '40001' });
+  connection.emit('errorMessage', failure);
+  expect(watch.errorBehind(new Error('of the layer', { cause: failure }))).toBe(failure);
 });

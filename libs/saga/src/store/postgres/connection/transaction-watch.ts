@@ -27,7 +27,8 @@ export class TransactionWatch {
   /** Counts the transactions of the connection. */
   private transactions = 0;
 
-  private isLost = false;
+  /** The connection was closed, or is being closed by the server. */
+  isLost = false;
 
   private constructor(private readonly connection: Connection | undefined) {
     connection?.on('end', () => (this.isLost = true));
@@ -36,7 +37,8 @@ export class TransactionWatch {
       if (error.severity === 'FATAL') this.isLost = true;
       if (this.status === 'E') return;
       this.cause = error;
-      if (this.status === 'T') this.status = 'E';
+      // Its state may not have been shown yet: a connection is followed from within a transaction of a layer.
+      if (this.status !== 'I') this.status = 'E';
     });
     connection?.on('commandComplete', ({ text }) => (this.lastCommand = text));
     connection?.on('readyForQuery', ({ status }) => {

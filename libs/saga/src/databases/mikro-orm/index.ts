@@ -1,0 +1,111 @@
+import type { Pool } from 'pg';
+import { SagaConfigurationError } from '../../errors.js';
+import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { isPool } from '../../store/postgres/connection/pg-database.js';
+import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
+import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
+import { type KnexClient, knexClientOf, KnexPool, requireSettings } from '../knex/knex-pool.js';
+import { clientByPid } from '../layer/client-by-pid.js';
+import { Connections } from '../layer/connections.js';
+import { LayerDatabase } from '../layer/layer-database.js';
+import { asEntityManager, type EntityManagerParts } from './entity-manager.js';
+
+/** An EntityManager of MikroORM 6 or 7, as `orm.em` is one. */
+export interface MikroOrmEntityManager {
+  /** Returns an EntityManager with an identity map of its own. */
+  fork(options?: { disableContextResolution?: boolean }): MikroOrmEntityManager;
+  /** Runs work in a transaction. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the EntityManager has the type of the application's driver
+  transactional<T>(work: (em: any) => Promise<T>): Promise<T>;
+  /** Returns whether a transaction is open. */
+  isInTransaction(): boolean;
+  /** Sends the changes of entities. */
+  flush(): Promise<void>;
+}
+
+/**
+ * The database of an application that uses MikroORM with PostgreSQL:
+ * `SagaModule.forRoot({ database: mikroOrmDatabase(orm) })`. Sagas borrow connections of its pool.
+ *
+ * A transaction is an EntityManager in a transaction, such as `em.transactional(async (em) => …)` passes to its function.
+ * `ctx.transaction` of transactional steps is one. It is flushed when the method of the step has ended.
+ * @param orm the MikroORM, or its EntityManager
+ * @param pool the Pool of pg of MikroORM 7, which does not show it at once:
+ * `await orm.em.getConnection().getNativeClient()`. MikroORM 6 needs none
+ * @throws SagaConfigurationError if it is no MikroORM with PostgreSQL, if its pool is missing, if its transactions are
+ * disabled, or if its password is a function
+ */
+export function mikroOrmDatabase<Em extends MikroOrmEntityManager>(
+  orm: { readonly em: Em } | Em,
+  pool?: Pool,
+): SagaDatabase<Em> {
+  const em = asEntityManager(orm);
+  if (!em) throw wrong('orm', orm, 'give a MikroORM of PostgreSQL: await MikroORM.init({ … })');
+  if (em.config.get('disableTransactions') === true)
+    throw new SagaConfigurationError(
+      'mikroOrmDatabase(): the transactions of MikroORM are disabled; remove disableTransactions from its options.',
+    );
+  const layer = layerOf(em, pool);
+  const connections = new Connections();
+  return new LayerDatabase<Em & EntityManagerParts>({
+    ...{ name: 'MikroORM', pool: layer.pool, poolSetting: layer.poolSetting, sources: [orm, em] },
+    fix: 'Give the EntityManager of em.transactional(async (em) => …).',
+    open: openerOf(em) as TransactionOpener<Em & EntityManagerParts>,
+    isTransaction: (given): given is Em & EntityManagerParts =>
+      asEntityManager(given) === given && asEntityManager(given)!.isInTransaction(),
+    // An EntityManager can have several transactions, one after another.
+    clientOf: (transaction) => {
+      const context = transaction.getTransactionContext()!;
+      return connections.of(context, () => layer.clientOf(transaction, context));
+    },
+    flush: (transaction) => transaction.flush(),
+  });
+}
+
+/** Its transactions have an identity map of their own, and are none of the one in whose context they are opened. */
+function openerOf(em: EntityManagerParts): TransactionOpener<EntityManagerParts> {
+  return (work) => em.fork({ disableContextResolution: true }).transactional(work);
+}
+
+/** The connections of MikroORM. */
+interface Connected {
+  readonly pool: PgPool;
+  readonly poolSetting: string;
+  /** @param context what MikroORM passes on with the statements of a transaction */
+  clientOf(transaction: EntityManagerParts, context: object): Promise<PgClient>;
+}
+
+function layerOf(em: EntityManagerParts, given: Pool | undefined): Connected {
+  // MikroORM 6 is over Knex.
+  const knex = em.getConnection().getKnex?.();
+  const client = knexClientOf(knex);
+  if (client) {
+    requireSettings('mikroOrmDatabase', 'password of MikroORM', client);
+    return {
+      ...{ pool: new KnexPool(client), poolSetting: 'pool.max of MikroORM' },
+      clientOf: (_, context) => (context as { readonly client: KnexClient }).client.acquireConnection(),
+    };
+  }
+  if (knex) throw wrong('orm', em, 'give a MikroORM of PostgreSQL, of @mikro-orm/postgresql');
+  // MikroORM 7 is over Kysely.
+  const fix = 'give the Pool of pg of MikroORM: await orm.em.getConnection().getNativeClient()';
+  if (!isPool(given)) throw wrong('pool', given, fix);
+  const pool: PgPool = given;
+  return {
+    ...{ pool, poolSetting: 'pool.max of MikroORM' },
+    clientOf: (transaction, context) => clientByPid('MikroORM', pool, () => readPid(transaction, context)),
+  };
+}
+
+async function readPid(em: EntityManagerParts, context: object): Promise<unknown> {
+  const { pid } = await em.getConnection().execute('SELECT pg_backend_pid() AS pid', [], 'get', context);
+  return pid;
+}
+
+function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
+  return new SagaConfigurationError(
+    `mikroOrmDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`,
+  );
+}
+
+export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

@@ -1,0 +1,114 @@
+import type { Pool } from 'pg';
+import { SagaConfigurationError } from '../../errors.js';
+import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { isPool } from '../../store/postgres/connection/pg-database.js';
+import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
+import { clientByPid } from '../layer/client-by-pid.js';
+import { Connections } from '../layer/connections.js';
+import { LayerDatabase } from '../layer/layer-database.js';
+import { withSqlState } from './sql-state.js';
+
+/** A PrismaClient, as `prisma generate` makes it. */
+export interface PrismaDatabaseClient {
+  /** Opens a transaction. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the transaction has the models of the application's schema
+  $transaction(work: (transaction: any) => Promise<any>, options?: TransactionTimes): Promise<any>;
+  /** Runs a statement. */
+  $queryRawUnsafe<T = unknown>(text: string, ...values: unknown[]): PromiseLike<T>;
+}
+
+/** How long a transaction of Prisma may take. */
+export interface TransactionTimes {
+  /** The time that a transaction waits for a connection, in ms. */
+  maxWait?: number;
+  /** The time after which Prisma rolls a transaction back, in ms. */
+  timeout?: number;
+}
+
+/** The transaction of a PrismaClient: the type `Prisma.TransactionClient` of a generated client. */
+export type PrismaTransaction<Client> = Omit<
+  Client,
+  '$connect' | '$disconnect' | '$on' | '$use' | '$extends'
+>;
+
+/** The longest time that a timer of Node takes, in ms. A step has a timeout of its own. */
+const NO_LIMIT = 2 ** 31 - 1;
+const OPTIONS = { maxWait: NO_LIMIT, timeout: NO_LIMIT };
+
+/**
+ * The database of an application that uses Prisma 7 with `@prisma/adapter-pg` over a Pool of pg:
+ * `SagaModule.forRoot({ database: prismaDatabase(prisma) })`, with `adapter: new PrismaPg(pool)`. Sagas borrow
+ * connections of the pool.
+ *
+ * A transaction is what `prisma.$transaction(async (tx) => …)` passes to its function. `ctx.transaction` of transactional
+ * steps is one, without Prisma's limits of time.
+ * @param pool the Pool of pg of the adapter. Default: the pool that the PrismaPg of `prisma` was given
+ * @throws SagaConfigurationError if it is no PrismaClient, or if its adapter was not given a Pool of pg
+ */
+export function prismaDatabase<Client extends PrismaDatabaseClient>(
+  prisma: Client,
+  pool?: Pool,
+): SagaDatabase<PrismaTransaction<Client>> {
+  if (!isPrisma(prisma)) throw wrong('prisma', prisma, `give a PrismaClient: ${EXAMPLE}`);
+  const own: unknown = pool ?? poolOf(prisma);
+  if (pool !== undefined && !isPool(own)) throw wrong('pool', pool, 'give the Pool of pg of the adapter');
+  if (!isPool(own))
+    throw new SagaConfigurationError(
+      `prismaDatabase(): the adapter of prisma has no Pool of pg that sagas can share. Give it one: ${EXAMPLE}.`,
+    );
+  const connections = new Connections();
+  return new LayerDatabase<PrismaTransaction<Client> & PrismaDatabaseClient>({
+    ...{ name: 'Prisma', pool: own, poolSetting: 'max of the pg.Pool', sources: [prisma] },
+    fix: 'Give the transaction of prisma.$transaction(async (tx) => …).',
+    open: openerOf(prisma) as TransactionOpener<PrismaTransaction<Client> & PrismaDatabaseClient>,
+    isTransaction: (given): given is PrismaTransaction<Client> & PrismaDatabaseClient =>
+      isPrisma(given) && !('$connect' in given),
+    clientOf: (transaction) =>
+      connections.of(transaction, () => clientByPid('Prisma', own, () => readPid(transaction))),
+  });
+}
+
+const EXAMPLE = 'new PrismaClient({ adapter: new PrismaPg(new Pool({ connectionString })) })';
+
+async function readPid(transaction: PrismaDatabaseClient): Promise<unknown> {
+  try {
+    const [row] = await transaction.$queryRawUnsafe<{ pid: unknown }[]>('SELECT pg_backend_pid() AS pid');
+    return row!.pid;
+  } catch (error) {
+    throw withSqlState(error);
+  }
+}
+
+function openerOf(prisma: PrismaDatabaseClient): TransactionOpener<object> {
+  return async <T>(work: (transaction: object) => Promise<T>): Promise<T> => {
+    let failure: { readonly error: unknown } | undefined;
+    const noting = (transaction: object) =>
+      work(transaction).catch((error: unknown) => {
+        failure = { error };
+        throw error;
+      });
+    try {
+      return (await prisma.$transaction(noting, OPTIONS)) as T;
+    } catch (error) {
+      throw failure ? error : withSqlState(error);
+    }
+  };
+}
+
+function isPrisma(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && '$transaction' in given && '$queryRawUnsafe' in given;
+}
+
+/** Prisma's client keeps its adapter, and the adapter its pool. Their types do not show them. */
+function poolOf(prisma: object): unknown {
+  const { _engineConfig } = prisma as {
+    readonly _engineConfig?: { readonly adapter?: { readonly externalPool?: unknown } };
+  };
+  return _engineConfig?.adapter?.externalPool;
+}
+
+function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
+  return new SagaConfigurationError(`prismaDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`);
+}
+
+export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
