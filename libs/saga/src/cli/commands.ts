@@ -11,6 +11,7 @@ import { migrate } from './commands/migrate.js';
 import { operations, retry } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
 import { run } from './commands/run.js';
+import { scheduleCommands } from './commands/schedules.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
+  ...scheduleCommands,
   ...[run, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],
 ];
