@@ -28,8 +28,9 @@ export const FOLDERS = {
     types: [],
     options: ['types'],
     decorators: ['options', 'types'],
+    schedule: ['options', 'types'],
     graph: ['options', 'types'],
-    build: ['graph', 'decorators', 'options', 'types'],
+    build: ['schedule', 'graph', 'decorators', 'options', 'types'],
     describe: ['build', 'graph', 'decorators', 'options', 'types'],
   },
   engine: {
@@ -39,6 +40,7 @@ export const FOLDERS = {
     versions: ['ports', 'payload'],
     observe: ['operate', 'ports', 'payload'],
     write: ['observe', 'versions', 'ports'],
+    schedule: ['observe', 'operate', 'write', 'ports', 'payload'],
     attempt: ['observe', 'write', 'ports', 'payload'],
     run: ['attempt', 'observe', 'operate', 'write', 'ports', 'payload'],
     worker: ['run', 'attempt', 'observe', 'versions', 'write', 'ports', 'payload'],

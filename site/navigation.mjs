@@ -43,6 +43,7 @@ export const GROUPS = [
       ['Webhooks', 'docs/recipes/webhooks.md'],
       ['Human approval', 'docs/recipes/human-approval.md'],
       ['Long timers', 'docs/recipes/long-timers.md'],
+      ['Schedules', 'docs/recipes/schedules.md'],
       ['Transactional steps', 'docs/recipes/transactional-steps.md'],
       ['Multi-tenant', 'docs/recipes/multi-tenant.md'],
       ['Versioning and deploys', 'docs/recipes/versioning-and-deploys.md'],

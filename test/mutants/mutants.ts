@@ -11,6 +11,7 @@ import type { Mutant } from './mutant.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
+import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POSTGRES_MUTANTS,
   ...FAMILY_LOCK_MUTANTS,
   ...WAIT_MUTANTS,
+  ...SCHEDULE_MUTANTS,
   ...CODEC_MUTANTS,
   ...RETENTION_MUTANTS,
   ...LIFE_CYCLE_MUTANTS,

@@ -11,6 +11,7 @@ import type {
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { ChangeSchedule } from '../../libs/saga/src/engine/ports/stored-schedule.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './rng.js';
@@ -144,6 +145,14 @@ export class SimulatedStore implements SagaStore {
 
   missing(ids: readonly string[]) {
     return this.send(() => this.world.database.memory.missing(ids));
+  }
+
+  schedules() {
+    return this.send(() => this.world.database.memory.schedules());
+  }
+
+  editSchedule(saga: string, change: ChangeSchedule) {
+    return this.send(() => this.world.database.memory.editSchedule(saga, change), { isInteractive: true });
   }
 
   readonly lastFailoverAt = -Infinity;

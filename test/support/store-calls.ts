@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { StoredSchedule } from '../../libs/saga/src/engine/ports/stored-schedule.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { PENDING } from '../../libs/saga/src/machine/saga-state.js';
@@ -233,6 +234,23 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     await on.store.claim(claim);
     on.prepared();
     expect((await on.store.claim(claim)).sagas).toEqual([]);
+  },
+  schedules: async (on) => {
+    const { schedules } = await on.store.schedules();
+    expect(schedules).toEqual(expect.any(Array));
+  },
+  'tick of a schedule': async (on) => {
+    const saga = `scheduled-${randomUUID()}`;
+    const schedule: StoredSchedule = {
+      ...{ saga, cron: '* * * * *', timezone: 'UTC', overlap: 'skip', catchUp: 'last' },
+      ...{ decidedUntil: 1, nextAt: 2 },
+    };
+    await on.store.editSchedule(saga, () => ({ schedule }));
+    on.prepared();
+    const [start] = newSagas({ name: saga, leased: false }, 1) as [NewSaga];
+    const last = { id: start.id, at: 2, triggered: false };
+    const edited = await on.store.editSchedule(saga, () => ({ schedule: { ...schedule, last }, start }));
+    expect(edited).toMatchObject({ start: { created: true } });
   },
   'load of a saga that waits for a concurrency': async (on) => {
     const [first, second] = newSagas({ name: `limited-${randomUUID()}`, leased: false }, 2) as [

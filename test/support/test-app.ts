@@ -34,7 +34,7 @@ class TestModule {}
 
 const SAGA_TABLES = [
   ...['instance', 'step', 'signal', 'operation', 'graph'],
-  ...['rate_limit', 'concurrency', 'outbox', 'inbox'],
+  ...['rate_limit', 'concurrency', 'schedule', 'outbox', 'inbox'],
 ];
 /**
  * The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new

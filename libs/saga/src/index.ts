@@ -1,5 +1,6 @@
 export { Saga } from './definition/decorators/saga.decorator.js';
 export type { Durability, SagaOptions } from './definition/options/saga-options.js';
+export type { ScheduleOptions, ScheduleTick } from './definition/options/schedule-options.js';
 export type {
   StandardSchema,
   StandardSchemaIssue,
@@ -70,6 +71,8 @@ export { SAGA_POLL_INTERVAL } from './nest/maintenance/saga.poller.js';
 export { SagaErrorFilter } from './nest/saga-error.filter.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
 export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
+export type { ScheduleOperatorOptions } from './nest/calls/schedule-calls.js';
+export type { ScheduledStart, ScheduleStatus } from './nest/views/schedule-status.js';
 export type { HistoryEntry } from './nest/views/saga-history.js';
 export { describeWait } from './nest/views/describe-wait.js';
 export { type TimelineEntry, timelineOf } from './nest/views/timeline.js';

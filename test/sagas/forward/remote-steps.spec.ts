@@ -237,7 +237,7 @@ describe('a handler that fails', () => {
       async run({ signal }: HandlerContext): Promise<void> {
         await aborted(signal);
       }
-      undo({ result }: HandlerCompensationContext) {
+      undo({ result }: HandlerCompensationContext<unknown, void>) {
         journal.push(`undo what may have been done: ${String(result)}`);
       }
     }

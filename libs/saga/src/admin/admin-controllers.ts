@@ -13,6 +13,7 @@ import { AdminDashboardController } from './controllers/dashboard.controller.js'
 import { AdminDefinitionsController } from './controllers/definitions.controller.js';
 import { AdminFiguresController } from './controllers/figures.controller.js';
 import { AdminSagasController } from './controllers/sagas.controller.js';
+import { AdminSchedulesController } from './controllers/schedules.controller.js';
 import { AdminStartController } from './controllers/start.controller.js';
 import { SagaErrorFilter } from '../nest/saga-error.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
@@ -25,6 +26,7 @@ const API: readonly (readonly [string, Type])[] = [
   ['api/sagas/:id', AdminActionsController],
   ['api/bulk', AdminBulkController],
   ['api/definitions', AdminDefinitionsController],
+  ['api/schedules', AdminSchedulesController],
   ['api', AdminFiguresController],
 ];
 const DASHBOARD: typeof API = [['', AdminDashboardController]];

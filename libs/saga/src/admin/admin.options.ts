@@ -24,9 +24,19 @@ export interface AdminAction {
 /** The kinds of actions: reading, starting, bulk actions, and the actions on a saga. */
 export type AdminActionKind = 'look' | 'start' | 'bulk' | OperatorAction;
 
-/** The actions on a saga. */
+/** The actions on a saga. `pause`, `resume` and `trigger` are also those on the schedule of a saga. */
 export type OperatorAction =
-  'cancel' | 'abort' | 'undo' | 'retry' | 'skip' | 'pause' | 'resume' | 'signal' | 'approve' | 'reject';
+  | 'cancel'
+  | 'abort'
+  | 'undo'
+  | 'retry'
+  | 'skip'
+  | 'pause'
+  | 'resume'
+  | 'trigger'
+  | 'signal'
+  | 'approve'
+  | 'reject';
 
 /** Options of `SagaAdminModule`, or the result of its factory. */
 export interface SagaAdminModuleOptions {

@@ -11,6 +11,7 @@ import { migrate } from './commands/migrate.js';
 import { operations, retry } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
 import { run } from './commands/run.js';
+import { scheduleCommands } from './commands/schedules.js';
 import { serve } from './commands/serve.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[...operations, retry, skip],
+  ...scheduleCommands,
   ...[run, serve, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],
 ];

@@ -23,6 +23,8 @@ import type { Wakeup } from './ports/wakeup.js';
 import { ChildSagas } from './run/child-sagas.js';
 import { type Revised, SagaBindings } from './versions/saga-bindings.js';
 import { WakeupHandler } from './wakeup-handler.js';
+import { SagaSchedules, type ScheduledGraph } from './schedule/saga-schedules.js';
+import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './ports/stored-schedule.js';
 import { OutcomeWaiters } from './worker/outcome-waiters.js';
 import { startedSaga } from './worker/started-saga.js';
 import { Worker } from './worker/worker.js';
@@ -36,6 +38,8 @@ export interface EngineOptions {
   readonly workerId: string;
   /** Undefined: this process starts and queries sagas but runs none. */
   readonly worker?: Omit<WorkerOptions, 'maxPayloadBytes'>;
+  /** False: no schedule starts a saga by itself. Default: those of the sagas that the worker runs do. */
+  readonly schedules?: boolean;
   /** Milliseconds. */
   readonly lease: number;
   readonly maxPayloadBytes: number;
@@ -76,6 +80,7 @@ export class SagaEngine {
   private readonly lease: Lease;
   private readonly overdue: OverdueWatch;
   private readonly wakeups: WakeupHandler;
+  private readonly schedules: SagaSchedules;
   private readonly checkEdit: CheckEdit | undefined;
 
   constructor(
@@ -107,6 +112,11 @@ export class SagaEngine {
     });
     // Only the processes that run a saga report that it is overdue.
     this.overdue = new OverdueWatch(options.worker ? sagas.map(({ graph }) => graph) : [], shared);
+    const isScheduling = options.worker !== undefined && options.schedules !== false;
+    const { maxPayloadBytes } = options;
+    this.schedules = new SagaSchedules(isScheduling ? sagas.map(({ graph }) => graph) : [], {
+      ...{ ...shared, definitions, maxPayloadBytes },
+    });
     const { writers, edits, waiters, overdue } = this;
     if (options.worker) {
       const children = new ChildSagas({ ...shared, definitions, edits });
@@ -119,6 +129,7 @@ export class SagaEngine {
   async start(): Promise<void> {
     await this.wakeups.start();
     this.worker?.start();
+    this.schedules.start();
   }
 
   /** The scheduled poll. */
@@ -203,6 +214,21 @@ export class SagaEngine {
     return this.retry.run(() => this.store.find(filter));
   }
 
+  async allSchedules(): Promise<readonly StoredSchedule[]> {
+    return (await this.retry.run(() => this.store.schedules())).schedules;
+  }
+
+  editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    return this.retry.run(() => this.store.editSchedule(saga, change));
+  }
+
+  /** Starts a saga by its schedule, now, and returns its id. @throws SagaStateError if `overlap` is 'skip', and one runs */
+  async trigger(graph: ScheduledGraph): Promise<string> {
+    const id = await this.schedules.trigger(graph);
+    this.worker?.claimSoon();
+    return id;
+  }
+
   /** Undefined: no such saga. */
   async history(target: StoreTarget, limit: number): Promise<HistoryRecord[] | undefined> {
     const saga = await this.load(target);
@@ -239,7 +265,7 @@ export class SagaEngine {
    */
   async drain(): Promise<void> {
     this.worker?.close();
-    await this.overdue.stop();
+    await Promise.all([this.overdue.stop(), this.schedules.stop()]);
     // Nothing that is being stored may take as long as an outage any more.
     this.writers.hasten();
     await this.worker?.drain();

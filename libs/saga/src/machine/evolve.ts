@@ -19,7 +19,7 @@ import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { FAILED, KIND } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
-import { compensated, completed } from './step-endings.js';
+import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './incompatible.js';
 import { startWait, refused, signalled, waitExpired } from './waits.js';
@@ -233,7 +233,7 @@ function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
       ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
       : tryAgain(graph, needed, step, key),
   );
-  return unstuck(next);
+  return completedFanOuts(graph, unstuck(next));
 }
 
 /** Only steps that have not begun, wait for another attempt, or were lost in progress begin; none while compensating. */

@@ -285,3 +285,25 @@ describe('a pivot of which its outcome is unknown', () => {
     expect(next(graph, evolve(graph, lost, cancelled))).toEqual(['stuck']);
   });
 });
+
+describe('a saga that goes forward again after its pivot was in doubt', () => {
+  const graph = graphOf(pay, stepOf('each', { forEach: () => ['a'] }), stepOf('check'));
+
+  it('completes a fan-out whose last item completed in between', () => {
+    const stuck = after(
+      graph,
+      stateOf('running', ''),
+      { type: 'fan-out-started', step: 'each', items: ['"a"'] },
+      { type: 'step-started', step: 'each[0]' },
+      { type: 'step-started', step: 'pay' },
+      failed('pay', true),
+      { type: 'step-started', step: 'check' },
+      failed('check'),
+      { type: 'step-completed', step: 'each[0]', now: 0 },
+      { type: 'settled', status: 'stuck' },
+    );
+    expect([stuck.status, stuck.heldPhase]).toEqual(['stuck', 'compensating']);
+    const state = evolve(graph, stuck, { type: 'retried' });
+    expect([state.status, stepState(state, 'each').status]).toEqual(['running', 'completed']);
+  });
+});

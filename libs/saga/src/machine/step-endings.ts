@@ -33,6 +33,18 @@ export function completed(
   return goesOn(graph, next, name) ? winRaces(graph, next, name) : next;
 }
 
+/** Completes fan-outs whose last item completed while the saga was not going forward. */
+export function completedFanOuts(graph: SagaGraph, state: SagaState): SagaState {
+  let next = state;
+  for (const { name, forEach } of graph.steps.values()) {
+    const { items, status } = stepState(next, name);
+    if (!forEach || !items || status !== 'running' || !areDone(next, name, items)) continue;
+    next = withStep(next, name, (s) => ({ ...s, status: 'completed' }));
+    if (goesOn(graph, next, name)) next = winRaces(graph, next, name);
+  }
+  return next;
+}
+
 function areDone(state: SagaState, name: string, items: readonly string[]): boolean {
   const isOpen = (_: number, item?: StepState) => item === undefined || !isDone(item);
   return !itemsOf(state.steps, name).search(items.length, ({ kinds }) => (kinds & ~DONE) !== 0, isOpen);

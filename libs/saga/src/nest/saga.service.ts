@@ -18,6 +18,13 @@ import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../engine/run/run-children.js';
 import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
 import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
+import {
+  pauseSchedule,
+  resumeSchedule,
+  scheduledGraph,
+  type ScheduleOperatorOptions,
+} from './calls/schedule-calls.js';
+import { type ScheduleStatus, toScheduleStatus } from './views/schedule-status.js';
 import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
 import { type SagaStats, toSagaStats } from './views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
@@ -337,6 +344,41 @@ export class SagaService {
   async stats(): Promise<SagaStats> {
     const { engine } = await this.runtime.ready();
     return toSagaStats(await engine.stats());
+  }
+
+  /** Returns the schedules of all applications of this database, by the names of their sagas. */
+  async schedules(): Promise<ScheduleStatus[]> {
+    const { engine } = await this.runtime.ready();
+    return (await engine.allSchedules()).map(toScheduleStatus);
+  }
+
+  /**
+   * Pauses the schedule of a saga until an operator resumes it: its times start no saga and are not caught up. Sagas that
+   * it has started continue. A paused schedule is unchanged.
+   * @throws SagaNotFoundError if no process has run this schedule yet
+   */
+  async pauseSchedule(saga: Type | string, options?: ScheduleOperatorOptions): Promise<void> {
+    return pauseSchedule(await this.runtime.ready(), saga, options);
+  }
+
+  /**
+   * Resumes a paused schedule, from the next scheduled time. A schedule that is not paused is unchanged.
+   * @throws SagaNotFoundError if no process has run this schedule yet
+   */
+  async resumeSchedule(saga: Type | string, options?: ScheduleOperatorOptions): Promise<void> {
+    return resumeSchedule(await this.runtime.ready(), saga, options);
+  }
+
+  /**
+   * Starts the saga of a schedule now, beside its scheduled times, also while the schedule is paused.
+   * @throws SagaStateError if `overlap` is `'skip'` and the saga that the schedule started last has not ended
+   * @throws SagaDefinitionError if this application does not have the saga, or the saga has no schedule
+   * @throws what `start()` throws for its input
+   */
+  async trigger<S = unknown>(saga: Type<S> | string): Promise<SagaHandle<S>> {
+    const running = await this.runtime.ready();
+    const id = await running.engine.trigger(scheduledGraph(running, saga));
+    return this.handle<S>(id, true, running);
   }
 
   /**

@@ -14,6 +14,7 @@ import { describeNotes } from './contract/notes.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeReports } from './contract/report.contract.js';
+import { describeSchedules } from './contract/schedule.contract.js';
 import { describeSignals } from './contract/signal.contract.js';
 import { describeStarts } from './contract/start.contract.js';
 import type { StoreSubject } from './contract/store-subject.contract.js';
@@ -56,6 +57,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeLockCircles(current);
     describeConcurrency(current);
     describeSignals(current);
+    describeSchedules(current);
     describeReports(current);
     describeGraphs(current);
     describeBytes(current);

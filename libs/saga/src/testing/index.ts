@@ -1,5 +1,6 @@
 export { SagaTest } from './saga-test.js';
 export { SagaTestRun } from './saga-test-run.js';
+export type { ScheduledRun, TestPeriod } from './scheduled-runs.js';
 export type { TestCall } from './test-call.js';
 export {
   type EveryFailureOptions,

@@ -27,6 +27,7 @@ import {
   type FailureReport,
 } from './failure-matrix.js';
 import { SagaTestRun, type SignalAnswer } from './saga-test-run.js';
+import { readPeriod, type ScheduledRun, scheduledRuns, type TestPeriod } from './scheduled-runs.js';
 import type { Fault } from './scripted-calls.js';
 import type { CrashPoint } from './test-process.js';
 import { TestWorld } from './test-world.js';
@@ -220,6 +221,25 @@ export class SagaTest<S> {
   }
 
   /**
+   * Lets the saga's schedule start sagas, from one virtual time to another, and runs them. Signals and approvals of the
+   * script are not sent.
+   * @returns the sagas that were started, in order
+   * @throws SagaConfigurationError if the saga has no schedule
+   */
+  async ticks(period: TestPeriod): Promise<ScheduledRun<S>[]> {
+    const registry = await this.setting.registry();
+    const graph = registry.latest(this.saga);
+    if (!graph.schedule)
+      throw new SagaConfigurationError(
+        `${this.saga.name} has no schedule. Declare one with @Saga({ schedule }).`,
+      );
+    const { from, until } = readPeriod(period);
+    const world = await this.world(from);
+    await world.proceedTo(until);
+    return scheduledRuns<S>(world, graph.name);
+  }
+
+  /**
    * Runs the saga once for each failure case of its graph: each step rejected; each step timing out after its side
    * effect; the saga cancelled while each step runs; each compensation failing once; a crash before and after each
    * checkpoint, going forward and compensating. The check is called after each run.
@@ -244,6 +264,12 @@ export class SagaTest<S> {
   }
 
   private async begin(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
+    const { answers } = this.script;
+    return SagaTestRun.begin(await this.world(), this.saga, { input, options, answers });
+  }
+
+  /** @param from see TestWorldOptions */
+  private async world(from?: number): Promise<TestWorld> {
     const registry = await this.setting.registry();
     this.checkScript(registry);
     const log = new Logger('SagaTest');
@@ -253,16 +279,11 @@ export class SagaTest<S> {
       warn: () => undefined,
       error: log.error.bind(log),
     };
-    const { faults, crashes, answers } = this.script;
+    const { faults, crashes } = this.script;
     const { options: resolved, manager } = this.setting;
-    const world = new TestWorld({
+    return new TestWorld({
       ...{ registry, saga: registry.ofType(this.saga).graph.name, options: resolved, manager },
-      ...{ faults, crashes, log: quiet },
-    });
-    return SagaTestRun.begin(world, this.saga, {
-      input,
-      options,
-      answers,
+      ...{ faults, crashes, from, log: quiet },
     });
   }
 

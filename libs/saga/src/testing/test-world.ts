@@ -36,12 +36,14 @@ export interface TestWorldOptions {
   readonly faults: readonly Fault[];
   readonly crashes: readonly CrashPoint[];
   readonly manager?: object;
+  /** When time begins (milliseconds since the epoch), if schedules are to start sagas. Default: they do not. */
+  readonly from?: number;
   readonly log: Pick<Logger, 'debug' | 'log' | 'warn' | 'error'>;
 }
 
 /** A store in memory, virtual time, and one process after the other that runs sagas: all that a run needs. */
 export class TestWorld {
-  readonly time = new VirtualTime();
+  readonly time: VirtualTime;
   readonly hub = new MemoryWakeupHub();
   readonly store: MemorySagaStore;
   readonly calls: ScriptedCalls;
@@ -57,6 +59,7 @@ export class TestWorld {
   private started: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: TestWorldOptions) {
+    this.time = new VirtualTime(given.from);
     const manager = (given.manager ?? missingManager((error) => (this.misuse ??= error))) as EntityManager;
     this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
     this.calls = new ScriptedCalls(given.saga, given.faults, (id) => this.cancel(id));
@@ -129,6 +132,7 @@ export class TestWorld {
       },
       options: {
         ...options,
+        schedules: this.given.from !== undefined,
         // No poll in between: a year of waiting is one step.
         worker: { ...options.worker!, longestWait: Infinity },
         // No jitter: a test may say how long a saga takes.

@@ -12,7 +12,7 @@ interface ScheduledTimer extends Timer {
   cancelled: boolean;
 }
 
-/** When it begins: milliseconds since the epoch. */
+/** When it begins, unless another time is given: milliseconds since the epoch. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
 /** Time that passes only on request: hours take no time, and every run has the same ones. */
@@ -21,16 +21,18 @@ export class VirtualTime {
   /** In the order in which they are to happen. */
   private readonly happenings: ScheduledTimer[] = [];
 
+  constructor(private readonly beginning = BEGINNING) {}
+
   /** Milliseconds since the epoch. */
   get now(): number {
-    return BEGINNING + this.time;
+    return this.beginning + this.time;
   }
 
   /** When the next thing happens; undefined: nothing is going to. */
   get next(): number | undefined {
     while (this.happenings[0] && !isComing(this.happenings[0])) this.happenings.shift();
     const [first] = this.happenings;
-    return first && BEGINNING + first.at;
+    return first && this.beginning + first.at;
   }
 
   /** The clock of one process. */
@@ -53,7 +55,7 @@ export class VirtualTime {
 
   /** @param until milliseconds since the epoch */
   proceedTo(until: number): void {
-    this.time = Math.max(this.time, until - BEGINNING);
+    this.time = Math.max(this.time, until - this.beginning);
     for (let next = this.next; next !== undefined && next <= this.now; next = this.next)
       this.happenings.shift()!.call();
   }

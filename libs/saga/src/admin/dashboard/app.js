@@ -5,6 +5,7 @@ import { listenToKeys } from './keyboard.js';
 import { overviewPage } from './overview-page.js';
 import { problem } from './problem.js';
 import { sagaPage } from './saga-page.js';
+import { schedulesPage } from './schedules-page.js';
 import { sagasPage } from './sagas-page.js';
 
 /**
@@ -15,6 +16,7 @@ const PAGES = [
   [/^\/?$/, 'sagas', 'Sagas', sagasPage],
   [/^\/saga\/([^/]+)$/, 'sagas', 'Saga', sagaPage],
   [/^\/overview$/, 'overview', 'Overview', overviewPage],
+  [/^\/schedules$/, 'schedules', 'Schedules', schedulesPage],
   [/^\/definitions(?:\/([^/]+))?$/, 'definitions', 'Definitions', definitionsPage],
 ];
 

@@ -6,6 +6,7 @@ import { Step } from '../../definition/decorators/step.decorator.js';
 import { SubSaga } from '../../definition/decorators/sub-saga.decorator.js';
 import { WaitFor } from '../../definition/decorators/wait-for.decorator.js';
 import type { ItemsOf, NodeOptions, Predicate, StepOptions } from '../../definition/options/step-options.js';
+import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
 import type { Call } from '../action/call.js';
@@ -41,11 +42,23 @@ const TIMEOUTS = { http: '30s', exec: '10m' } as const;
  * else of this package takes it as any other class.
  */
 export function sagaClass(file: SagaFile, parts: ClassParts): Type {
-  const { saga: name, steps, lockKey, $schema: _, secrets: __, description: ___, ...options } = file;
+  const {
+    saga: name,
+    steps,
+    lockKey,
+    schedule,
+    $schema: _,
+    secrets: __,
+    description: ___,
+    ...options
+  } = file;
   const type = { [name]: class {} }[name]!;
   const builder = new ClassBuilder(type, parts);
   for (const [step, definition] of steps) builder.add(step, definition);
-  const own = { ...options, input: parts.input, lockKey: lockKey && builder.lockKey(lockKey) };
+  const own = {
+    ...{ ...options, input: parts.input, lockKey: lockKey && builder.lockKey(lockKey) },
+    schedule: schedule && builder.schedule(schedule),
+  };
   Saga({ name, ...given(own) })(type);
   return type;
 }
@@ -123,6 +136,17 @@ class ClassBuilder {
       if (typeof key === 'string' || typeof key === 'number') return String(key);
       throw new TypeError(`${this.where(expression)}: lockKey must return a text`);
     };
+  }
+
+  schedule({ input, ...options }: NonNullable<SagaFile['schedule']>): ScheduleOptions {
+    if (!input) return given(options);
+    const expressions = expressionsOf(input);
+    const inputAt = ({ at, triggered }: ScheduleTick) => {
+      const tick = { at: at.toISOString(), triggered };
+      const values = this.parts.surroundings.evaluator.evaluate(expressions, tick);
+      return filled(input, (expression) => values[expressions.indexOf(expression)]);
+    };
+    return { ...given(options), input: inputAt };
   }
 
   private addWork(step: string, definition: StepFile, node: NodeOptions): void {

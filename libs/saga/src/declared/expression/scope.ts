@@ -23,6 +23,8 @@ export const CONNECTION_SCOPE: Scope = { names: [...SECRET], secret: true };
 /** `when` and `forEach`, which are asked again after a crash. */
 export const CONDITION_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
 export const LOCK_SCOPE: Scope = { names: ['input'], repeatable: true };
+/** The input of a saga that a schedule starts. */
+export const SCHEDULE_SCOPE: Scope = { names: ['at', 'triggered'] };
 /** The input of a sub-saga or of a handler. */
 export const CHILD_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
 /** What a signal or a decision becomes. */

@@ -1,5 +1,6 @@
 import type { RetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
+import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
 import type { RateLimit, SavepointOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { ExecDefinition } from '../action/exec-call.js';
@@ -31,6 +32,7 @@ export interface SagaFile extends Pick<
   readonly input?: object | boolean;
   readonly secrets?: ReadonlyMap<string, string>;
   readonly lockKey?: Expression;
+  readonly schedule?: Omit<ScheduleOptions, 'input'> & { readonly input?: Template };
   readonly steps: ReadonlyMap<string, StepFile>;
 }
 

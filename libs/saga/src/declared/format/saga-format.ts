@@ -4,6 +4,7 @@ import {
   DECISION_SCOPE,
   LOCK_SCOPE,
   MESSAGE_SCOPE,
+  SCHEDULE_SCOPE,
   SIGNAL_SCOPE,
   STEP_SCOPE,
 } from '../expression/scope.js';
@@ -207,6 +208,31 @@ export const SAGA_FIELDS = {
   timeout: {
     ...DURATION,
     about: 'The deadline for going forward, after which the saga compensates. Default: none.',
+  },
+  schedule: {
+    type: 'object',
+    fields: {
+      cron: {
+        ...{ type: 'text', example: '0 2 * * *', required: true },
+        about: 'A cron expression of five fields, or of six with seconds first.',
+      },
+      timezone: { type: 'text', example: 'Europe/Berlin', about: "An IANA time zone. Default: 'UTC'." },
+      input: {
+        ...{ type: 'template', scope: SCHEDULE_SCOPE },
+        about: 'The input of the saga, from at (ISO 8601) and triggered. Default: none.',
+      },
+      overlap: {
+        type: 'choice',
+        of: ['skip', 'queue', 'allow'],
+        about: "What a tick does while the last saga has not ended. Default: 'skip'.",
+      },
+      catchUp: {
+        type: 'choice',
+        of: ['none', 'last', 'all'],
+        about: "What happens to ticks at which no process was running. Default: 'last'.",
+      },
+    },
+    about: 'Starts a saga at each time of a cron expression. It requires @nestjs/schedule. Default: none.',
   },
   sla: { ...DURATION, about: 'The time after which an unfinished saga is overdue. Default: none.' },
   onFailure: {

@@ -6,6 +6,7 @@ import { SagaMetadata } from '../decorators/saga-metadata.js';
 import { defaultSagaName } from '../decorators/saga-name.js';
 import type { Report } from '../../shared/diagnostic.js';
 import type { SagaOptions } from '../options/saga-options.js';
+import { readSchedule } from '../schedule/read-schedule.js';
 import { shown } from '../../shared/shown-value.js';
 import { isStandardSchema } from '../types/standard-schema.js';
 
@@ -17,6 +18,7 @@ const SAGA_OPTIONS = [
   'retry',
   'compensationRetry',
   'timeout',
+  'schedule',
   'sla',
   'onFailure',
   'durability',
@@ -72,6 +74,7 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
       sla === undefined
         ? undefined
         : read.durationAboveZero(sla, 'sla', 'would make every saga overdue at once'),
+    schedule: readSchedule(options.schedule, { hasLockKey: options.lockKey !== undefined, read, report }),
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
     lockKey: read.function(options.lockKey, 'lockKey'),

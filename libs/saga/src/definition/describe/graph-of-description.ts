@@ -1,6 +1,8 @@
+import { SagaDefinitionError } from '../../errors.js';
 import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
 import type { SagaDescription, StepDescription } from './saga-description.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
+import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
 /**
@@ -8,7 +10,8 @@ import type { StandardSchema } from '../types/standard-schema.js';
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, sla, onFailure, concurrency, redact, locked, inputChecked } = description;
+  const { name, version, timeout, sla, onFailure, concurrency, redact, locked, inputChecked, schedule } =
+    description;
   const linked = linkSteps(description.steps.map(nodeOf));
   if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
   return Object.freeze({
@@ -19,6 +22,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     onFailure,
     concurrency,
     redact,
+    ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
@@ -60,9 +64,27 @@ function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wai
   return { signal: awaited, ...(timeout !== undefined && { timeout }) };
 }
 
+function scheduleOf(
+  { input, ...rule }: NonNullable<SagaDescription['schedule']>,
+  name: string,
+): SagaSchedule {
+  return {
+    ...rule,
+    ...(input && { input: () => scheduleInputNotHere(name) }),
+    next: () => notHere('schedule', name),
+  };
+}
+
 function schemaNotHere(name: string): StandardSchema {
   const validate = () => notHere('input', name);
   return { '~standard': { version: 1, vendor: 'nestjs-durable-saga', validate } };
+}
+
+function scheduleInputNotHere(name: string): never {
+  throw new SagaDefinitionError(
+    `schedule.input of '${name}' is a function of its class, which this process does not have. Start the saga in the ` +
+      `dashboard of an application that has it, or give an input: saga start ${name} --input '{…}'.`,
+  );
 }
 
 function notHere(what: string, name: string): never {

@@ -1,5 +1,6 @@
 import { sagaNameOf } from '../decorators/saga-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { SagaSchedule, ScheduleRule } from '../options/schedule-options.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 
 /** A saga's definition as plain data: `JSON.stringify` carries all of it. Times are in milliseconds. */
@@ -12,6 +13,8 @@ export interface SagaDescription {
   readonly timeout?: number;
   /** From when an instance may begin, past which it is overdue; absent: never. */
   readonly sla?: number;
+  /** Starts instances by itself; `input`: it has a function that gives their input. Absent: it does not. */
+  readonly schedule?: ScheduleRule & { readonly input: boolean };
   /** What a failure leads to. */
   readonly onFailure: 'compensate' | 'suspend';
   /** Paths of what of the input, and of each step's result, is never shown; absent: none. */
@@ -97,6 +100,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     version: graph.version,
     timeout: graph.timeout,
     sla: graph.sla,
+    schedule: graph.schedule && scheduleDescriptionOf(graph.schedule),
     onFailure: graph.onFailure,
     redact: graph.redact,
     locked: graph.lockKey !== undefined,
@@ -132,6 +136,10 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     timeout: node.wait ? node.wait.timeout : node.timeout,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });
+}
+
+function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: SagaSchedule) {
+  return { cron, timezone, overlap, catchUp, input: input !== undefined };
 }
 
 function retryDescriptionOf({ retryIf: _, ...policy }: ResolvedRetryPolicy): RetryDescription {

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Durability } from '../options/saga-options.js';
 import type { RemoteHandler } from '../options/handler-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
@@ -68,6 +69,8 @@ export interface SagaGraph {
   readonly timeout?: number;
   /** Milliseconds from when the saga may begin, past which it is overdue. */
   readonly sla?: number;
+  /** Starts instances by itself. No part of what an instance goes by: it counts as the class says now. */
+  readonly schedule?: SagaSchedule;
   /** `suspend`: a failure waits for an operator instead of making the saga compensate. */
   readonly onFailure: 'compensate' | 'suspend';
   /** Undefined: durable. No part of what an instance goes by: it counts as the class says now. */

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
+import type { ScheduleOptions } from './schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
 /**
@@ -42,6 +43,11 @@ export interface SagaOptions {
    * none.
    */
   timeout?: Duration;
+  /**
+   * Starts a saga at each time of a cron expression, one in all processes together. If a process has several versions,
+   * the highest one's schedule applies. It requires the package `@nestjs/schedule`. Default: none.
+   */
+  schedule?: ScheduleOptions;
   /** The time from the start after which an unfinished saga is overdue, which is reported once. Default: none. */
   sla?: Duration;
   /**

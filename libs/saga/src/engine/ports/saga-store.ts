@@ -5,7 +5,11 @@ import type { Operation, StoredOperation } from './operation.js';
 import { type SagaState } from '../../machine/saga-state.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
+import type { ExistingSaga, StartResult } from './start-result.js';
+import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';
+
+export type { ExistingSaga, StartResult };
 
 /** The transaction of a step, as methods see it. */
 export interface StepTransaction {
@@ -18,21 +22,6 @@ export interface StepTransaction {
    * reports it. Undefined: the method failed for another reason. Default: undefined.
    */
   errorBehind?(error: unknown): unknown;
-}
-
-/** `created`: this call stored it. Otherwise it is the saga with the same id or correlation id. */
-export type StartResult =
-  | { readonly created: true; readonly leased: boolean; readonly now: number }
-  | { readonly created: false; readonly existing: ExistingSaga };
-
-export interface ExistingSaga {
-  readonly id: string;
-  readonly name: string;
-  readonly correlationId?: string;
-  /** The input that it was started with. */
-  readonly input?: string;
-  /** The input cannot be read here. */
-  readonly unreadable?: SagaCodecError;
 }
 
 /** A saga of which something cannot be read here. */
@@ -303,6 +292,13 @@ export interface SagaStore {
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
   /** Which of these ids no saga has. */
   missing(ids: readonly string[]): Promise<string[]>;
+  /** All schedules, by the names of their sagas. */
+  schedules(): Promise<{ readonly schedules: readonly StoredSchedule[]; readonly now: number }>;
+  /**
+   * Changes the schedule of a saga under its row's lock, and starts a saga in the same transaction. What `change` throws is
+   * thrown, and nothing changes. Undefined: nothing was changed.
+   */
+  editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined>;
   isTransient(error: unknown): boolean;
   /**
    * When a failover was last noticed, in monotonic ms. What was written before may be gone: a standby was promoted that did

@@ -20,6 +20,7 @@ import type {
   StoreTarget,
   UnreadableSaga,
 } from '../../engine/ports/saga-store.js';
+import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { SagaCodecError } from '../../errors.js';
@@ -194,6 +195,18 @@ export class CodedSagaStore implements SagaStore {
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
     const records = await this.store.history(id, limit);
     return records.map((record) => ('signal' in record ? record : this.readOperation(record, id)));
+  }
+
+  schedules(): ReturnType<SagaStore['schedules']> {
+    return this.store.schedules();
+  }
+
+  async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    const edited = await this.store.editSchedule(saga, (stored, now) => {
+      const edit = change(stored, now);
+      return edit?.start ? { ...edit, start: convertNewSaga(edit.start, this.coder.encoding) } : edit;
+    });
+    return edited?.start ? { ...edited, start: this.readStart(edited.start) } : edited;
   }
 
   get lastFailoverAt(): number {

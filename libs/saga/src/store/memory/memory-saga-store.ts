@@ -21,6 +21,7 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../machine/differing-steps.js';
@@ -45,6 +46,7 @@ import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
 import { renewLeases, takeLease } from './memory-leases.js';
+import { MemorySchedules } from './memory-schedules.js';
 import { MemoryRates } from './memory-rates.js';
 import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
@@ -77,6 +79,7 @@ export class MemorySagaStore implements SagaStore {
   readonly outbox: StoredMessage[] = [];
   private readonly correlations = new Map<string, MemoryRow>();
   private readonly rates = new MemoryRates();
+  private readonly storedSchedules = new MemorySchedules((id) => this.rows.get(id)?.saga.state.status);
   private readonly lockQueues = new MemoryLockQueues(new MemoryFamilies(this.rows), () =>
     this.wakeup.announceDue(),
   );
@@ -265,6 +268,22 @@ export class MemorySagaStore implements SagaStore {
 
   async missing(ids: readonly string[]): Promise<string[]> {
     return [...new Set(ids)].filter((id) => !this.rows.has(id));
+  }
+
+  async schedules(): ReturnType<SagaStore['schedules']> {
+    return { schedules: this.storedSchedules.all(), now: this.now() };
+  }
+
+  async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    const now = this.now();
+    const start = (given: NewSaga): StartResult => {
+      requireStorable(given, 'saga');
+      const result = this.insert(given, NOBODY, now);
+      if (result.created) this.wakeup.announceDue();
+      return result;
+    };
+    const edited = this.storedSchedules.edit(saga, (stored) => change(stored, now), start);
+    return edited && { ...edited, now };
   }
 
   /** Errors in memory are permanent. */

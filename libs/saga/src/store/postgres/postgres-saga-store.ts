@@ -18,11 +18,13 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import type { EngineSql } from './connection/engine-sql.js';
 import type { Sql } from './connection/sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
+import { editSchedule, type ScheduleRow, toStoredSchedule } from './edit/edit-schedule.js';
 import { checkpointCall } from './checkpoint/checkpoint-call.js';
 import { SagaClaims } from './claim/claim-sagas.js';
 import { type OverdueRow, type StatsRow, toOverdueSaga, toStoreStats } from './read/overview-rows.js';
@@ -47,6 +49,9 @@ import { wakeupChannel } from './connection/wakeup-channel.js';
 
 /** A search may take this many times as long as other statements. */
 const FIND_PATIENCE = 6;
+
+/** Takes no lease. */
+const NOBODY: Lease = { worker: '', duration: 0 };
 
 interface SavedRow {
   /** Null: all. One that is null: nothing was done, for the level of the transaction. */
@@ -103,9 +108,11 @@ export class PostgresSagaStore implements SagaStore {
 
   async startWithin(transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult> {
     const sql = this.sql.database.join(transaction);
-    const [result] = await sendWithin(sql, `Saga '${saga.name}'`, () =>
-      this.starts.start(sql, [saga], lease),
-    );
+    return sendWithin(sql, `Saga '${saga.name}'`, () => this.startOn(sql, saga, lease));
+  }
+
+  private async startOn(sql: Sql, saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const [result] = await this.starts.start(sql, [saga], lease);
     // One that is due later is announced as well: who learns of it learns when.
     if (result!.created && !saga.leased) await this.notify(sql, 'due');
     return result!;
@@ -257,6 +264,27 @@ export class PostgresSagaStore implements SagaStore {
 
   async missing(ids: readonly string[]): Promise<string[]> {
     return (await this.query<{ id: string }>(this.sql, this.statements.missing, [ids])).map(({ id }) => id);
+  }
+
+  async schedules(): ReturnType<SagaStore['schedules']> {
+    const rows = await this.query<ScheduleRow>(this.sql, this.statements.schedules, []);
+    const stored = rows.filter(({ saga }) => saga !== null);
+    return { schedules: stored.map((row) => toStoredSchedule(row)), now: rows[0]!.now };
+  }
+
+  async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    const edited = await this.sql.commit('A change of a schedule', (sql) =>
+      editSchedule(
+        {
+          sql: this.statements,
+          query: this.queryOn(sql),
+          start: (given) => this.startOn(sql, given, NOBODY),
+        },
+        saga,
+        change,
+      ),
+    );
+    return edited === 'again' ? this.editSchedule(saga, change) : edited;
   }
 
   isTransient(error: unknown): boolean {

@@ -17,6 +17,14 @@ import {
   requestPauseSql,
 } from './edit/edit.sql.js';
 import { historySql, operationSql } from './edit/operation.sql.js';
+import {
+  clockSql,
+  insertScheduleSql,
+  lockScheduleSql,
+  schedulesSql,
+  unendedSql,
+  updateScheduleSql,
+} from './read/schedules.sql.js';
 import { markOverdueSql } from './read/overdue.sql.js';
 import { statsSql } from './read/stats.sql.js';
 import { renewSql } from './claim/renew.sql.js';
@@ -89,6 +97,12 @@ const plainStatements = (s: string) => ({
   history: historySql(s),
   markOverdue: markOverdueSql(s),
   stats: statsSql(s),
+  schedules: schedulesSql(s),
+  lockSchedule: lockScheduleSql(s),
+  insertSchedule: insertScheduleSql(s),
+  updateSchedule: updateScheduleSql(s),
+  unended: unendedSql(s),
+  clock: clockSql(),
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,

@@ -45,7 +45,7 @@ export const SAGA_FUNCTIONS = [
   ],
 ];
 
-const TABLES = ['graph', 'rate_limit', 'concurrency', 'operation', 'signal', 'step', 'instance'];
+const TABLES = ['schedule', 'graph', 'rate_limit', 'concurrency', 'operation', 'signal', 'step', 'instance'];
 
 /**
  * The first tables. Idempotent, so that it may be applied by this module and by users' own runs alike.
@@ -188,6 +188,24 @@ export const createSagaTables = (name: string): MigrationSql => {
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
         crowded boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50)`,
+      // A row for each saga with a schedule: up to when its ticks are decided, and what it started last.
+      `
+      CREATE TABLE IF NOT EXISTS ${schema}.schedule (
+        saga text PRIMARY KEY,
+        cron text NOT NULL,
+        timezone text NOT NULL,
+        overlap text NOT NULL,
+        catch_up text NOT NULL,
+        decided_until timestamptz NOT NULL,
+        next_at timestamptz NOT NULL,
+        paused_at timestamptz,
+        paused_by text,
+        pause_reason text,
+        last_saga uuid,
+        last_at timestamptz,
+        last_triggered boolean,
+        skipped_at timestamptz
       ) WITH (fillfactor = 50)`,
       // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
       `

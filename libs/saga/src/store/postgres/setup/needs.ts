@@ -42,6 +42,7 @@ export const SAGA_NEEDS: Needs = {
     'graph',
     'rate_limit',
     'concurrency',
+    'schedule',
     ...MESSAGING_NEEDS.tables,
   ],
   sequences: ['lock_position'],

@@ -128,6 +128,23 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         crowded boolean NOT NULL DEFAULT false
       ) WITH (fillfactor = 50)`,
     `
+      CREATE TABLE IF NOT EXISTS "{schema}".schedule (
+        saga text PRIMARY KEY,
+        cron text NOT NULL,
+        timezone text NOT NULL,
+        overlap text NOT NULL,
+        catch_up text NOT NULL,
+        decided_until timestamptz NOT NULL,
+        next_at timestamptz NOT NULL,
+        paused_at timestamptz,
+        paused_by text,
+        pause_reason text,
+        last_saga uuid,
+        last_at timestamptz,
+        last_triggered boolean,
+        skipped_at timestamptz
+      ) WITH (fillfactor = 50)`,
+    `
       CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
         WHERE rank_at IS NOT NULL`,
     `
@@ -1215,6 +1232,7 @@ $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".slots_taken_1`,
     `DROP FUNCTION IF EXISTS "{schema}".cleanup_1`,
     `DROP FUNCTION IF EXISTS "{schema}".fence_lost_1`,
+    `DROP TABLE IF EXISTS "{schema}".schedule`,
     `DROP TABLE IF EXISTS "{schema}".graph`,
     `DROP TABLE IF EXISTS "{schema}".rate_limit`,
     `DROP TABLE IF EXISTS "{schema}".concurrency`,

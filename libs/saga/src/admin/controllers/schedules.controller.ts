@@ -1,0 +1,118 @@
+import { Body, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { isKey } from '../../engine/payload/storable-key.js';
+import { SagaNotFoundError } from '../../errors.js';
+import type { ScheduleStatus } from '../../nest/views/schedule-status.js';
+import { shown } from '../../shared/shown-value.js';
+import { AdminAccess } from '../admin-access.js';
+import type { OperatorAction } from '../admin.options.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { Route } from '../dto/error.dto.js';
+import { OperatorOfScheduleDto, ScheduleDto, TriggeredDto, ScheduleDoneDto } from '../dto/schedule.dto.js';
+import { readBody } from '../read-body.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+
+/** A schedule, and what the operator who looks may do with it. */
+export interface AdminSchedule extends ScheduleStatus {
+  readonly actions: readonly ScheduleAction[];
+}
+
+const ACTIONS = ['pause', 'resume', 'trigger'] as const satisfies OperatorAction[];
+type ScheduleAction = (typeof ACTIONS)[number];
+
+const SAGA = { saga: 'The name of the saga.' };
+
+/** The schedules of sagas. */
+@ApiGroup()
+export class AdminSchedulesController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+  ) {}
+
+  @Get()
+  @SafeHeaders()
+  @Route({ summary: 'Returns the schedules, with their last and next runs', answer: [ScheduleDto] })
+  async list(@Req() request: unknown): Promise<AdminSchedule[]> {
+    await this.access.demand({ kind: 'look' }, request);
+    const all = await this.admin.sagas.schedules();
+    const visible = await this.access.visible(all, ({ saga }) => saga, request);
+    return Promise.all(visible.map(async (one) => ({ ...one, actions: await this.actionsOn(one, request) })));
+  }
+
+  @Post(':saga/pause')
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Pauses a schedule: it starts no saga until it is resumed',
+    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: ScheduleDoneDto, errors: [400, 404, 415] },
+  })
+  async pause(
+    @Param('saga') saga: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<{ done: true }> {
+    const { by, reason } = await this.allowed('pause', saga, body, request);
+    const operator = await this.access.operator(request, by);
+    const given = { by: operator, reason: reason as string };
+    const options = Object.entries(given).filter(([, value]) => value !== undefined);
+    await this.admin.sagas.pauseSchedule(saga, Object.fromEntries(options));
+    return { done: true };
+  }
+
+  @Post(':saga/resume')
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Resumes a paused schedule, from its next time',
+    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: ScheduleDoneDto, errors: [400, 404, 415] },
+  })
+  async resume(
+    @Param('saga') saga: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<{ done: true }> {
+    await this.allowed('resume', saga, body, request);
+    await this.admin.sagas.resumeSchedule(saga);
+    return { done: true };
+  }
+
+  @Post(':saga/trigger')
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Starts the saga of a schedule now, beside its times',
+    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: TriggeredDto, errors: [400, 404, 409, 415] },
+  })
+  async trigger(
+    @Param('saga') saga: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<{ id: string }> {
+    await this.allowed('trigger', saga, body, request);
+    const { id } = await this.admin.sagas.trigger(saga);
+    return { id };
+  }
+
+  private async allowed(kind: ScheduleAction, saga: string, body: unknown, request: unknown) {
+    // The same answer for a name that no saga has, and for one that may not be seen.
+    const known = isKey(saga) && (await this.admin.sagas.schedules()).some((one) => one.saga === saga);
+    if (!known || !(await this.access.may({ kind: 'look', saga }, request))) {
+      await this.access.demand({ kind }, request);
+      throw new SagaNotFoundError(`No schedule of a saga named ${shown(saga)} exists.`);
+    }
+    await this.access.demand({ kind, saga }, request);
+    return readBody(body, ['by', 'reason']);
+  }
+
+  /** Only an application that has the saga can start it. */
+  private async actionsOn({ saga, paused }: ScheduleStatus, request: unknown): Promise<ScheduleAction[]> {
+    const { registry } = await this.admin.ready();
+    const isHere = registry.all.some(({ graph }) => graph.name === saga && graph.schedule !== undefined);
+    const possible = ACTIONS.filter((kind) =>
+      kind === 'trigger' ? isHere : (kind === 'resume') === (paused !== undefined),
+    );
+    const may = await Promise.all(possible.map((kind) => this.access.may({ kind, saga }, request)));
+    return possible.filter((_, n) => may[n]);
+  }
+}

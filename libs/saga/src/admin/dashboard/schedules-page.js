@@ -1,0 +1,166 @@
+import { get, post } from './api.js';
+import { field, operatorField, rememberOperator } from './fields.js';
+import { h, swap } from './dom.js';
+import { sagaName } from './format.js';
+import { live, SELDOM } from './live.js';
+import { pill } from './pill.js';
+import { problem } from './problem.js';
+import { since } from './time.js';
+import { toast } from './toast.js';
+
+const ACTIONS = {
+  pause: { label: 'Pause…', title: 'Pause the schedule?', text: 'It starts no saga until it is resumed.' },
+  resume: { label: 'Resume…', title: 'Resume the schedule?', text: 'It goes on with its next time.' },
+  trigger: { label: 'Start now…', title: 'Start a saga now?', text: 'It starts beside the scheduled ones.' },
+};
+/** A process starts a saga at its time. If it is later than this (ms), no process runs the schedule. */
+const LATE = 60_000;
+
+/** Shows the schedules with their last and next runs. */
+export function schedulesPage(root, { context, signal }) {
+  const list = h('div', { class: 'schedules' });
+  root.append(h('h1', {}, 'Schedules'), list);
+  const look = live(
+    signal,
+    () => get('schedules', {}, signal),
+    (schedules, error) => {
+      if (error) swap(list, problem(error));
+      else if (schedules.length === 0)
+        swap(list, h('p', { class: 'empty' }, 'No saga of this database has a schedule.'));
+      else
+        swap(
+          list,
+          table(schedules, (schedule, kind) => confirmAction(schedule, kind, context, () => void look())),
+        );
+    },
+    SELDOM,
+  );
+}
+
+function table(schedules, act) {
+  const heads = ['Saga', 'Schedule', 'Next run', 'Last run', ''];
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0 },
+    h(
+      'table',
+      { class: 'figures' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          heads.map((head) => h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        schedules.map((one) => row(one, act)),
+      ),
+    ),
+  );
+}
+
+function row(schedule, act) {
+  const { saga, cron, timezone, overlap, catchUp, actions } = schedule;
+  return h(
+    'tr',
+    { 'data-schedule': saga },
+    h('td', {}, h('a', { href: `#/?${new URLSearchParams({ saga })}` }, sagaName(saga))),
+    h(
+      'td',
+      {},
+      h('span', { class: 'mono' }, cron),
+      h('small', {}, ` ${timezone}, overlap: ${overlap}, catch-up: ${catchUp}`),
+    ),
+    h('td', {}, nextOf(schedule)),
+    h('td', {}, lastOf(schedule)),
+    h(
+      'td',
+      { class: 'buttons' },
+      actions.map((kind) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            'data-action': kind,
+            'aria-label': `${ACTIONS[kind].label.replace('…', '')}: ${saga}`,
+            onclick: () => act(schedule, kind),
+          },
+          ACTIONS[kind].label,
+        ),
+      ),
+    ),
+  );
+}
+
+function nextOf({ next, paused }) {
+  if (paused) {
+    const who = [paused.by && `by ${paused.by}`, paused.reason].filter(Boolean).join(': ');
+    return [pill('paused'), ' since ', since(paused.at), who && h('small', {}, ` ${who}`)];
+  }
+  const isLate = Date.parse(next) < Date.now() - LATE;
+  return [since(next), isLate && h('small', {}, ' no process runs it')];
+}
+
+function lastOf({ last, skippedAt }) {
+  return [
+    last
+      ? [
+          h('a', { href: `#/saga/${encodeURIComponent(last.sagaId)}` }, since(last.at)),
+          last.triggered && h('small', {}, ' started by an operator'),
+          last.status ? [' ', pill(last.status)] : h('small', {}, ' ended'),
+        ]
+      : '–',
+    skippedAt && h('small', {}, ' skipped ', since(skippedAt)),
+  ];
+}
+
+function confirmAction({ saga }, kind, context, done) {
+  const { title, text, label } = ACTIONS[kind];
+  const answer = h('div', { 'aria-live': 'assertive' });
+  const submit = h(
+    'button',
+    { type: 'submit', class: 'primary', 'data-submit': kind },
+    label.replace('…', ''),
+  );
+  const form = h(
+    'form',
+    { method: 'dialog' },
+    h('h2', { id: 'dialog-title' }, title),
+    h('p', { class: 'mono about' }, saga),
+    h('p', {}, text),
+    kind === 'pause' && [field('reason', 'Reason', {}), operatorField(context)],
+    answer,
+    h(
+      'div',
+      { class: 'buttons' },
+      h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
+      submit,
+    ),
+  );
+  const dialog = h('dialog', { 'aria-labelledby': 'dialog-title', class: 'action' }, form);
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    answer.replaceChildren();
+    submit.disabled = true;
+    try {
+      const given = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
+      const body = Object.fromEntries(given.filter(([, value]) => value !== ''));
+      rememberOperator(body.by);
+      await post(`schedules/${encodeURIComponent(saga)}/${kind}`, body);
+      dialog.close();
+      toast(`${label.replace('…', '')}: done.`);
+    } catch (error) {
+      answer.replaceChildren(problem(error));
+      submit.disabled = false;
+    } finally {
+      done();
+    }
+  });
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

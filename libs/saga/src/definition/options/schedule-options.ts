@@ -1,0 +1,49 @@
+/** The tick for which `ScheduleOptions.input` is called. */
+export interface ScheduleTick {
+  /** The scheduled time. For `trigger()`: the time of the call. */
+  readonly at: Date;
+  /** `true` if `trigger()` starts the saga. */
+  readonly triggered: boolean;
+}
+
+/** Options of `@Saga({ schedule })`. */
+export interface ScheduleOptions {
+  /**
+   * A cron expression of five fields (minute, hour, day of the month, month, day of the week), or of six with seconds
+   * first, as `@Cron()` of `@nestjs/schedule` takes it. That package must be installed.
+   */
+  cron: string;
+  /** The IANA time zone of the expression, such as `'Europe/Berlin'`. Default: `'UTC'`. */
+  timezone?: string;
+  /**
+   * Returns the input of the saga that starts at a tick, or a promise of it. `@Saga({ input })` validates it. If it throws,
+   * the error is logged, and the tick is tried again after 30 s. Default: no input.
+   */
+  input?: (tick: ScheduleTick) => unknown;
+  /**
+   * What happens at a tick while the saga that was started last has not ended. `'skip'`: the tick starts no saga.
+   * `'queue'`: its saga waits for the earlier ones, in order. `'allow'`: both run. Default: `'skip'`.
+   */
+  overlap?: 'skip' | 'queue' | 'allow';
+  /**
+   * What happens to ticks at which no process was running. `'none'`: they start no saga, unless the last of them is less
+   * than a minute old. `'last'`: the last of them starts one saga. `'all'`: each of them starts one, in order; it excludes
+   * `overlap: 'skip'`. Ticks of a paused schedule are never caught up. Default: `'last'`.
+   */
+  catchUp?: 'none' | 'last' | 'all';
+}
+
+/** A schedule with its defaults, and the times that it stands for. */
+export interface SagaSchedule extends ScheduleRule {
+  readonly input?: (tick: ScheduleTick) => unknown;
+  /** The first tick after a time; both in milliseconds since the epoch. */
+  readonly next: (after: number) => number;
+}
+
+/** A schedule as plain data. */
+export interface ScheduleRule {
+  readonly cron: string;
+  readonly timezone: string;
+  readonly overlap: 'skip' | 'queue' | 'allow';
+  readonly catchUp: 'none' | 'last' | 'all';
+}

@@ -1,0 +1,75 @@
+import { type Mutant, specs } from './mutant.js';
+
+/** Mutants of schedules: which ticks start a saga, and when. */
+const times = [specs('schedule/cron-times')];
+const decided = [specs('schedule/decide-ticks'), specs('simulation/schedules')];
+const processes = [specs('simulation/schedules')];
+
+export const SCHEDULE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'run a repeated time whenever the schedule is looked at',
+    find: ': (instants[0] ?? jump!) > after',
+    replace: ': (instants.at(-1) ?? jump!) > after',
+    killers: times,
+  },
+  {
+    name: 'leave out the second of two repeated hours',
+    find: 'return this.everyHour ? Math.min(next, this.repeatedAfter(after)) : next;',
+    replace: 'return next;',
+    killers: times,
+  },
+  {
+    name: 'take a local time that does not exist for one that does',
+    find: 'const shown = instants.filter((instant) => this.wallAt(instant) === wall).sort((a, b) => a - b);',
+    replace: 'const shown = instants.sort((a, b) => a - b);',
+    killers: times,
+  },
+  {
+    name: 'start a saga before its tick',
+    find: 'if (first > now) return undefined;',
+    replace: 'if (first > now + 60_000) return undefined;',
+    killers: decided,
+  },
+  {
+    name: 'start the first of the missed ticks in place of the last',
+    find: 'for (let later = next(tick); later <= now; later = next(tick)) tick = later;',
+    replace: '',
+    killers: decided,
+  },
+  {
+    name: 'catch up the ticks of a paused schedule',
+    find: 'if (!stored.paused && (!isMissed',
+    replace: 'if ((!isMissed',
+    killers: decided,
+  },
+  {
+    name: 'catch up ticks of an expression that was not in force',
+    find: "return isSameTimes(schedule, stored) ? schedule.catchUp : 'none';",
+    replace: 'return schedule.catchUp;',
+    killers: decided,
+  },
+  {
+    name: 'decide a tick by what was read before the lock',
+    find: 'const due = stored && dueTicks(schedule, stored, now);',
+    replace: 'const due = stored && { tick, decidedUntil: Math.max(tick ?? 0, stored.decidedUntil) };',
+    killers: processes,
+  },
+  {
+    name: 'start a saga beside one that has not ended, though the schedule skips',
+    find: "return schedule.overlap === 'skip' && last?.status !== undefined;",
+    replace: "return schedule.overlap === 'skip' && last?.status === 'stuck';",
+    killers: processes,
+  },
+  {
+    name: 'advance the schedule and forget to start its saga',
+    find: 'return { schedule: { ...decided, last }, start: { ...prepared, leased: false } };',
+    replace: 'return { schedule: { ...decided, last } };',
+    killers: processes,
+  },
+  {
+    name: 'look at a schedule no more after its first tick',
+    find: 'this.dueAt.set(name, schedule.next(known.decidedUntil));',
+    replace: 'this.dueAt.set(name, Infinity);',
+    killers: processes,
+  },
+];
