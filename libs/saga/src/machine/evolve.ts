@@ -7,7 +7,7 @@ import {
 } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
-import { isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './predicates.js';
+import { isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPassed } from './predicates.js';
 import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
@@ -248,11 +248,11 @@ function mayStart(state: SagaState, key: string): boolean {
   );
 }
 
-/** While compensating, and what a lost race has left behind. */
+/** While compensating, and what a lost race or a failed optional step has left behind. */
 function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
   const node = graph.steps.get(stepOfKey(key));
   const step = stepState(state, key);
-  const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).pruned;
+  const isConcerned = state.status === 'compensating' || isDropped(stepState(state, stepOfKey(key)));
   return node !== undefined && isConcerned && !step.active && !awaitsChild(step) && toBeUndone(node, step);
 }
 
@@ -270,9 +270,9 @@ const GAVE_UP = FAILED | KIND.compensationFailed;
 
 /** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
-  // An item is pruned with its step.
-  const isPruned = stepState(state, stepOfKey(key)).pruned;
-  if (state.heldPhase === 'running' && step.status === 'failed' && !isPruned) {
+  // An item is dropped with its step.
+  const isGone = isDropped(stepState(state, stepOfKey(key)));
+  if (state.heldPhase === 'running' && step.status === 'failed' && !isGone) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
@@ -303,7 +303,7 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   if (step.status === 'compensation_failed') return true;
   // What its saga comes to is not for an operator to say.
   if (awaitsChild(step)) return false;
-  if (state.heldPhase === 'running') return !isDone(step) && !stepState(state, name).pruned;
+  if (state.heldPhase === 'running') return !isDone(step) && !isDropped(stepState(state, name));
   const { rollbackTo } = state;
   const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);
   return isConcerned && graph.steps.has(name) && !step.active && toBeUndone(nodeOf(graph, key), step);
@@ -312,7 +312,8 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
 /** An operator deals with one item of a fan-out that failed permanently: the others may go on. */
 function reopenFanOut(state: SagaState, key: string): SagaState {
   const name = stepOfKey(key);
-  if (key === name || stepState(state, name).status !== 'failed') return state;
+  const { status, continued } = stepState(state, name);
+  if (key === name || status !== 'failed' || continued) return state;
   const itself = state.steps.get(key);
   const isOther = (_: number, item?: StepState) => item?.status === 'failed' && item !== itself;
   const count = stepState(state, name).items!.length;

@@ -239,6 +239,7 @@ function stepView(step) {
     .join(', ');
   const rest = [
     unknown && h('p', { class: 'notice' }, 'The outcome of an attempt is unknown: it may have taken effect.'),
+    step.continued && h('p', { class: 'notice' }, 'This step is optional: the saga continues without it.'),
     retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
     child && h('p', {}, 'Saga ', sagaLink(child)),
     errors.map((error) =>

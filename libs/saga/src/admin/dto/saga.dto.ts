@@ -99,6 +99,11 @@ export class StepDto {
   lost?: readonly LostAttemptDto[];
   @ApiField({ required: false, format: 'date-time', description: 'When the attempt in progress began.' })
   runningSince?: Date;
+  @ApiField({
+    required: false,
+    description: 'Whether the step is optional and failed, so that the saga continues without it.',
+  })
+  continued?: boolean;
   @ApiField({ required: false, format: 'uuid', description: 'The id of the saga that the step started.' })
   child?: string;
   @ApiField({ required: false, format: 'date-time' }) retryAt?: Date;

@@ -1,7 +1,7 @@
 import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
-import { isUndecided, pivotPassed } from '../../machine/predicates.js';
+import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { evolve } from '../../machine/evolve.js';
 import { FAILED, KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
@@ -186,7 +186,7 @@ export function permanentlyFailed(
   const resumed = state.heldPhase ?? 'running';
   const failed = [...stepsOfKinds(state.steps, FAILED | KIND.compensationFailed)]
     .filter(([key, step]) => {
-      const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).pruned;
+      const isForward = resumed === 'running' && !isDropped(stepState(state, stepOfKey(key)));
       return step.status === 'compensation_failed' || (isForward && isFailed(step));
     })
     .map(([key]) => key);

@@ -61,6 +61,7 @@ export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string):
     errors: step.errors,
     ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
     ...(since !== undefined && { runningSince: new Date(since) }),
+    ...(step.continued && { continued: true }),
     ...(step.child && { child: step.child.id }),
     retryAt: toDate(step.retryAt),
     startedAt: toDate(times?.startedAt ?? since),
