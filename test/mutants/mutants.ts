@@ -12,6 +12,7 @@ import { OPTIONAL_STEP_MUTANTS } from './optional-steps.mutants.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
+import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -29,4 +30,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DATABASE_MUTANTS,
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
+  ...WAY_OUT_MUTANTS,
 ];

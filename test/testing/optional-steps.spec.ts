@@ -20,7 +20,7 @@ class Outing {
   cancelCar(_: CompensationContext<unknown, string>) {
     stands.delete('car');
   }
-  @Step() tell({ results }: StepContext<unknown, Outing>) {
+  @Step() tell({ results }: StepContext<unknown, Outing>): string {
     return results.car ?? 'on foot';
   }
   @Step({ onFailure: 'continue' }) ask() {}

@@ -26,7 +26,18 @@ export type AdminActionKind = 'look' | 'bulk' | OperatorAction;
 
 /** The actions on a saga. */
 export type OperatorAction =
-  'cancel' | 'abort' | 'undo' | 'retry' | 'skip' | 'pause' | 'resume' | 'signal' | 'approve' | 'reject';
+  | 'cancel'
+  | 'abort'
+  | 'undo'
+  | 'retry'
+  | 'skip'
+  | 'complete'
+  | 'abandonAttempt'
+  | 'pause'
+  | 'resume'
+  | 'signal'
+  | 'approve'
+  | 'reject';
 
 /** Options of `SagaAdminModule`, or the result of its factory. */
 export interface SagaAdminModuleOptions {

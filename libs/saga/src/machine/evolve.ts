@@ -7,7 +7,7 @@ import {
 } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
-import { isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPassed } from './predicates.js';
+import { backsOff, isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPassed } from './predicates.js';
 import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
@@ -17,7 +17,7 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
-import { FAILED, KIND } from './step-kinds.js';
+import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
@@ -175,6 +175,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   retried: (graph, state, { step }) => {
+    if (state.status === 'running' || state.status === 'compensating') return hurried(state, step);
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
     const barred = state.heldPhase === 'compensating' ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
@@ -219,6 +220,16 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
     const isDoubtful = isUndecided(graph.steps.get(name)!, stepState(next, name));
     return isDoubtful ? withStep(next, name, giveUpWaiting) : next;
   }, state);
+}
+
+/** What waits for another attempt makes it at once. A rate limit, a delay and a wait for a signal stay as they are. */
+function hurried(state: SagaState, only: string | undefined): SagaState {
+  const next = mapSteps(state, TIMED, (step, key) =>
+    backsOff(step) && (only === undefined || key === only || stepOfKey(key) === only)
+      ? { ...step, retryAt: undefined }
+      : step,
+  );
+  return next.steps === state.steps ? state : next;
 }
 
 /**

@@ -92,6 +92,13 @@ export function isReady(state: SagaState, node: StepNode, step: StepState): bool
   return able.length > 0 && able.every((entry) => entry.status === 'skipped' || entry.continued === true);
 }
 
+/** It, or its compensation, has failed and waits for another attempt. */
+export function backsOff(step: StepState): boolean {
+  const { status, active, retryAt, permit, failures } = step;
+  if (active || retryAt === undefined || permit !== undefined) return false;
+  return status === 'compensating' || (status === 'waiting' && failures > 0);
+}
+
 /** An at-most-once step whose start is recorded and whose worker was lost, and that can be asked about. */
 export function isLostAttempt(node: StepNode, step: StepState): boolean {
   return step.status === 'running' && !step.active && !node.idempotent && node.probe !== undefined;

@@ -79,7 +79,8 @@ function head(saga, act) {
             'data-action': action.kind,
             onclick: () => act(action),
           },
-          ACTIONS[action.kind]?.label ?? words(action.kind),
+          (action.now && ACTIONS[action.kind]?.now?.label) ||
+            (ACTIONS[action.kind]?.label ?? words(action.kind)),
         ),
       ),
     ),

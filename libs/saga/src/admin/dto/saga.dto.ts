@@ -120,6 +120,11 @@ export class AllowedActionDto {
   @ApiField({ example: 'retry' }) kind!: string;
   @ApiField({ required: false, type: 'string', isArray: true }) steps?: readonly string[];
   @ApiField({ required: false, type: 'string', isArray: true }) signals?: readonly string[];
+  @ApiField({
+    required: false,
+    description: 'Whether a retry needs `now`: the saga waits for the next attempt.',
+  })
+  now?: boolean;
 }
 
 export class TimelineEntryDto {

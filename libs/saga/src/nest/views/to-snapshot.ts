@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { liveState, runningSince } from '../../engine/run/live-state.js';
+import { liveState, runningSince } from '../../engine/ports/live-state.js';
 import type { StoredSummary } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { decodePayload, samePayload } from '../../engine/payload/payload.js';
