@@ -32,6 +32,8 @@ test('every route is described where it is served, and the dashboard’s files a
     'resume',
     'retry',
     'skip',
+    'complete',
+    'abandonAttempt',
     'signal',
     'approve',
     'reject',

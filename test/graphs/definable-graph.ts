@@ -99,6 +99,7 @@ function toPlanned(node: StepNode): PlannedStep {
     delayed: node.delay !== undefined,
     savepoint: node.savepoint,
     pivot: node.pivot,
+    optional: node.optional,
     signal: node.wait?.signal,
   };
 }

@@ -223,8 +223,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'complete before what lost a race is undone',
-    find: 'const clear = !hasPruned || isClear(planUndoing(plan, graph, state, isPruned(state)), graph, isPruned(state));',
-    replace: 'const clear = !hasPruned || planUndoing(plan, graph, state, isPruned(state)).size >= 0;',
+    find: 'const clear = !hasDropped || isClear(planUndoing(plan, graph, state, dropped(state)), graph, dropped(state));',
+    replace: 'const clear = !hasDropped || planUndoing(plan, graph, state, dropped(state)).size >= 0;',
     killers,
   },
   {
@@ -259,9 +259,9 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a step once one of those that it waits for is done',
-    find: 'if (!isRace(node)) return node.after.every((name) => isDone(stepState(state, name)));',
+    find: 'if (!isRace(node)) return node.after.every((name) => isPassed(stepState(state, name)));',
     replace: `if (!isRace(node))
-    return node.after.length === 0 || node.after.some((name) => isDone(stepState(state, name)));`,
+    return node.after.length === 0 || node.after.some((name) => isPassed(stepState(state, name)));`,
     killers,
   },
   {

@@ -8,14 +8,17 @@ import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import { MESSAGING_MUTANTS } from './messaging.mutants.js';
 import type { Mutant } from './mutant.js';
+import { OPTIONAL_STEP_MUTANTS } from './optional-steps.mutants.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
+import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
+  ...OPTIONAL_STEP_MUTANTS,
   ...ENGINE_MUTANTS,
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
@@ -29,4 +32,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DATABASE_MUTANTS,
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
+  ...WAY_OUT_MUTANTS,
 ];

@@ -264,6 +264,7 @@ class Happening extends WaitHappenings {
 
   private retried(step: string | undefined, tookEffect: boolean): Book[] {
     const { book, relations, rules } = this;
+    if (['running', 'returning', 'compensating'].includes(book.mode)) return this.hurried(step);
     if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
     if (!tookEffect) return step === undefined ? [] : [book];
     const barred = rules.within(book.target).filter((node) => rules.isBarred(node));
@@ -276,6 +277,17 @@ class Happening extends WaitHappenings {
     new Happening(relations, later).tryAgain(step, false);
     this.tryAgain(step, true);
     return book.mode === 'returning' ? [book, later] : [book];
+  }
+
+  /** What waits for another attempt, of a step or of a compensation, makes it at once. */
+  private hurried(only: string | undefined): Book[] {
+    for (const key of this.rules.allKeys()) {
+      if (only !== undefined && only !== key && only !== this.relations.node(key).name) continue;
+      const { phase, failures, active } = this.rules.life(key);
+      if (!active && (phase === 'undoing' || (phase === 'idle' && failures > 0)))
+        this.change(key, { retryAt: undefined });
+    }
+    return [this.book];
   }
 
   /** P5: nothing was undone, so that it can: the pivot is tried again, and all that has failed. */

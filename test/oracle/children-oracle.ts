@@ -1,4 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { isDropped } from './is-dropped.js';
 import type { Relations } from './model-state.js';
 import type { ChildEntry, ChildSaga } from './model-children.js';
 import type { Entry } from './model-entries.js';
@@ -111,10 +112,10 @@ export class ChildOracle {
     return isMissed && waits.length > 0 ? [FAMILIAL[4], `${key}, without ${missing[0]!.name}`] : undefined;
   }
 
-  /** Whether a step is done: by its saga, manually, or skipped. For other steps the saga's state decides. */
+  /** Whether a step is done: by its saga, manually, skipped, or dropped as optional. For other steps the saga's state decides. */
   private isDone({ name, kind }: StepNode, state: SagaState): boolean {
-    const { status, round, child, result } = stepState(state, name);
-    if (status === 'skipped') return true;
+    const { status, round, child, result, continued } = stepState(state, name);
+    if (status === 'skipped' || continued) return true;
     if (kind !== 'sub-saga' || result === '"manual"' || result === '1') return status === 'completed';
     const saga = child && this.sagas.get(child.id);
     return saga !== undefined && saga.status === 'completed' && saga.round === round && saga.step === name;
@@ -125,10 +126,10 @@ export class ChildOracle {
   }
 }
 
-/** The step is being compensated, or lost a race. */
+/** The step is being compensated, or the saga goes forward without it. */
 function isUnwanted(relations: Relations, state: SagaState, step: string): boolean {
   const { rollbackTo, status } = state;
-  if (stepState(state, step).pruned) return true;
+  if (isDropped(stepState(state, step))) return true;
   return (
     status === 'compensating' && (rollbackTo === undefined || relations.descendants(rollbackTo).has(step))
   );

@@ -89,6 +89,12 @@ export class Consequences {
       this.change(node.name, { phase: 'failed' });
     }
     if (!rules.goesForward(node) || this.waitsWith(node)) return [book];
+    if (node.optional) {
+      // O1: the saga goes on without it, and what it did is undone.
+      this.change(node.name, { continued: true });
+      this.endWaiting(node);
+      return [book];
+    }
     const tolerated = rules.tolerating(node.name);
     const doubtful = rules.pivotInDoubt(node);
     if (book.mode === 'returning') return this.failedBeside(node, tolerated, doubtful);

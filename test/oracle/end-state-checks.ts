@@ -1,6 +1,7 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import { isDropped } from './is-dropped.js';
 import type { Violation } from './graph-oracle.js';
 import { planRollback } from '../../libs/saga/src/machine/plan-rollback.js';
 import type { Play } from './model-entries.js';
@@ -96,7 +97,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
     const failed = [...state.steps].filter(
       ([name, { status }]) =>
         status === 'compensation_failed' ||
-        (status === 'failed' && !isPruned(state, name) && state.heldPhase === 'running'),
+        (status === 'failed' && !isGone(state, name) && state.heldPhase === 'running'),
     );
     // Items before their step, which goes on with them.
     const key = failed.map(([name]) => name).sort((a, b) => b.length - a.length)[
@@ -115,8 +116,8 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
   return `${state.status} after ${CALLS} calls`;
 }
 
-function isPruned(state: SagaState, key: string): boolean {
-  return stepState(state, key.replace(/\[.*/, '')).pruned;
+function isGone(state: SagaState, key: string): boolean {
+  return isDropped(stepState(state, key.replace(/\[.*/, '')));
 }
 
 /** Those of the events that change the state. */

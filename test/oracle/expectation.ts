@@ -66,12 +66,12 @@ class Expecting implements Expectation {
     }
     const halted = rules.isHalted();
     for (const node of of.nodes) {
-      if (!rules.isPruned(node.name)) {
+      if (!rules.isDropped(node.name)) {
         if (!halted) this.begin(node);
         else this.openProbe(node);
         continue;
       }
-      if (rules.mayUndo(node, 'pruned')) this.undo(node, halted);
+      if (rules.mayUndo(node, 'dropped')) this.undo(node, halted);
       else this.openProbe(node);
     }
     if (rules.anyActive()) return;
@@ -83,7 +83,7 @@ class Expecting implements Expectation {
       return;
     }
     const isOver = (node: StepNode) =>
-      rules.isPruned(node.name)
+      rules.isDropped(node.name)
         ? rules.isClear(node)
         : ['completed', 'skipped'].includes(rules.phase(node.name));
     if (of.nodes.every(isOver)) this.settle.push('completed');
@@ -95,8 +95,8 @@ class Expecting implements Expectation {
     const { rules, of } = this;
     for (const node of of.nodes) {
       const { phase, child } = rules.life(node.name);
-      if (rules.isPruned(node.name)) {
-        if (rules.mayUndo(node, 'pruned')) this.undo(node, true);
+      if (rules.isDropped(node.name)) {
+        if (rules.mayUndo(node, 'dropped')) this.undo(node, true);
         else this.openProbe(node);
       } else if (!rules.isUndecided(node)) this.openProbe(node);
       else if (phase !== 'away') this.begin(node);
@@ -161,7 +161,7 @@ class Expecting implements Expectation {
     }
     for (const node of of.nodes) {
       // What lost a join any was not needed by what the join went on with.
-      const isLoser = rules.isPruned(node.name) && rules.mayUndo(node, 'pruned');
+      const isLoser = rules.isDropped(node.name) && rules.mayUndo(node, 'dropped');
       if (!isInRegion(node.name)) {
         this.openProbe(node);
         if (isLoser) this.undo(node, true);

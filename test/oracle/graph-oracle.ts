@@ -31,6 +31,7 @@ export const RULED = [
   'always comes to rest',
   'waits for what is to be waited for, until its time is over',
   'takes a signal once, in order, as soon as a step waits for it, and keeps the others',
+  'goes on without an optional step that failed permanently, and without no other',
 ] as const;
 export type Promised = (typeof RULED)[number] | (string & {});
 
@@ -111,7 +112,7 @@ class Judge {
     const unheard = wrongWithWaits(rules, state);
     if (unheard !== undefined) return found(RULED[15], unheard);
     for (const node of this.relations.nodes) {
-      const { round, pruned } = stepState(state, node.name);
+      const { round, pruned, continued = false } = stepState(state, node.name);
       const life = rules.life(node.name);
       if (round !== life.round) return found(RULED[11], `${node.name} in round ${round}, not ${life.round}`);
       for (const key of rules.keys(node)) {
@@ -122,6 +123,11 @@ class Judge {
       const isPruned = rules.isPruned(node.name);
       if (book.mode === 'running' && pruned !== isPruned)
         return found(RULED[10], `${node.name} is ${pruned ? '' : 'not '}pruned, and should be the contrary`);
+      if (continued !== (life.continued ?? false))
+        return found(
+          RULED[16],
+          `${node.name} is ${continued ? '' : 'not '}dropped, and should be the contrary`,
+        );
       if (life.phase === 'completed' && rules.goesForward(node)) {
         const result = resultOf(state, node.name);
         if (result !== life.result) return found(RULED[12], `${node.name}: ${result}, not ${life.result}`);

@@ -2,6 +2,7 @@ import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { isDropped } from './is-dropped.js';
 import { type Move, picked } from './random-graph.js';
 
 /** An operator's move on an idle saga, as an event. Undefined: the move is none of an operator, or has no step to name. */
@@ -22,8 +23,7 @@ function namedSteps(graph: SagaGraph, state: SagaState): string[] {
   const failed = [...state.steps].filter(([key, { status, items }]) => {
     // An operator acts on the items of a fan-out.
     if (items !== undefined) return false;
-    const { pruned } = stepState(state, key.replace(/\[.*/, ''));
-    const isForward = state.heldPhase === 'running' && !pruned;
+    const isForward = state.heldPhase === 'running' && !isDropped(stepState(state, key.replace(/\[.*/, '')));
     return status === 'compensation_failed' || (status === 'failed' && isForward);
   });
   if (failed.length > 0) return failed.map(([key]) => key);

@@ -55,6 +55,8 @@ export interface Life {
   child?: { readonly id: string; readonly is: ChildIs };
   /** The wait for a signal: its deadline, and the number of the signal that it took. */
   wait?: { readonly until?: number; readonly number?: number };
+  /** O1: it failed permanently, and the saga goes on without it. */
+  continued?: boolean;
 }
 
 /** `over`: it rolled back by itself, or was aborted. */
@@ -157,6 +159,11 @@ export class Rules {
     return this.book.pruned.has(name);
   }
 
+  /** The saga goes forward without it: it lost a join any (F7), or is optional and failed (O1). */
+  isDropped(name: string): boolean {
+    return this.isPruned(name) || this.life(name).continued === true;
+  }
+
   /** Where attempts are made: the items of a fan-out that was asked, otherwise the step itself. */
   keys({ name }: StepNode): string[] {
     const { items } = this.life(name);
@@ -202,12 +209,16 @@ export class Rules {
   /** F1, F2. */
   isReady(node: StepNode): boolean {
     if (node.after.length === 0) return true;
-    const isDone = (name: string) => this.phase(name) === 'completed' || this.phase(name) === 'skipped';
+    // O2: what waits for an optional step does not wait any more once that has failed.
+    const isDone = (name: string) =>
+      this.phase(name) === 'completed' || this.phase(name) === 'skipped' || this.life(name).continued;
     // What was lost is not done, also where it completed: after a return to a savepoint its join may be back.
     if (node.join === 'all') return node.after.every((name) => isDone(name) && !this.isPruned(name));
     const left = node.after.filter((name) => !this.isPruned(name));
     if (left.some((name) => this.phase(name) === 'completed')) return true;
-    return left.length > 0 && left.every((name) => this.phase(name) === 'skipped');
+    return (
+      left.length > 0 && left.every((name) => this.phase(name) === 'skipped' || this.life(name).continued)
+    );
   }
 
   /** F7: an edge that nothing comes through any more. */
@@ -290,13 +301,13 @@ export class Rules {
 
   /** A step failed that lost no join any: the saga starts no further step (F6.5, F6.6). */
   isHalted(): boolean {
-    return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isPruned(name));
+    return this.of.nodes.some(({ name }) => this.phase(name) === 'failed' && !this.isDropped(name));
   }
 
   /** Nothing is left to begin. */
   isAllDone(): boolean {
     return this.of.nodes.every(
-      ({ name }) => this.isPruned(name) || ['completed', 'skipped'].includes(this.phase(name)),
+      ({ name }) => this.isDropped(name) || ['completed', 'skipped'].includes(this.phase(name)),
     );
   }
 
@@ -319,17 +330,17 @@ export class Rules {
   }
 
   /** B3 within a region: all of it that depends on the node is clear. */
-  mayUndo({ name }: StepNode, region: 'all' | 'pruned'): boolean {
+  mayUndo({ name }: StepNode, region: 'all' | 'dropped'): boolean {
     const dependents =
       region === 'all'
         ? this.of.descendants(name)
-        : walk(name, (from) => this.of.dependents(from).filter((to) => this.isPruned(to)));
+        : walk(name, (from) => this.of.dependents(from).filter((to) => this.isDropped(to)));
     return [...dependents].every((other) => this.isClear(this.of.node(other)));
   }
 
   /** Is it one of those that go forward? */
   goesForward({ name }: StepNode): boolean {
-    if (this.isPruned(name)) return false;
+    if (this.isDropped(name)) return false;
     return this.book.mode === 'running' || (this.book.mode === 'returning' && !this.isInRegion(name));
   }
 

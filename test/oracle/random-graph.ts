@@ -115,6 +115,7 @@ const step = fc.record({
     fc.constantFrom('x' as const, 'x' as const, 'y' as const, 'an approval' as const),
   ),
   waitTimeout: rarely<number | undefined>(1, undefined, fc.constantFrom(80, 700)),
+  optional: rarely(5, false, fc.constant(true)),
 });
 
 function modes(): fc.Arbitrary<'plain' | 'at most once' | 'transactional'> {
@@ -176,6 +177,8 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     savepoint: random.savepoint === undefined ? undefined : { attempts: random.savepoint },
     // The definition refuses a fan-out as the pivot.
     pivot: random.pivot && random.items === undefined,
+    // Nor may the pivot be optional.
+    optional: random.optional && !(random.pivot && random.items === undefined),
   });
 }
 
@@ -290,6 +293,7 @@ function describeNode(node: StepNode): string {
     node.delay !== undefined && `delay ${node.delay}`,
     node.savepoint && `savepoint ${node.savepoint.attempts}`,
     node.pivot && 'pivot',
+    node.optional && 'optional',
     !node.idempotent && 'at most once',
     node.transactional && 'transactional',
     node.probe && 'probe',

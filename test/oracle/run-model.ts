@@ -124,6 +124,7 @@ class GraphPlayer implements Play {
     if (move.kind === 'crash') this.crashes(move);
     else if (move.kind === 'interrupt') this.interrupt();
     else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'manual' });
+    else if (move.kind === 'retry' && this.inProgress.length === 0) this.edit({ type: 'retried' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
     else if (move.kind === 'end late' && late) this.endLate(late);
     else if (!(attempt ?? action)) this.pass(decision, move);

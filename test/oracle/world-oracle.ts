@@ -1,4 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { isDropped } from './is-dropped.js';
 import { ChildOracle, FAMILIAL } from './children-oracle.js';
 import { Relations } from './model-state.js';
 import type { Violation } from './graph-oracle.js';
@@ -197,7 +198,7 @@ class WorldOracle {
    * another thing.
    */
   private pivotThatForbids({ name }: StepNode, state: SagaState): string | undefined {
-    if (state.status !== 'compensating' || stepState(state, name).pruned) return undefined;
+    if (state.status !== 'compensating' || isDropped(stepState(state, name))) return undefined;
     const region = state.rollbackTo && this.relations.descendants(state.rollbackTo);
     const stays = this.relations.nodes.find((node) => {
       if (!node.pivot || (region && !region.has(node.name))) return false;
@@ -212,9 +213,9 @@ class WorldOracle {
   /** Whether it is still completed, or in progress, while a step that it depends on is compensated. */
   private isAhead(name: string, undone: StepNode, state: SagaState): boolean {
     const node = this.relations.node(name);
-    // A join any does not depend on those that lost it.
-    const isLoser = stepState(state, undone.name).pruned;
-    if (isLoser && !stepState(state, name).pruned) return false;
+    // A join any does not depend on those that lost it, nor a step on an optional one that failed.
+    const isLoser = isDropped(stepState(state, undone.name));
+    if (isLoser && !isDropped(stepState(state, name))) return false;
     if (isLoser && !this.reachesThroughCut(undone.name, name, state)) return false;
     const round = stepState(state, name).round;
     const standing = this.all(node).some((one) => one.round === round && this.stands(one));
@@ -223,7 +224,7 @@ class WorldOracle {
   }
 
   private reachesThroughCut(from: string, to: string, state: SagaState): boolean {
-    const next = this.relations.dependents(from).filter((name) => stepState(state, name).pruned);
+    const next = this.relations.dependents(from).filter((name) => isDropped(stepState(state, name)));
     return next.includes(to) || next.some((name) => this.reachesThroughCut(name, to, state));
   }
 
@@ -277,8 +278,9 @@ class WorldOracle {
     if (end.status !== 'completed') return undefined;
     if (end.failure !== undefined) return [WORLDLY[10], 'with a failure'];
     for (const node of this.relations.nodes) {
-      const { pruned, round, status } = stepState(end, node.name);
-      const needed = !pruned && status !== 'skipped';
+      const is = stepState(end, node.name);
+      const { round, status } = is;
+      const needed = !isDropped(is) && status !== 'skipped';
       const left = standing.find((one) => one.node === node && !(needed && one.round === round));
       if (left) return [WORLDLY[10], `${text(left)}, and not needed`];
       if (!needed) continue;

@@ -1,4 +1,5 @@
 import { stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { isDropped } from '../oracle/is-dropped.js';
 import type { Database } from './database.js';
 import { effectKey, partsOfKey } from './effect-key.js';
 import type { Participants } from './participants.js';
@@ -113,7 +114,7 @@ function wrongWithRest(book: SagaRecord, { books }: InvariantChecker): Finding[]
     findings.push(['I19', `${id} is ${status} for ever, and nothing that it waits for needs an operator`]);
   if (status === 'completed' && book.cancelAccepted && book.operated === 1 && book.pivots.size === 0)
     findings.push(['I17', `${id} completed; its cancellation was accepted`]);
-  const passed = [...book.pivots].find((name) => !stepState(state, name).pruned);
+  const passed = [...book.pivots].find((name) => !isDropped(stepState(state, name)));
   if (status === 'compensated' && passed !== undefined)
     findings.push(['I22', `${id} is compensated, and ${passed} was passed`]);
   const hasFailed = [...state.steps.values()].some(

@@ -9,6 +9,7 @@ import type {
   StoredSignal,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { isDropped } from '../oracle/is-dropped.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
 import { LockChecker } from './lock-checker.js';
 import { MessageChecker } from './message-checker.js';
@@ -246,7 +247,7 @@ export class InvariantChecker {
    */
   private mayBegin({ done, state }: SagaRecord, { after, join }: StepNode): boolean {
     if (after.length === 0) return true;
-    const isOver = (name: string) => done.has(name) || stepState(state, name).pruned;
+    const isOver = (name: string) => done.has(name) || isDropped(stepState(state, name));
     return join === 'any' ? after.some((name) => done.has(name)) : after.every(isOver);
   }
 
@@ -264,12 +265,12 @@ export class InvariantChecker {
     const expected = recorded === undefined ? undefined : (JSON.parse(recorded) as unknown);
     if (!isDeepStrictEqual(ctx.result, expected))
       this.violate('I8', `${text} is given ${JSON.stringify(ctx.result)}, and should be ${recorded}`);
-    const isPruned = stepState(book.state, node.name).pruned;
-    if (!isPruned) this.checkPivots(book, text);
+    const isGone = isDropped(stepState(book.state, node.name));
+    if (!isGone) this.checkPivots(book, text);
     for (const name of book.relations.descendants(node.name)) {
       const dependent = book.relations.node(name);
-      // A join any does not depend on those that lost it.
-      if (isPruned || dependent.compensate === undefined || dependent.kind === 'sub-saga') continue;
+      // A join any does not depend on those that lost it, nor a step on an optional one that failed.
+      if (isGone || dependent.compensate === undefined || dependent.kind === 'sub-saga') continue;
       const standing = this.standing(book, name).find((effect) => partsOfKey(effect.key).round === round);
       if (standing && !isStillGoingOn(standing)) this.violate('I7', `${text} before ${standing.key}`);
     }
@@ -378,8 +379,8 @@ function isByHandOf(before: SagaState, after: SagaState, key: string): boolean {
 }
 
 function describe(state: SagaState): string {
-  const steps = [...state.steps].map(([key, { status, unknown, round, pruned }]) => {
-    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${pruned ? ' (cut)' : ''}`;
+  const steps = [...state.steps].map(([key, { status, unknown, round, pruned, continued }]) => {
+    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${pruned ? ' (cut)' : ''}${continued ? ' (dropped)' : ''}`;
   });
   return `${state.status}${state.rollbackTo === undefined ? '' : ` to ${state.rollbackTo}`} [${steps.join(', ')}]`;
 }

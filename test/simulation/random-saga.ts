@@ -107,7 +107,7 @@ export function randomStep(
   const compensated = dice.happens(0.85);
   const isChild = mode === 'sub-saga';
   const fansOut = !isChild && dice.happens(0.12);
-  return stepOf(name, {
+  const step = stepOf(name, {
     kind: isChild ? 'sub-saga' : 'step',
     after,
     join: after.length > 1 && dice.happens(0.3) ? 'any' : 'all',
@@ -133,4 +133,6 @@ export function randomStep(
         )(dice.among(later))
       : undefined,
   });
+  // Drawn last, so that scenarios of before are what they were.
+  return { ...step, optional: dice.happens(0.12) && !step.pivot };
 }

@@ -79,6 +79,9 @@ export { type TimelineEntry, timelineOf } from './nest/views/timeline.js';
 export type { SagaStats } from './nest/views/saga-stats.js';
 export type {
   OutcomeOptions,
+  AbandonOptions,
+  CancelOptions,
+  CompleteOptions,
   RetryOptions,
   SagaHandle,
   SagaTarget,

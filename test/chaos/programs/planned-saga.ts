@@ -27,6 +27,7 @@ export interface PlannedStep {
   readonly delayed: boolean;
   readonly savepoint?: { readonly attempts: number };
   readonly pivot: boolean;
+  readonly optional: boolean;
   /** What it waits for. */
   readonly signal?: string;
 }
@@ -101,6 +102,7 @@ function optionsOf(step: PlannedStep): object {
     ...(step.delayed && { delay: WAIT }),
     savepoint: step.savepoint,
     pivot: step.pivot,
+    ...(step.optional && { onFailure: 'continue' }),
     transactional: step.transactional,
     idempotent: step.idempotent,
     retry: { ...retry, attempts: step.attempts },

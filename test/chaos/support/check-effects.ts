@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { stepOfKey } from '../../../libs/saga/src/definition/graph/saga-graph.js';
+import { isDropped } from '../../oracle/is-dropped.js';
 import { Relations } from '../../oracle/model-state.js';
 import type { LockstepSaga } from '../../graphs/lockstep-saga.js';
 import type { RandomGraph } from '../../oracle/random-graph.js';
@@ -55,14 +56,14 @@ function undoOf(effects: readonly Effect[], { key, round }: Effect): Effect | un
   return effects.find((one) => one.isUndoing && one.key === key && one.round === round);
 }
 
-/** What depends on a step is undone before it; a join any does not depend on those that lost it. */
+/** What depends on a step is undone before it; nothing depends on what the saga went on without. */
 function wrongWithOrder(relations: Relations, effects: readonly Effect[], end: SagaState): string[] {
-  const isPruned = (name: string) => stepState(end, name).pruned;
+  const isGone = (name: string) => isDropped(stepState(end, name));
   return effects
     .filter(({ isUndoing, seq }) => isUndoing && seq !== BY_HAND)
     .flatMap((undone) => {
       const step = stepOfKey(undone.key);
-      const dependents = isPruned(step) ? cutAfter(relations, step, isPruned) : relations.descendants(step);
+      const dependents = isGone(step) ? cutAfter(relations, step, isGone) : relations.descendants(step);
       return effects
         .filter(({ key, isUndoing, seq }) => !isUndoing && dependents.has(stepOfKey(key)) && seq < undone.seq)
         .filter(({ key }) => relations.node(key).compensate !== undefined)
@@ -74,11 +75,11 @@ function wrongWithOrder(relations: Relations, effects: readonly Effect[], end: S
 function cutAfter(
   relations: Relations,
   from: string,
-  isPruned: (name: string) => boolean,
+  isGone: (name: string) => boolean,
 ): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (name: string): void => {
-    for (const next of relations.dependents(name).filter((one) => isPruned(one) && !found.has(one))) {
+    for (const next of relations.dependents(name).filter((one) => isGone(one) && !found.has(one))) {
       found.add(next);
       visit(next);
     }

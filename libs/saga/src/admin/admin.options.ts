@@ -31,6 +31,8 @@ export type OperatorAction =
   | 'undo'
   | 'retry'
   | 'skip'
+  | 'complete'
+  | 'abandonAttempt'
   | 'pause'
   | 'resume'
   | 'trigger'

@@ -2,7 +2,7 @@ import { handlerOf } from '../definition/options/handler-name.js';
 import { type SagaGraph } from '../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
 import { isTerminal } from '../machine/saga-state.js';
-import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
+import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { OperatorAction } from './admin.options.js';
 
 /** Something that a saga's state lets an operator do. Whether it still does when it is done, the call itself says. */
@@ -12,6 +12,8 @@ export interface AllowedAction {
   readonly steps?: readonly string[];
   /** The names that can be sent. */
   readonly signals?: readonly string[];
+  /** A retry of a saga that waits for the next attempt: with `now`. */
+  readonly now?: true;
 }
 
 /** @param graph undefined: this process does not have the saga */
@@ -22,21 +24,45 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
   const turnsBack = saga.steps.some(({ status: step }) => step.startsWith('compensat'));
   const forward = status === 'running' || status === 'suspended' || status === 'paused' || status === 'stuck';
   const gaveUp = held && saga.waitingFor?.kind === 'person' ? saga.waitingFor.steps : [];
+  const goes = status === 'running' || status === 'compensating';
+  const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
+  const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga)) : [];
+  const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];
   const approvals = open ? awaited(saga, graph, 'approval') : [];
   const signals = open ? signalsOf(graph) : [];
   const actions: (AllowedAction | false)[] = [
     held && { kind: 'retry', ...(gaveUp.length > 0 && { steps: gaveUp }) },
+    backsOff.length > 0 && { kind: 'retry', steps: backsOff, now: true },
     gaveUp.length > 0 && { kind: 'skip', steps: gaveUp },
     approvals.length > 0 && { kind: 'approve', steps: approvals },
     approvals.length > 0 && { kind: 'reject', steps: approvals },
     status === 'paused' && { kind: 'resume' },
-    (status === 'running' || status === 'compensating') && { kind: 'pause' },
+    goes && { kind: 'pause' },
     signals.length > 0 && { kind: 'signal', signals },
     forward && !turnsBack && !pivotPassed(saga, graph) && { kind: 'cancel' },
     status === 'completed' && graph !== undefined && !pivotPassed(saga, graph) && { kind: 'undo' },
+    graph !== undefined && waiting.length > 0 && { kind: 'complete', steps: waiting },
+    graph !== undefined && hanging.length > 0 && { kind: 'abandonAttempt', steps: hanging },
     open && { kind: 'abort' },
   ];
   return actions.filter((action) => action !== false);
+}
+
+/** The steps that are so, and of those with items the items. */
+function partsOf({ steps }: SagaSnapshot, is: (step: StepSnapshot) => boolean): string[] {
+  return steps.flatMap(({ items, ...step }) => [step, ...(items ?? [])].filter(is).map(({ name }) => name));
+}
+
+/** In progress, or waiting for something other than a saga: what an operator may take as done. */
+function isOpen({ status, child, runningSince }: StepSnapshot, saga: SagaSnapshot): boolean {
+  if (runningSince !== undefined) return true;
+  if (status === 'compensating') return child === undefined;
+  return status === 'waiting' && child === undefined && saga.status === 'running';
+}
+
+function isBackingOff({ status, retryAt, errors }: StepSnapshot): boolean {
+  const waits = status === 'compensating' || (status === 'waiting' && errors.length > 0);
+  return waits && retryAt !== undefined;
 }
 
 /** Steps of this kind that wait right now. */

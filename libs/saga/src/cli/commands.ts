@@ -8,7 +8,7 @@ import { init } from './commands/init.js';
 import { lint } from './commands/lint.js';
 import { list } from './commands/list.js';
 import { migrate } from './commands/migrate.js';
-import { operations, retry } from './commands/operate.js';
+import { cancel, operations, retry } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
 import { run } from './commands/run.js';
 import { scheduleCommands } from './commands/schedules.js';
@@ -16,6 +16,7 @@ import { serve } from './commands/serve.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
+import { abandonAttempt, complete } from './commands/way-out.js';
 import { start } from './commands/start.js';
 import { stats } from './commands/stats.js';
 import { watch } from './commands/watch.js';
@@ -24,7 +25,7 @@ import { watch } from './commands/watch.js';
 export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
-  ...[...operations, retry, skip],
+  ...[cancel, ...operations, retry, skip, complete, abandonAttempt],
   ...scheduleCommands,
   ...[run, serve, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],

@@ -5,7 +5,7 @@ import {
   type StepRecord,
 } from '../definition/describe/graph-record.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isRace, isReady } from './predicates.js';
+import { isPassed, isRace, isReady } from './predicates.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { hasBegun, standing } from './missing-code.js';
 
@@ -54,7 +54,9 @@ function obstacleOfStep(name: string, { from, to, state, version }: Move): strin
   if (before.pivot && !after.pivot && tookEffect(step))
     return `${subject} is a pivot, and in ${version} it is not`;
   if (step.pruned || isReady(state, after, step)) return undefined;
-  const missing = after.after.filter((other) => !isDoneIn(state, other)).map((other) => `'${other}'`);
+  const missing = after.after
+    .filter((other) => !isPassed(stepState(state, other)))
+    .map((other) => `'${other}'`);
   return `${subject} in ${version} it comes after ${missing.join(' and ')}, which is not completed`;
 }
 
@@ -114,9 +116,4 @@ function recordIn({ steps }: GraphRecord, name: string): StepRecord | undefined 
 /** Or may have. */
 function tookEffect({ status, unknown, items }: StepState): boolean {
   return status === 'completed' || unknown || items !== undefined;
-}
-
-function isDoneIn(state: SagaState, name: string): boolean {
-  const { status } = stepState(state, name);
-  return status === 'completed' || status === 'skipped';
 }

@@ -3,6 +3,7 @@ import { descendantsOf, relationsOf } from './graph-relations.js';
 import {
   isBarred,
   isDone,
+  isDropped,
   isLostAttempt,
   isReady,
   isUndecided,
@@ -65,11 +66,11 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   const halted = pending || isHalted(graph, state);
   const open = openSteps(graph, state);
   let left = false;
-  let hasPruned = !open.isAll && relationsOf(graph).hasJoinAny;
+  let hasDropped = !open.isAll && relationsOf(graph).hasJoinAny;
   for (const node of open.nodes) {
     const step = stepState(state, node.name);
-    if (step.pruned) {
-      hasPruned = true;
+    if (isDropped(step)) {
+      hasDropped = true;
       continue;
     }
     if (isDone(step)) continue;
@@ -82,7 +83,7 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
     plan.wake(state.deadline);
   }
   const clear =
-    !hasPruned || isClear(planUndoing(plan, graph, state, isPruned(state)), graph, isPruned(state));
+    !hasDropped || isClear(planUndoing(plan, graph, state, dropped(state)), graph, dropped(state));
   if (!left && clear) return { actions: [], settle: 'completed' };
   if (plan.isEmpty && !(isActive(state) || plan.waits)) {
     return { actions: [], settle: halted && suspends(graph, state) ? 'suspended' : 'stuck' };
@@ -97,7 +98,7 @@ function compensate(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   // Before an operator has said what became of the pivot, nothing is compensated: the saga may have to go forward.
   if (relationsOf(graph).pivots.some((name) => undone(name) && isBarred(graph, state, name)))
     return isActive(state) ? NOTHING : { actions: [], settle: 'stuck' };
-  const clear = planUndoing(plan, graph, state, (name) => undone(name) || stepState(state, name).pruned);
+  const clear = planUndoing(plan, graph, state, (name) => undone(name) || isDropped(stepState(state, name)));
   if (isClear(clear, graph, undone)) return { actions: [], settle: region ? 'resumed' : 'compensated' };
   if (plan.isEmpty && !plan.waits && !isActive(state)) return { actions: [], settle: 'stuck' };
   return plan.decision();
@@ -130,8 +131,8 @@ function usesNoRoom({ status, retryAt }: StepState): boolean {
 
 /** A step failed permanently and the saga does not compensate for it: nothing begins any more. */
 function isHalted(graph: SagaGraph, { steps }: SagaState): boolean {
-  for (const [key, { status, pruned }] of ownStepsOfKinds(steps, FAILED))
-    if (status === 'failed' && !pruned && graph.steps.has(key)) return true;
+  for (const [key, step] of ownStepsOfKinds(steps, FAILED))
+    if (step.status === 'failed' && !isDropped(step) && graph.steps.has(key)) return true;
   return false;
 }
 
@@ -149,8 +150,8 @@ function isActive(state: SagaState): boolean {
   return false;
 }
 
-function isPruned(state: SagaState): (name: string) => boolean {
-  return (name) => stepState(state, name).pruned;
+function dropped(state: SagaState): (name: string) => boolean {
+  return (name) => isDropped(stepState(state, name));
 }
 
 function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {

@@ -2,6 +2,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { Decision } from './decide.js';
 import type { SagaState, StepState } from './saga-state.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
+import { isDropped } from './predicates.js';
 import { namesOfKinds } from './step-map.js';
 
 /** In progress, waiting, or its compensation failed permanently. */
@@ -23,7 +24,7 @@ export function describeStep(state: SagaState, next: Decision): string {
   const stands = (step: StepState) => {
     const { status } = step;
     const waits = status === 'waiting' || status === 'compensating';
-    const gaveUp = status === 'compensation_failed' || (forward && status === 'failed' && !step.pruned);
+    const gaveUp = status === 'compensation_failed' || (forward && status === 'failed' && !isDropped(step));
     return step.active || waits || gaveUp;
   };
   namesOfKinds(state.steps, forward ? STANDING | FAILED : STANDING, stands).forEach(add);

@@ -7,7 +7,7 @@ import {
 } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
-import { isBarred, isDone, isUndecided, needsUndo, pivotPassed } from './predicates.js';
+import { backsOff, isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPassed } from './predicates.js';
 import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
@@ -17,7 +17,7 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
-import { FAILED, KIND } from './step-kinds.js';
+import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
@@ -175,6 +175,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   retried: (graph, state, { step }) => {
+    if (state.status === 'running' || state.status === 'compensating') return hurried(state, step);
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
     const barred = state.heldPhase === 'compensating' ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
@@ -221,6 +222,16 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
   }, state);
 }
 
+/** What waits for another attempt makes it at once. A rate limit, a delay and a wait for a signal stay as they are. */
+function hurried(state: SagaState, only: string | undefined): SagaState {
+  const next = mapSteps(state, TIMED, (step, key) =>
+    backsOff(step) && (only === undefined || key === only || stepOfKey(key) === only)
+      ? { ...step, retryAt: undefined }
+      : step,
+  );
+  return next.steps === state.steps ? state : next;
+}
+
 /**
  * Nothing was compensated yet: what may have passed is tried again, and so is all that has failed. A pivot that had
  * lost a join any is needed after all, and with it what it came after.
@@ -248,11 +259,11 @@ function mayStart(state: SagaState, key: string): boolean {
   );
 }
 
-/** While compensating, and what a lost race has left behind. */
+/** While compensating, and what a lost race or a failed optional step has left behind. */
 function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
   const node = graph.steps.get(stepOfKey(key));
   const step = stepState(state, key);
-  const isConcerned = state.status === 'compensating' || stepState(state, stepOfKey(key)).pruned;
+  const isConcerned = state.status === 'compensating' || isDropped(stepState(state, stepOfKey(key)));
   return node !== undefined && isConcerned && !step.active && !awaitsChild(step) && toBeUndone(node, step);
 }
 
@@ -270,9 +281,9 @@ const GAVE_UP = FAILED | KIND.compensationFailed;
 
 /** Gives back the budget of what failed permanently. Suspects of a crash loop are pending; they only get their budget back. */
 function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: string): StepState {
-  // An item is pruned with its step.
-  const isPruned = stepState(state, stepOfKey(key)).pruned;
-  if (state.heldPhase === 'running' && step.status === 'failed' && !isPruned) {
+  // An item is dropped with its step.
+  const isGone = isDropped(stepState(state, stepOfKey(key)));
+  if (state.heldPhase === 'running' && step.status === 'failed' && !isGone) {
     return step.items
       ? { ...step, status: 'running', retryAt: undefined }
       : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
@@ -303,7 +314,7 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
   if (step.status === 'compensation_failed') return true;
   // What its saga comes to is not for an operator to say.
   if (awaitsChild(step)) return false;
-  if (state.heldPhase === 'running') return !isDone(step) && !stepState(state, name).pruned;
+  if (state.heldPhase === 'running') return !isDone(step) && !isDropped(stepState(state, name));
   const { rollbackTo } = state;
   const isConcerned = rollbackTo === undefined || descendantsOf(graph, rollbackTo).has(name);
   return isConcerned && graph.steps.has(name) && !step.active && toBeUndone(nodeOf(graph, key), step);
@@ -312,7 +323,8 @@ function isLeftToDo(graph: SagaGraph, state: SagaState, key: string): boolean {
 /** An operator deals with one item of a fan-out that failed permanently: the others may go on. */
 function reopenFanOut(state: SagaState, key: string): SagaState {
   const name = stepOfKey(key);
-  if (key === name || stepState(state, name).status !== 'failed') return state;
+  const { status, continued } = stepState(state, name);
+  if (key === name || status !== 'failed' || continued) return state;
   const itself = state.steps.get(key);
   const isOther = (_: number, item?: StepState) => item?.status === 'failed' && item !== itself;
   const count = stepState(state, name).items!.length;

@@ -1,14 +1,14 @@
 import { retryDelay, type ResolvedRetryPolicy } from '../definition/options/retry-policy.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { itemKey, nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { mayHavePassed, pivotPassed } from './predicates.js';
+import { isDropped, mayHavePassed, pivotPassed } from './predicates.js';
 import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
-import { withError, withStep } from './step-changes.js';
+import { giveUpWaiting, withError, withStep } from './step-changes.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
@@ -75,8 +75,8 @@ export function compensationFailed(
 
 /**
  * A step, or an item of it, has failed for good. What follows, in this order: nothing, if the saga compensates
- * already, or the step's branch has lost; the branch is pruned, if others can stand in for it; back to a savepoint;
- * a halt, behind a pivot or for an operator; all the rollback.
+ * already, or the step's branch has lost; the saga continues without it, if it is optional; the branch is pruned, if
+ * others can stand in for it; back to a savepoint; a halt, behind a pivot or for an operator; all the rollback.
  */
 export function failPermanently(
   graph: SagaGraph,
@@ -89,6 +89,7 @@ export function failPermanently(
   if (key !== name)
     state = withStep(state, name, (step) => ({ ...step, status: 'failed', retryAt: undefined }));
   if (!goesOn(graph, state, name) || isPendingFor(graph, state, name)) return state;
+  if (nodeOf(graph, name).optional) return continueWithout(state, name);
   const tolerated = tolerate(graph, state, name);
   if (tolerated) return tolerated;
   const savepoint = savepointFor(graph, state, name);
@@ -106,9 +107,19 @@ export function failPermanently(
   return { ...state, failure };
 }
 
+/** An optional step has failed. Items that have not begun never will; those in progress settle, and are undone. */
+function continueWithout(state: SagaState, name: string): SagaState {
+  const { items = [] } = stepState(state, name);
+  const next = items.reduce<SagaState>(
+    (known, _, index) => withStep(known, itemKey(name, index), giveUpWaiting),
+    state,
+  );
+  return withStep(next, name, (step) => ({ ...step, continued: true }));
+}
+
 /** Is this step's branch still on its way forward, so that its failure matters? */
 export function goesOn(graph: SagaGraph, state: SagaState, name: string): boolean {
-  if (stepState(state, name).pruned) return false;
+  if (isDropped(stepState(state, name))) return false;
   if (state.status === 'running') return true;
   const { rollbackTo } = state;
   return (

@@ -3,6 +3,8 @@ import { type SagaGraph, startsSaga } from '../definition/graph/saga-graph.js';
 /** What follows from a graph alone; computed once for each. */
 interface Relations {
   readonly hasJoinAny: boolean;
+  /** Some step is optional: the saga continues if it fails. */
+  readonly hasOptional: boolean;
   readonly hasSubSagas: boolean;
   /** Some step waits for a signal, or for an operator. */
   readonly hasWaits: boolean;
@@ -22,6 +24,7 @@ export function relationsOf(graph: SagaGraph): Relations {
     const nodes = [...graph.steps.values()];
     relations = {
       hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
+      hasOptional: nodes.some((node) => node.optional),
       hasSubSagas: nodes.some(startsSaga),
       hasWaits: nodes.some((node) => node.wait !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),

@@ -24,6 +24,12 @@ describe('the sagas of the promises', () => {
       raced: count(
         ({ end }) => end.status === 'completed' && [...end.steps.values()].some(({ pruned }) => pruned),
       ),
+      'went on without an optional step': count(
+        ({ end }) => end.status === 'completed' && [...end.steps.values()].some(isContinued),
+      ),
+      'undid an optional step, and went on': count(({ end }) =>
+        [...end.steps.values()].some((step) => isContinued(step) && step.status === 'compensated'),
+      ),
       'undone after all': count(({ entries }) => entries.some(isUndone)),
     };
     expect(Object.entries(counts).filter(([, plenty]) => plenty < 10)).toEqual([]);
@@ -76,7 +82,7 @@ describe('the sagas of the promises', () => {
 function withPivots({ graph, moves }: RandomGraph): RandomGraph {
   const steps = [...graph.steps.values()].map((node, index): StepNode => {
     if (index % 2 !== 1 || node.kind !== 'step' || node.forEach) return node;
-    return { ...node, pivot: true, compensate: undefined, compensateOnFailure: false };
+    return { ...node, pivot: true, optional: false, compensate: undefined, compensateOnFailure: false };
   });
   const again = { kind: 'retry', pick: 0, random: 0.5 } as const;
   return {
@@ -143,4 +149,8 @@ function waysOfChildren(entries: readonly Entry[]): string[] {
 
 function isUndone(entry: Entry): boolean {
   return entry.type === 'event' && entry.event.type === 'undone' && entry.after !== entry.before;
+}
+
+function isContinued({ continued }: StepState): boolean {
+  return continued === true;
 }

@@ -1,6 +1,6 @@
 import type { BoundGraph, Gap } from '../definition/describe/bind-graph.js';
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { isDone, pivotPassed } from './predicates.js';
+import { isDone, isDropped, pivotPassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';
@@ -63,7 +63,7 @@ export function onlyCompensates({ status, heldPhase, rollbackTo }: SagaState): b
 function mayRun(state: SagaState, name: string, again: ReadonlySet<string>): boolean {
   if (onlyCompensates(state)) return false;
   const step = stepState(state, name);
-  return again.has(name) || (!isDone(step) && !step.pruned);
+  return again.has(name) || (!isDone(step) && !isDropped(step));
 }
 
 /** The steps that would be run again if the saga went back to a savepoint; or will, if it is on its way there. */
@@ -73,7 +73,7 @@ function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
   for (const name of relationsOf(graph).savepoints) {
     const after = descendantsOf(graph, name);
     const canFail = [...after].some(
-      (step) => !isDone(stepState(state, step)) && !stepState(state, step).pruned,
+      (step) => !isDone(stepState(state, step)) && !isDropped(stepState(state, step)),
     );
     if (state.rollbackTo === name || (canFail && mayReturnTo(graph, state, name)))
       for (const step of after) again.add(step);
@@ -83,8 +83,8 @@ function stepsAgain(graph: SagaGraph, state: SagaState): ReadonlySet<string> {
 
 /** False: behind its point of no return, where nothing can be undone any more. */
 function mayCompensate(graph: SagaGraph, state: SagaState): boolean {
-  const { savepoints, hasJoinAny } = relationsOf(graph);
-  return savepoints.length > 0 || hasJoinAny || !pivotPassed(graph, state);
+  const { savepoints, hasJoinAny, hasOptional } = relationsOf(graph);
+  return savepoints.length > 0 || hasJoinAny || hasOptional || !pivotPassed(graph, state);
 }
 
 /** It took effect, or may have, and is not undone yet. */

@@ -1,6 +1,6 @@
 import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
-import { isDone } from './predicates.js';
+import { isDone, isPassed } from './predicates.js';
 import type { SagaState, StepState } from './saga-state.js';
 import { StepMap } from './step-map.js';
 
@@ -52,12 +52,14 @@ function openAt(graph: SagaGraph, steps: StepMap): ReadonlySet<StepNode> {
   return now.open;
 }
 
-/** A step may begin once one that it waits for is done. */
+/** A step may begin once one that it waits for is done, or the saga continues without that. */
 function take({ graph, steps, open }: Known, name: string, step: StepState): void {
   const node = graph.steps.get(name);
   if (node === undefined) return;
-  if (!isDone(step)) return void open.add(node);
-  open.delete(node);
+  if (!isPassed(step)) return void open.add(node);
+  // What the saga continues without may have to be undone.
+  if (isDone(step)) open.delete(node);
+  else open.add(node);
   // Those that something has happened to are taken by themselves.
   for (const dependent of node.dependents) if (!steps.has(dependent)) open.add(graph.steps.get(dependent)!);
 }

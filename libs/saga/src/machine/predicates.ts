@@ -8,6 +8,19 @@ export function isDone(step: StepState): boolean {
   return step.status === 'completed' || step.status === 'skipped';
 }
 
+/** Done, or the saga continues without it: those that wait for it may begin. */
+export function isPassed(step: StepState): boolean {
+  return isDone(step) || step.continued === true;
+}
+
+/**
+ * The saga goes forward without this step: it lost a join any, or failed and is optional. It does not begin again, and what
+ * it did is undone meanwhile.
+ */
+export function isDropped({ pruned, continued }: StepState): boolean {
+  return pruned || continued === true;
+}
+
 /** Did something happen that has to be undone, as far as anyone knows? */
 export function needsUndo(node: StepNode, step: StepState): boolean {
   if (!canBeUndone(node)) return false;
@@ -70,13 +83,20 @@ export function isRace(node: StepNode): boolean {
   return node.join === 'any' && node.after.length > 1;
 }
 
-/** All that it waits for is done, or the race that it waits for is won. */
+/** All that it waits for is done or dropped as optional, or the race that it waits for is won. */
 export function isReady(state: SagaState, node: StepNode, step: StepState): boolean {
-  if (!isRace(node)) return node.after.every((name) => isDone(stepState(state, name)));
+  if (!isRace(node)) return node.after.every((name) => isPassed(stepState(state, name)));
   if (step.wonBy !== undefined) return true;
   const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.pruned);
   if (able.some((entry) => entry.status === 'completed')) return true;
-  return able.length > 0 && able.every((entry) => entry.status === 'skipped');
+  return able.length > 0 && able.every((entry) => entry.status === 'skipped' || entry.continued === true);
+}
+
+/** It, or its compensation, has failed and waits for another attempt. */
+export function backsOff(step: StepState): boolean {
+  const { status, active, retryAt, permit, failures } = step;
+  if (active || retryAt === undefined || permit !== undefined) return false;
+  return status === 'compensating' || (status === 'waiting' && failures > 0);
 }
 
 /** An at-most-once step whose start is recorded and whose worker was lost, and that can be asked about. */

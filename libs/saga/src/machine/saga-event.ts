@@ -113,7 +113,9 @@ export type SagaEvent =
       readonly fix: string;
       readonly now: number;
     }
-  /** An operator tries again what failed permanently; `step`: only this one. */
+  /**
+   * An operator tries again what failed permanently, or at once what waits for another attempt; `step`: only this one.
+   */
   | { readonly type: 'retried'; readonly step?: string }
   /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
   | { readonly type: 'operator-skipped'; readonly step: string; readonly result?: string }

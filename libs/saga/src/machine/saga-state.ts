@@ -79,6 +79,8 @@ export interface StepState {
   readonly permit?: number;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly pruned: boolean;
+  /** It failed permanently, and the saga continues without it: its dependents go on, and what it did is undone. */
+  readonly continued?: true;
   /** The saga that a sub-saga step has started. */
   readonly child?: ChildState;
   /** The wait for a signal or an operator, from its start until the step is done. */

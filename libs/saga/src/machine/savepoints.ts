@@ -1,6 +1,6 @@
 import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
-import { hasPassed, isRace, mayHavePassed } from './predicates.js';
+import { hasPassed, isDropped, isRace, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
@@ -76,7 +76,7 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
   // Outside, a step behind a pivot may have failed permanently meanwhile: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {
     const step = stepState(state, name);
-    return !region.has(name) && step.status === 'failed' && !step.pruned;
+    return !region.has(name) && step.status === 'failed' && !isDropped(step);
   });
   const failure = gaveUp ? state.failure : undefined;
   let next: SagaState = { ...state, status: 'running', failure, rollbackTo: undefined, round, steps };

@@ -92,6 +92,10 @@ export type RequiredApprovals = {
   undo?: number;
   /** The number for `skip()`, a whole number from 1. Default: 1. */
   skip?: number;
+  /** The number for `complete()`, a whole number from 1. Default: 1. */
+  complete?: number;
+  /** The number for `abandonAttempt()`, a whole number from 1. Default: 1. */
+  abandonAttempt?: number;
 };
 
 /** Options of the worker that runs sagas in a process. */
@@ -168,7 +172,13 @@ const WORKER_OPTIONS = [
   'shutdownTimeout',
   'maxTakeovers',
 ] as const satisfies (keyof SagaWorkerOptions)[];
-const APPROVALS = ['abort', 'undo', 'skip'] as const satisfies (keyof RequiredApprovals)[];
+const APPROVALS = [
+  'abort',
+  'undo',
+  'skip',
+  'complete',
+  'abandonAttempt',
+] as const satisfies (keyof RequiredApprovals)[];
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 

@@ -1,19 +1,9 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
-import { decisionEdit } from '../engine/operate/approvals.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
 import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
-import type { OperatorAction } from '../engine/ports/operation.js';
-import {
-  abortEdit,
-  cancelEdit,
-  pauseEdit,
-  resumeEdit,
-  retryEdit,
-  skipEdit,
-  undoEdit,
-} from '../engine/operate/operator-edits.js';
+import { abortEdit, pauseEdit, resumeEdit, undoEdit } from '../engine/operate/operator-edits.js';
 import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../engine/run/run-children.js';
 import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
@@ -36,14 +26,25 @@ import { tagsWith } from './ambient.js';
 import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
+import {
+  type ReadCall,
+  readAbandon,
+  readCancel,
+  readComplete,
+  readDecisionOn,
+  readRetry,
+  readSkip,
+} from './calls/step-calls.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
-import { type Decision, readDecision, readSignal, type SignalOptions } from './calls/signals.js';
+import { type Decision, readSignal, type SignalOptions } from './calls/signals.js';
 import { type StartOptions, toStartFields } from './calls/start-options.js';
 import {
+  type AbandonOptions,
   approvalPending,
+  type CancelOptions,
+  type CompleteOptions,
   type Change,
   checkSame,
-  checkStep,
   notFound,
   type OutcomeOptions,
   readTimeout,
@@ -148,12 +149,11 @@ export class SagaService {
    * completes, it is compensated as well.
    * @throws SagaStateError if the saga has ended, is stuck while it compensates, or has passed a pivot. Also while the
    * outcome of a pivot is not known (an attempt is in progress, or may have taken effect): the message names the pivot;
-   * repeat the call later
+   * repeat the call later. Also if the step of `unlessBegun` has begun, or may have
+   * @throws SagaValidationError if the saga has no step of the name in `unlessBegun`
    */
-  cancel(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, 'cancel', options, (saga, graph, now, { reason }) =>
-      cancelEdit(saga, graph, now, { reason }),
-    );
+  async cancel(target: SagaTarget, options?: OperatorOptions & CancelOptions): Promise<void> {
+    return this.operate(target, readCancel(options));
   }
 
   /**
@@ -163,10 +163,11 @@ export class SagaService {
    */
   async abort(target: SagaTarget, options?: OperatorOptions): Promise<void> {
     let awaited: readonly { readonly id: string }[] = [];
-    await this.operate(target, 'abort', options, (saga, graph, now, { reason }) => {
+    const change: Change = (saga, graph, now, { reason }) => {
       awaited = awaitedBy(saga.state);
       return abortEdit(saga, graph, now, { reason });
-    });
+    };
+    await this.operate(target, { action: 'abort', given: options, change });
     // Called again after it was cut off in between, it goes on here.
     for (const { id } of awaited) await this.abortChild(id, options);
   }
@@ -187,9 +188,8 @@ export class SagaService {
    * pivot
    */
   undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, 'undo', options, (saga, graph, now, { reason }) =>
-      undoEdit(saga, graph, now, { reason }),
-    );
+    const change: Change = (saga, graph, now, { reason }) => undoEdit(saga, graph, now, { reason });
+    return this.operate(target, { action: 'undo', given: options, change });
   }
 
   /**
@@ -198,7 +198,7 @@ export class SagaService {
    * @throws SagaStateError if the saga has ended, or needs attention
    */
   pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, 'pause', options, pauseEdit);
+    return this.operate(target, { action: 'pause', given: options, change: pauseEdit });
   }
 
   /**
@@ -206,7 +206,7 @@ export class SagaService {
    * @throws SagaStateError if the saga is not paused, or not yet paused because a step is running
    */
   resume(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, 'resume', options, resumeEdit);
+    return this.operate(target, { action: 'resume', given: options, change: resumeEdit });
   }
 
   /**
@@ -262,7 +262,7 @@ export class SagaService {
    * @throws SagaValidationError if the step is not an approval, or `by` is missing
    */
   async approve(target: SagaTarget, step: string, decision: Decision): Promise<void> {
-    await this.decideOn('approve', target, step, decision);
+    return this.operate(target, readDecisionOn('approve', step, decision));
   }
 
   /**
@@ -270,46 +270,49 @@ export class SagaService {
    * @throws the same errors as approve()
    */
   async reject(target: SagaTarget, step: string, decision: Decision): Promise<void> {
-    await this.decideOn('reject', target, step, decision);
-  }
-
-  private async decideOn(
-    call: 'approve' | 'reject',
-    target: SagaTarget,
-    step: string,
-    given: Decision,
-  ): Promise<void> {
-    checkStep(call, step);
-    const { by, comment } = readDecision(call, given);
-    await this.operate(
-      target,
-      call,
-      { by, reason: comment },
-      (saga, graph, now, { id: messageId }) => {
-        const at = new Date(now).toISOString();
-        const decision = { approved: call === 'approve', by, ...(comment !== undefined && { comment }), at };
-        return decisionEdit(saga, graph, { step, decision, messageId });
-      },
-      { step },
-    );
+    return this.operate(target, readDecisionOn('reject', step, decision));
   }
 
   /**
-   * Retries the failed steps of a stuck or suspended saga, with all attempts again.
-   * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input
-   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
+   * Retries the failed steps of a stuck or suspended saga, with all attempts again. With `now`, a saga that waits for
+   * the next attempt of a step or a compensation makes it at once.
+   * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input; `now`: see above
+   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step. With `now`, if no attempt waits,
+   * or another one is in progress
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
-    const { options: resolved } = await this.runtime.ready();
-    const { own, ...given } = readOperatorOptions<RetryOptions>('retry', options, ['input', 'step']);
-    const { step } = own;
-    if (step !== undefined) checkStep('retry', step);
-    const input =
-      'input' in own ? { text: encodePayload(own.input, 'input', resolved.maxPayloadBytes) } : undefined;
-    const edit: Change = (saga, graph, now) => retryEdit(saga, graph, now, { step, input });
-    return this.operate(target, 'retry', given, edit, {
-      ...{ step, newInput: input && true, given: input?.text },
-    });
+    return this.operate(target, readRetry(options, await this.maxPayloadBytes()));
+  }
+
+  /**
+   * Gives up an attempt of a step or of its compensation that does not end: its outcome is unknown from now on. By the
+   * retry policy, the next attempt follows; without one, the saga rolls back, or is stuck. The worker loses the lease of
+   * the saga: what the method still does does not count, and other attempts of the saga in progress are interrupted.
+   * @param step the name of the step, or of an item (`ship[3]`)
+   * @throws SagaStateError if no attempt of the step is in progress, or an at-most-once step is, too
+   */
+  async abandonAttempt(
+    target: SagaTarget,
+    step: string,
+    options?: OperatorOptions & AbandonOptions,
+  ): Promise<void> {
+    return this.operate(target, readAbandon(step, options));
+  }
+
+  /**
+   * Marks a step that is running or waiting as completed elsewhere, with `result`. If the saga compensates, the
+   * step's compensation is marked as completed. As for `abandonAttempt()`, the worker loses the lease of the saga.
+   * @param step the name of the step, or of an item (`ship[3]`)
+   * @throws SagaStateError if the step is neither running nor waiting, waits for a sub-saga, or an at-most-once step is
+   * in progress, too
+   * @throws SagaPayloadError if JSON cannot represent the result; the message names the path
+   */
+  async complete(
+    target: SagaTarget,
+    step: string,
+    options?: OperatorOptions & CompleteOptions,
+  ): Promise<void> {
+    return this.operate(target, readComplete(step, options, await this.maxPayloadBytes()));
   }
 
   /**
@@ -318,12 +321,7 @@ export class SagaService {
    * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
    */
   async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
-    const { options: resolved } = await this.runtime.ready();
-    checkStep('skip', step);
-    const { own, ...given } = readOperatorOptions<SkipOptions>('skip', options, ['result']);
-    const result = encodePayload(own.result, `result of step '${step}'`, resolved.maxPayloadBytes);
-    const edit: Change = (saga, graph, now) => skipEdit(saga, graph, now, { step, result });
-    return this.operate(target, 'skip', given, edit, { step, given: result });
+    return this.operate(target, readSkip(step, options, await this.maxPayloadBytes()));
   }
 
   /**
@@ -422,14 +420,12 @@ export class SagaService {
     };
   }
 
+  private async maxPayloadBytes(): Promise<number> {
+    return (await this.runtime.ready()).options.maxPayloadBytes;
+  }
+
   /** An operator's call: what it does, kept in the saga's history with it. */
-  private async operate(
-    target: SagaTarget,
-    action: OperatorAction,
-    given: OperatorOptions | undefined,
-    change: Change,
-    about: Pick<OperatorCall, 'step' | 'newInput' | 'given'> = {},
-  ): Promise<void> {
+  private async operate(target: SagaTarget, { action, given, change, about }: ReadCall): Promise<void> {
     const options = readOperatorOptions(action, given);
     const { engine, registry, options: rules } = await this.runtime.ready();
     const needed = rules.approvals[action] ?? 1;

@@ -163,7 +163,8 @@ export class FailureMatrix<S> {
     const { steps } = this.graph;
     const called = this.stepsOf(calm);
     const pivot = called.find((name) => steps.get(name)?.pivot);
-    const last = pivot ?? called.at(-1);
+    // After the failure of an optional step, nothing rolls back.
+    const last = pivot ?? called.findLast((name) => !steps.get(name)!.optional);
     const isAnyUndone = called.some((name) => name !== last && canBeUndone(steps.get(name)!));
     return last !== undefined && isAnyUndone ? rejected(last) : undefined;
   }

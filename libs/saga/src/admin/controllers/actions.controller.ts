@@ -7,7 +7,10 @@ import type { OperatorAction } from '../admin.options.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import {
+  AbandonDto,
   ActionAnswerDto,
+  CancelDto,
+  CompleteDto,
   DecisionDto,
   OperatorDto,
   RetryDto,
@@ -50,9 +53,13 @@ export class AdminActionsController {
   ) {}
 
   @Post('cancel')
-  @Action('Stops a saga and compensates its completed steps', OperatorDto)
+  @Action('Stops a saga and compensates its completed steps', CancelDto)
   cancel(@Param('id') id: string, @Body() body: unknown, @Req() request: unknown): Promise<OperatorAnswer> {
-    return this.operate('cancel', id, body, request, (sagas, call) => sagas.cancel(id, call));
+    return this.act('cancel', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'unlessBegun']);
+      const own = given.unlessBegun === undefined ? {} : { unlessBegun: given.unlessBegun as string };
+      return { given, call: (sagas, options) => sagas.cancel(id, { ...options, ...own }) };
+    });
   }
 
   @Post('abort')
@@ -80,15 +87,19 @@ export class AdminActionsController {
   }
 
   @Post('retry')
-  @Action('Retries the failed steps of a stuck or suspended saga, optionally with another input', RetryDto)
+  @Action(
+    'Retries the failed steps of a stuck or suspended saga, or makes the next attempt at once',
+    RetryDto,
+  )
   async retry(
     @Param('id') id: string,
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<OperatorAnswer> {
     return this.act('retry', id, request, () => {
-      const given = readBody(body, [...OPERATOR, 'step', 'input']);
+      const given = readBody(body, [...OPERATOR, 'step', 'input', 'now']);
       const own = {
+        ...(given.now !== undefined && { now: given.now as boolean }),
         ...(given.step !== undefined && { step: given.step as string }),
         ...('input' in given && { input: given.input }),
       };
@@ -109,6 +120,40 @@ export class AdminActionsController {
       return {
         given,
         call: (sagas, options) => sagas.skip(id, given.step as string, { ...options, ...own }),
+      };
+    });
+  }
+
+  @Post('complete')
+  @Action('Marks a step that is running or waiting, or its compensation, as completed elsewhere', CompleteDto)
+  async complete(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<OperatorAnswer> {
+    return this.act('complete', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'step', 'result', 'force']);
+      const own = { ...forceOf(given), ...('result' in given && { result: given.result }) };
+      return {
+        given,
+        call: (sagas, options) => sagas.complete(id, given.step as string, { ...options, ...own }),
+      };
+    });
+  }
+
+  @Post('abandonAttempt')
+  @Action('Gives up an attempt in progress: its outcome is unknown from now on', AbandonDto)
+  async abandonAttempt(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<OperatorAnswer> {
+    return this.act('abandonAttempt', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'step', 'force']);
+      const own = forceOf(given);
+      return {
+        given,
+        call: (sagas, options) => sagas.abandonAttempt(id, given.step as string, { ...options, ...own }),
       };
     });
   }
@@ -192,4 +237,8 @@ export class AdminActionsController {
       return { done: false, approvals, needed };
     }
   }
+}
+
+function forceOf({ force }: { readonly force?: unknown }): { force?: boolean } {
+  return force === undefined ? {} : { force: force as boolean };
 }

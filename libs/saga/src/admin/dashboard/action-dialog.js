@@ -17,7 +17,11 @@ import { toast } from './toast.js';
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
   const about = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
-  const what = saga.heldPhase === 'compensating' ? { ...about, ...about.compensating } : about;
+  const what = {
+    ...about,
+    ...(saga.heldPhase === 'compensating' && about.compensating),
+    ...(action.now && about.now),
+  };
   const opener = focusedKey();
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h(
@@ -47,7 +51,7 @@ export function actionDialog(saga, action, context, done) {
     answer.replaceChildren();
     submit.disabled = true;
     try {
-      const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, kind));
+      const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, action));
       dialog.close();
       toast(came.done ? `${what.label.replace('…', '')}: done.` : proposedText(came.needed - came.approvals));
     } catch (error) {
@@ -77,6 +81,11 @@ function fields(saga, { steps = [], signals }, { asks = [], reason, comment, noR
   return [
     asks.includes('step') && pickField('step', label, names),
     asks.includes('step?') && steps.length > 1 && pickField('step', label, [['', 'all of them'], ...names]),
+    asks.includes('unlessBegun') &&
+      pickField('unlessBegun', 'Only if this step has not begun', [
+        ['', 'whatever has begun'],
+        ...unbegun(saga),
+      ]),
     asks.includes('signal') && pickField('signal', 'Signal', signals),
     asks.includes('payload') && jsonField('payload', 'Payload (JSON)'),
     asks.includes('input') &&
@@ -88,7 +97,13 @@ function fields(saga, { steps = [], signals }, { asks = [], reason, comment, noR
   ];
 }
 
-function bodyOf(form, { status, revision }, kind) {
+/** The steps of which no attempt has begun, each with its name as the text. */
+function unbegun({ steps }) {
+  const isOne = ({ status, attempts }) => attempts === 0 && (status === 'pending' || status === 'waiting');
+  return steps.filter(isOne).map(({ name }) => [name, name]);
+}
+
+function bodyOf(form, { status, revision }, { kind, now }) {
   const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
   const given = Object.fromEntries(texts.filter(([, text]) => text.trim() !== ''));
   /** @type {Record<string, unknown>} */
@@ -97,6 +112,7 @@ function bodyOf(form, { status, revision }, kind) {
     if (name === 'input' || name === 'result' || name === 'payload') body[name] = readJson(name, text);
     else body[name] = text.trim();
   }
+  if (now) body.now = true;
   rememberOperator(given.by);
   if (!['signal', 'approve', 'reject'].includes(kind))
     body.expects = { status, ...(revision !== undefined && { revision }) };

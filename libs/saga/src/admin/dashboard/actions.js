@@ -11,6 +11,12 @@ export const ACTIONS = {
     title: 'Retry the failed step?',
     text: 'It has all of its attempts again. Fix the cause first.',
     asks: ['step?', 'input'],
+    now: {
+      label: 'Retry now',
+      title: 'Make the next attempt at once?',
+      text: 'The saga does not wait until the next attempt is due.',
+      asks: ['step?'],
+    },
   },
   skip: {
     label: 'Skip…',
@@ -23,6 +29,21 @@ export const ACTIONS = {
       text: 'The saga continues to compensate as if this compensation had succeeded. The engine does not check that it was really completed.',
       asks: ['step'],
     },
+  },
+  complete: {
+    label: 'Complete…',
+    title: 'Mark this step as completed elsewhere?',
+    text: 'The saga continues as if the step had returned this result. Its worker does not wait for the step any more, and other attempts in progress are interrupted. The engine does not check that the step was really completed.',
+    asks: ['step', 'result'],
+    reason: true,
+  },
+  abandonAttempt: {
+    label: 'Abandon attempt…',
+    submit: 'Abandon the attempt',
+    title: 'Give up the attempt of this step that is in progress?',
+    text: 'Its outcome is unknown from now on. The next attempt follows, or the compensation if no retries are left. Other attempts in progress are interrupted.',
+    asks: ['step'],
+    reason: true,
   },
   approve: {
     label: 'Approve',
@@ -71,6 +92,7 @@ export const ACTIONS = {
     title: 'Stop this saga and compensate its completed steps?',
     text: 'Running steps finish first. These compensations would run:',
     preview: true,
+    asks: ['unlessBegun'],
     reason: true,
   },
   undo: {

@@ -118,6 +118,7 @@ function whatItIs({
   handler,
   signal,
   conditional,
+  onFailure,
   forEach,
   pivot,
   savepoint,
@@ -136,6 +137,7 @@ function whatItIs({
   return [
     kinds[kind],
     conditional && 'conditional',
+    onFailure === 'continue' && 'optional',
     forEach && 'for each item',
     pivot && 'pivot',
     savepoint && 'savepoint',

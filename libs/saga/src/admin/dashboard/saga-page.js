@@ -79,7 +79,8 @@ function head(saga, act) {
             'data-action': action.kind,
             onclick: () => act(action),
           },
-          ACTIONS[action.kind]?.label ?? words(action.kind),
+          (action.now && ACTIONS[action.kind]?.now?.label) ||
+            (ACTIONS[action.kind]?.label ?? words(action.kind)),
         ),
       ),
     ),
@@ -239,6 +240,7 @@ function stepView(step) {
     .join(', ');
   const rest = [
     unknown && h('p', { class: 'notice' }, 'The outcome of an attempt is unknown: it may have taken effect.'),
+    step.continued && h('p', { class: 'notice' }, 'This step is optional: the saga continues without it.'),
     retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
     child && h('p', {}, 'Saga ', sagaLink(child)),
     errors.map((error) =>

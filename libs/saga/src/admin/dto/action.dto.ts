@@ -19,6 +19,14 @@ export class OperatorDto {
   @ApiField({ required: false, type: ExpectsDto }) expects?: ExpectsDto;
 }
 
+export class CancelDto extends OperatorDto {
+  @ApiField({
+    required: false,
+    description: 'The name of a step: the saga is cancelled only if this step has not begun.',
+  })
+  unlessBegun?: string;
+}
+
 export class RetryDto extends OperatorDto {
   @ApiField({ required: false, description: 'The only step to retry, if several failed.' }) step?: string;
   @ApiField({
@@ -27,6 +35,24 @@ export class RetryDto extends OperatorDto {
     description: 'The input that replaces the input of the saga.',
   })
   input?: unknown;
+  @ApiField({
+    required: false,
+    description: 'Whether a saga that waits for the next attempt of a step makes it at once.',
+  })
+  now?: boolean;
+}
+
+export class AbandonDto extends OperatorDto {
+  @ApiField({ description: 'The step, or the item, of which an attempt is in progress.' }) step!: string;
+  @ApiField({
+    required: false,
+    description: 'Whether to interrupt another at-most-once step in progress, whose outcome is unknown then.',
+  })
+  force?: boolean;
+}
+
+export class CompleteDto extends AbandonDto {
+  @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;
 }
 
 export class SkipDto extends OperatorDto {

@@ -99,6 +99,11 @@ export class StepDto {
   lost?: readonly LostAttemptDto[];
   @ApiField({ required: false, format: 'date-time', description: 'When the attempt in progress began.' })
   runningSince?: Date;
+  @ApiField({
+    required: false,
+    description: 'Whether the step is optional and failed, so that the saga continues without it.',
+  })
+  continued?: boolean;
   @ApiField({ required: false, format: 'uuid', description: 'The id of the saga that the step started.' })
   child?: string;
   @ApiField({ required: false, format: 'date-time' }) retryAt?: Date;
@@ -115,6 +120,11 @@ export class AllowedActionDto {
   @ApiField({ example: 'retry' }) kind!: string;
   @ApiField({ required: false, type: 'string', isArray: true }) steps?: readonly string[];
   @ApiField({ required: false, type: 'string', isArray: true }) signals?: readonly string[];
+  @ApiField({
+    required: false,
+    description: 'Whether a retry needs `now`: the saga waits for the next attempt.',
+  })
+  now?: boolean;
 }
 
 export class TimelineEntryDto {

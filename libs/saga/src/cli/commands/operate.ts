@@ -41,18 +41,6 @@ interface Operation {
 
 const OPERATIONS: readonly Operation[] = [
   {
-    action: 'cancel',
-    summary: 'Stops a saga and compensates its completed steps',
-    details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
-    examples: [
-      'saga cancel place-order/order-1234 --reason "the customer called"',
-      'saga cancel --where saga=place-order --where tag.campaign=spring --dry-run',
-    ],
-    asks: true,
-    turnsBack: true,
-    done: 'Cancelled',
-  },
-  {
     action: 'abort',
     summary: 'Stops a saga at once and compensates nothing',
     examples: ['saga abort place-order/order-1234 --reason "refunded manually" --yes'],
@@ -93,12 +81,43 @@ export const operations: readonly Command[] = OPERATIONS.map((operation) =>
   }),
 );
 
+const CANCEL: Operation = {
+  action: 'cancel',
+  summary: 'Stops a saga and compensates its completed steps',
+  details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
+  examples: [
+    'saga cancel place-order/order-1234 --reason "the customer called"',
+    'saga cancel place-order/order-1234 --unless-begun ship',
+    'saga cancel --where saga=place-order --where tag.campaign=spring --dry-run',
+  ],
+  asks: true,
+  turnsBack: true,
+  done: 'Cancelled',
+};
+
+export const cancel = command({
+  ...textsOf(CANCEL),
+  options: {
+    ...OPTIONS,
+    'unless-begun': option.text('<step>', 'cancel only if this step has not begun'),
+  },
+  run: async ({ operands: [written], values, terminal }) => {
+    const unlessBegun = values['unless-begun'];
+    if (written === undefined && unlessBegun !== undefined)
+      throw new UsageError('--unless-begun applies to one saga; give a <target>');
+    return run(CANCEL, written, values, terminal, (target, { sagas }, options) =>
+      sagas.cancel(target, { ...options, ...(unlessBegun !== undefined && { unlessBegun }) }),
+    );
+  },
+});
+
 const RETRY: Operation = {
   action: 'retry',
   summary: 'Retries the failed steps of a stuck or suspended saga',
   details: `--input is ${JSON_SOURCES}.`,
   examples: [
     'saga retry place-order/order-1234 --step chargeCard',
+    'saga retry place-order/order-1234 --now',
     'saga retry --where saga=place-order --where status=stuck --dry-run',
   ],
   done: 'Retried',
@@ -110,13 +129,18 @@ export const retry = command({
     ...OPTIONS,
     step: option.text('<name>', 'retry only this step, if several failed'),
     input: option.text('<json>', 'the input that replaces the input of the saga'),
+    now: option.flag('make the next attempt at once, if the saga waits for it'),
   },
   run: async ({ operands: [written], values, terminal }) => {
     const { step } = values;
-    if (written === undefined && (step !== undefined || values.input !== undefined))
-      throw new UsageError('--step and --input apply to one saga; give a <target>');
+    if (written === undefined && (step !== undefined || values.input !== undefined || values.now))
+      throw new UsageError('--step, --input and --now apply to one saga; give a <target>');
     const input = await readJson(values.input, '--input', terminal);
-    const more = { ...(step !== undefined && { step }), ...(values.input !== undefined && { input }) };
+    const more = {
+      ...(step !== undefined && { step }),
+      ...(values.input !== undefined && { input }),
+      ...(values.now && { now: true }),
+    };
     return run(RETRY, written, values, terminal, (target, operated, options) => {
       checkEncoded(operated, values.input && '--input');
       return operated.sagas.retry(target, { ...options, ...more });

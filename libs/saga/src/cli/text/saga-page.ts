@@ -85,12 +85,13 @@ function rowsOf(step: StepSnapshot, indent: string, options: PageOptions): StepR
 }
 
 function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: PageOptions): string[] {
-  const { errors, lost = [], child, retryAt, result, unknown, round } = step;
+  const { errors, lost = [], child, continued, retryAt, result, unknown, round } = step;
   const last = errors.at(-1);
   const notes: (string | false | undefined)[] = [
     last && paint('red', `${last.name}: ${oneLine(last.message)}`),
     lost.length > 0 && paint('yellow', lostText(lost)),
     unknown && paint('yellow', 'its outcome is unknown'),
+    continued && 'optional: the saga continues without it',
     round > 1 && `round ${round}`,
     retryAt && retryAt.getTime() > now && `not before ${retryAt.toISOString()} (${fromNow(retryAt, now)})`,
     child !== undefined && `saga ${child}`,

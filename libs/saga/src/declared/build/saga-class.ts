@@ -168,9 +168,10 @@ class ClassBuilder {
   }
 
   private nodeOptions(step: string, definition: StepFile): NodeOptions {
-    const { after, join, when, delay, savepoint, retry, compensate, compensationRetry, pivot } = definition;
+    const { after, join, when, delay, savepoint, retry, compensate, compensationRetry } = definition;
+    const { pivot, onFailure } = definition;
     return given({
-      ...{ after, join, delay, savepoint, retry, compensationRetry, pivot },
+      ...{ after, join, delay, savepoint, retry, compensationRetry, pivot, onFailure },
       compensate: compensate && compensationOf(step),
       when: when && this.predicateOf(when),
     });

@@ -68,6 +68,7 @@ export interface StepFile extends CallFile {
   readonly compensate?: CallFile;
   readonly compensationRetry?: RetryPolicy;
   readonly pivot?: boolean;
+  readonly onFailure?: 'compensate' | 'continue';
 
   readonly timeout?: Duration;
   readonly forEach?: Expression;

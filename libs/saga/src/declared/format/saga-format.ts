@@ -66,6 +66,12 @@ const NODE: Fields = {
     ...FLAG,
     about: 'Point of no return: after this step the saga only goes forward. Default: false.',
   },
+  onFailure: {
+    type: 'choice',
+    of: ['compensate', 'continue'],
+    about:
+      "'continue': the step is optional; if it fails, the saga continues without it. Default: 'compensate'.",
+  },
 };
 
 /** Keys of steps that do their work themselves, as `StepOptions` has them. */

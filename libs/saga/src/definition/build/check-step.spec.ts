@@ -36,7 +36,7 @@ describe('the edges of a graph', () => {
 });
 
 describe('the node of a step', () => {
-  const plain = { kind: 'step', join: 'all', concurrency: 10, pivot: false };
+  const plain = { kind: 'step', join: 'all', concurrency: 10, pivot: false, optional: false };
 
   it('has the documented defaults', () => {
     const found = node(sagaOf({ pay: {} }), 'pay');
@@ -44,6 +44,11 @@ describe('the node of a step', () => {
     for (const option of ['when', 'forEach', 'delay', 'probe', 'savepoint', 'rateLimit'] as const) {
       expect(found[option]).toBeUndefined();
     }
+  });
+
+  it('is optional with onFailure continue, and not with compensate', () => {
+    expect(node(sagaOf({ pay: { onFailure: 'continue' } }), 'pay').optional).toBe(true);
+    expect(node(sagaOf({ pay: { onFailure: 'compensate' } }), 'pay').optional).toBe(false);
   });
 
   it('has what its options say', () => {
@@ -179,5 +184,29 @@ describe('an invalid position of a step in the graph', () => {
     for (const problem of [/step 'a': waits for 'x'/, /cycle b → c → b/, /step 'c': delay: 'x'/]) {
       expect(message).toMatch(problem);
     }
+  });
+});
+
+describe('an optional step', () => {
+  it('cannot be a pivot', () => {
+    expect(problemsOf(sagaOf({ pay: { onFailure: 'continue', pivot: true } }))).toMatch(
+      /step 'pay': a pivot cannot have onFailure 'continue'.*remove onFailure, or make a step after it the pivot/,
+    );
+  });
+
+  it('has no other kind of failure than those that a step can lead to', () => {
+    expect(problemsOf(sagaOf({ pay: { onFailure: 'suspend' as never } }))).toMatch(
+      /step 'pay': onFailure.*give 'compensate' or 'continue'/,
+    );
+  });
+
+  it('may be compensated behind a pivot, where it alone is', () => {
+    const steps = { pay: { pivot: true }, car: { onFailure: 'continue', compensate: 'undo' } } as const;
+    expect(node(sagaOf(steps), 'car').compensate).toBe('undo');
+  });
+
+  it('is nothing that a savepoint is returned to for', () => {
+    const steps = { pay: { savepoint: true }, car: { onFailure: 'continue' } } as const;
+    expect(problemsOf(sagaOf(steps))).toMatch(/step 'pay': it is a savepoint, but no later step can fail/);
   });
 });

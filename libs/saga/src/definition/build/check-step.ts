@@ -36,6 +36,7 @@ const STEP_OPTIONS = [
   'rateLimit',
   'savepoint',
   'pivot',
+  'onFailure',
 ] satisfies (keyof StepOptions)[];
 const SUB_SAGA_OPTIONS = [
   'compensate',
@@ -47,6 +48,7 @@ const SUB_SAGA_OPTIONS = [
   'compensationRetry',
   'savepoint',
   'pivot',
+  'onFailure',
 ] satisfies (keyof SubSagaOptions)[];
 const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalOptions)[];
 /** What each decorator takes. */
@@ -129,6 +131,7 @@ export function readStep(
     probe: options.probe,
     savepoint: readSavepoint(options.savepoint, read),
     pivot: read.flag(options.pivot, 'pivot'),
+    optional: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'continue']) === 'continue',
     rateLimit: readRateLimit(options.rateLimit, read),
   };
   return node as UnlinkedStep;
@@ -191,6 +194,13 @@ function checkCombinations(options: StepOptions, report: Report): void {
   if (options.pivot && options.forEach !== undefined) {
     // With half of its items done, it is undecided whether the saga has passed the pivot.
     report('a step with forEach cannot be a pivot', 'make the step after it the pivot');
+  }
+  if (options.pivot && options.onFailure === 'continue') {
+    // After it, the saga could neither compensate nor rely on the pivot.
+    report(
+      "a pivot cannot have onFailure 'continue', because the saga would continue without knowing whether it can still compensate",
+      'remove onFailure, or make a step after it the pivot',
+    );
   }
   if (options.concurrency !== undefined && options.forEach === undefined) {
     report(

@@ -80,6 +80,7 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
     idempotent: heir?.idempotent ?? true,
     compensateOnFailure: heir?.compensateOnFailure ?? false,
     concurrency: heir?.concurrency ?? 1,
+    optional: heir?.optional ?? false,
   };
 }
 

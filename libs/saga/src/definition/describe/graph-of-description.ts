@@ -51,6 +51,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     probe: step.probe,
     savepoint: step.savepoint,
     pivot: step.pivot,
+    optional: step.onFailure === 'continue',
     rateLimit: step.rateLimit,
     wait,
     remote: handler,

@@ -66,6 +66,7 @@ function labelOf(step: StepDescription): string {
     [waitsForAny(step), 'after any'],
     [Boolean(step.delay), `waits ${durationText(step.delay ?? 0)}`],
     [step.conditional, 'conditional'],
+    [step.onFailure === 'continue', 'optional'],
     [step.forEach, `for each item, ${step.concurrency} at once`],
     [!step.idempotent, 'at most once'],
     [step.savepoint !== undefined, `savepoint, ${step.savepoint?.attempts} attempts`],

@@ -65,6 +65,8 @@ export interface StepDescription {
   readonly savepoint?: { readonly attempts: number };
   /** It is a point of no return. */
   readonly pivot: boolean;
+  /** `continue`: if it fails permanently, the saga continues without it; absent: the saga compensates. */
+  readonly onFailure?: 'continue';
   /** Its writes and its checkpoint are one commit. */
   readonly transactional: boolean;
   /** False: at most once. */
@@ -129,6 +131,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     probe: node.probe,
     savepoint: node.savepoint && { attempts: node.savepoint.attempts },
     pivot: node.pivot,
+    onFailure: node.optional ? 'continue' : undefined,
     transactional: node.transactional,
     idempotent: node.idempotent,
     retry: retryDescriptionOf(node.retry),

@@ -25,6 +25,7 @@ function step(name: string, { any, ...options }: Options = {}): UnlinkedStep {
     transactional: false,
     idempotent: true,
     compensateOnFailure: false,
+    optional: false,
     ...options,
   };
 }

@@ -16,7 +16,7 @@ export function analyzeGraph(graph: SagaGraph): SagaFinding[] {
     ...stepThatNeverRuns(node, relations),
     ...pivotThatMayLose(node, relations),
     ...compensationThatNeverRuns(node, relations),
-    ...savepointThatNothingReturnsTo(node),
+    ...savepointThatNothingReturnsTo(node, relations),
   ]);
 }
 
@@ -51,7 +51,7 @@ function relationsOf(graph: SagaGraph): Relations {
       .filter(({ join }) => join === 'any')
       .map(({ name, after }) => [
         name,
-        readyWithout(new Set(after.filter((entry) => !of(entry).when)), nodes),
+        readyWithout(new Set(after.filter((entry) => alwaysCompletes(of(entry)))), nodes),
       ]),
   );
   const idle = new Set(nodes.map(({ name }) => name).filter((name) => isIdle(name, nodes, inTime)));
@@ -67,7 +67,9 @@ function entriesThatNeverWin(join: StepNode, relations: Relations): SagaFinding[
   if (late.length === 0) return [];
   const { ancestors, idle, of } = relations;
   const isBefore = (name: string) => late.some((entry) => ancestors.get(entry)!.has(name));
-  const won = join.after.filter((entry) => !late.includes(entry) && !of(entry).when && isBefore(entry));
+  const won = join.after.filter(
+    (entry) => !late.includes(entry) && alwaysCompletes(of(entry)) && isBefore(entry),
+  );
   const never = [...idle].filter((name) => late.includes(name) || isBefore(name));
   return findingOf(
     join,
@@ -138,7 +140,8 @@ function mayRace(pivot: StepNode, entry: string, { nodes, ancestors, of }: Relat
  */
 function compensationThatNeverRuns(node: StepNode, relations: Relations): SagaFinding[] {
   const { nodes, ancestors, losable } = relations;
-  if (node.compensate === undefined || losable.has(node.name)) return [];
+  // What an optional step may have done is compensated wherever it fails.
+  if (node.compensate === undefined || losable.has(node.name) || node.optional) return [];
   const before = ancestors.get(node.name)!;
   const savepoints = nodes.filter(({ name, savepoint }) => savepoint && before.has(name));
   const pivots = nodes
@@ -153,9 +156,10 @@ function compensationThatNeverRuns(node: StepNode, relations: Relations): SagaFi
   );
 }
 
-/** Only failures of the steps after it return to a savepoint. */
-function savepointThatNothingReturnsTo(node: StepNode): SagaFinding[] {
-  if (!node.savepoint || node.dependents.length > 0) return [];
+/** Only failures of the steps after it return to a savepoint, those of optional ones apart. */
+function savepointThatNothingReturnsTo(node: StepNode, { nodes, ancestors }: Relations): SagaFinding[] {
+  const mayFail = ({ name, optional }: StepNode) => !optional && ancestors.get(name)!.has(node.name);
+  if (!node.savepoint || nodes.some(mayFail)) return [];
   return findingOf(
     node,
     'it is a savepoint, but no later step can fail and roll back to it',
@@ -198,6 +202,11 @@ function cutWhen(join: StepNode, winner: string, nodes: readonly StepNode[]): Se
     if (dependents.length > 0 && dead) cut.add(name);
   }
   return cut;
+}
+
+/** The saga goes past it only once it has completed. */
+function alwaysCompletes({ when, optional }: StepNode): boolean {
+  return when === undefined && !optional;
 }
 
 function findingOf(node: StepNode, problem: string, fix: string): SagaFinding[] {

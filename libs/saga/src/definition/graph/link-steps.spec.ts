@@ -18,6 +18,7 @@ function step(name: string, ...after: string[]): UnlinkedStep {
     transactional: false,
     idempotent: true,
     compensateOnFailure: false,
+    optional: false,
   };
 }
 

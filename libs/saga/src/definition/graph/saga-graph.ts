@@ -45,6 +45,8 @@ export interface StepNode {
   readonly savepoint?: { readonly attempts: number };
   /** Once it has completed, the saga only goes forward. */
   readonly pivot: boolean;
+  /** If it fails permanently, the saga continues without it. */
+  readonly optional: boolean;
   /** At most `count` attempts begin within `per` milliseconds, across all processes. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
   /** The name of the signal or approval that the step waits for, and the maximum wait in milliseconds. */

@@ -36,6 +36,13 @@ export interface NodeOptions<Compensation extends string = string, After extends
    * all, the first included; then the saga compensates fully. Default: false.
    */
   savepoint?: boolean | SavepointOptions;
+  /**
+   * What follows if this step fails permanently (error, rejection, timeout, unknown outcome). `'compensate'`: the saga
+   * compensates, or does what `@Saga({ onFailure })` says. `'continue'`: the step is optional. The saga goes forward
+   * without it: the steps that wait for it start at once and find `undefined` as its result. What the step did, or may
+   * have done, is compensated meanwhile. A pivot cannot be optional. Default: `'compensate'`.
+   */
+  onFailure?: 'compensate' | 'continue';
   /** The retry policy of the step. Default: the saga's, then the module's, and 1 attempt if `idempotent` is false. */
   retry?: RetryPolicy;
   /** The retry policy of the compensation. Default: the saga's, then the module's. */

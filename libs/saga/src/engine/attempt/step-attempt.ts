@@ -1,9 +1,10 @@
 import type { CompensationContext, StepContext } from '../../definition/types/contexts.js';
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
-import type { SagaFailure } from '../../definition/types/saga-failure.js';
+import type { AttemptError, SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import type { Action } from '../../machine/decide.js';
 import { type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
 import type { StepAbortedError } from '../../errors.js';
+import { stepOfKey } from '../../definition/graph/saga-graph.js';
 import { decodeResults } from '../payload/decode-results.js';
 import { askingSaga } from '../ports/handler-calls.js';
 import type { LogSubject } from '../ports/engine-log.js';
@@ -143,7 +144,7 @@ class AttemptContext {
     }
     if (kind === 'compensate') {
       this.result = decodePayload(step.result);
-      this.failure = state.failure ?? LOST_RACE;
+      this.failure = whole.continued ? failureOf(step, whole, key) : (state.failure ?? LOST_RACE);
     }
   }
 
@@ -173,6 +174,16 @@ class AttemptContext {
 
 function attemptOf(kind: Action['kind'], step: StepState): number {
   return kind === 'compensate' ? step.compensationAttempts : step.attempts;
+}
+
+/** What the compensations of an optional step receive: its own failure, since the saga has none. */
+function failureOf(step: StepState, whole: StepState, key: string): SagaFailure {
+  const error = [...step.errors, ...whole.errors].findLast(({ during }) => during === 'step');
+  return { kind: 'error', step: error ? key : stepOfKey(key), ...(error && { error: errorOf(error) }) };
+}
+
+function errorOf({ attempt: _, at: __, during: ___, ...error }: AttemptError): SerializedError {
+  return error;
 }
 
 /** The reason that the compensations of a branch that lost receive while the saga continues. */

@@ -1,42 +1,27 @@
 import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
-import { isUndecided, pivotPassed } from '../../machine/predicates.js';
-import { evolve } from '../../machine/evolve.js';
+import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { FAILED, KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
-import { follow } from '../../machine/follow.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
-import {
-  isSettled,
-  isTerminal,
-  type SagaState,
-  type StepState,
-  stepState,
-} from '../../machine/saga-state.js';
-import { describeStep } from '../../machine/describe-step.js';
+import { isSettled, isTerminal, type StepState, stepState } from '../../machine/saga-state.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
-import { nextSignal } from './next-signal.js';
-import type { Edit } from '../ports/saga-store.js';
+import { doesNotFit, edited, type OperatorEdit, withPendingSignals } from './edited.js';
+import { checkUnbegun } from './check-unbegun.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
 /**
- * What each of an operator's calls does to a saga: an edit under its row's lock, or SagaStateError naming the
- * call and the state. `graph` is undefined where this process does not know the saga's version.
- */
-type OperatorEdit<Options> = (
-  saga: StoredSaga,
-  graph: SagaGraph | undefined,
-  now: number,
-  options: Options,
-) => Edit | undefined;
-
-/**
  * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
- * the outcome of a pivot is not known: who calls can ask again.
+ * the outcome of a pivot is not known: who calls can ask again. `unlessBegun`: refused once this step has begun, or may have.
  */
-export const cancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, options) => {
+export const cancelEdit: OperatorEdit<{ reason?: string; unlessBegun?: string }> = (
+  saga,
+  graph,
+  now,
+  { unlessBegun, ...options },
+) => {
+  if (unlessBegun !== undefined) checkUnbegun(saga, graph, now, unlessBegun);
   const edit = requestCancelEdit(saga, graph, now, options);
   if (edit === undefined && saga.state.pendingRollback === undefined) return undefined;
   const pivot = graph && undecidedPivotOf(saga, graph, now);
@@ -186,7 +171,7 @@ export function permanentlyFailed(
   const resumed = state.heldPhase ?? 'running';
   const failed = [...stepsOfKinds(state.steps, FAILED | KIND.compensationFailed)]
     .filter(([key, step]) => {
-      const isForward = resumed === 'running' && !stepState(state, stepOfKey(key)).pruned;
+      const isForward = resumed === 'running' && !isDropped(stepState(state, stepOfKey(key)));
       return step.status === 'compensation_failed' || (isForward && isFailed(step));
     })
     .map(([key]) => key);
@@ -202,51 +187,6 @@ function isFailed({ status, items }: StepState): boolean {
 
 function isHeld({ state: { status } }: StoredSaga): boolean {
   return status === 'stuck' || status === 'suspended';
-}
-
-function edited(saga: StoredSaga, graph: SagaGraph | undefined, now: number, event: SagaEvent): Edit {
-  // An operator's events change states by name alone; without the graph only the next step stays unsaid.
-  const known: SagaGraph = graph ?? {
-    name: saga.name,
-    version: saga.version,
-    onFailure: 'compensate',
-    steps: new Map(),
-  };
-  const evolved = evolve(known, saga.state, event);
-  const { status } = evolved;
-  if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
-  const { state, decision } = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
-  if (state.status === 'paused') {
-    // Where it would go on.
-    const next = decide(graph, { ...state, status: state.heldPhase! }, now);
-    return { state, step: describeStep(state, next), due: false };
-  }
-  return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
-}
-
-/** What was sent meanwhile came before the time that is over now. */
-function withPendingSignals(
-  graph: SagaGraph,
-  given: SagaState,
-  { signals = [] }: StoredSaga,
-  now: number,
-): SagaState {
-  let state = given;
-  for (
-    let event = nextSignal(graph, state, signals, now);
-    event;
-    event = nextSignal(graph, state, signals, now)
-  )
-    state = evolve(graph, state, event);
-  return state;
-}
-
-function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {
-  const doing =
-    state.heldPhase === undefined
-      ? ''
-      : `, while ${state.heldPhase === 'compensating' ? 'compensating' : 'going forward'}`;
-  return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
 }
 
 function stepDoesNotFit(

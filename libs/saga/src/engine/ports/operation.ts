@@ -1,7 +1,17 @@
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 export type OperatorAction =
-  'cancel' | 'abort' | 'undo' | 'pause' | 'resume' | 'retry' | 'skip' | 'approve' | 'reject';
+  | 'cancel'
+  | 'abort'
+  | 'undo'
+  | 'pause'
+  | 'resume'
+  | 'retry'
+  | 'skip'
+  | 'approve'
+  | 'reject'
+  | 'complete'
+  | 'abandonAttempt';
 
 /** What an operator did to a saga, or asks another one to do as well: stored with what it changed. */
 export interface Operation {
@@ -20,7 +30,7 @@ export interface Operation {
   readonly proposed: boolean;
   /** A retry with another input. */
   readonly newInput?: boolean;
-  /** What the call was given, as JSON text: the new input of a retry, the result of a skip. */
+  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion. */
   readonly given?: string;
 }
 

@@ -2,7 +2,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { StepAbortedError } from '../../errors.js';
 import type { Action } from '../../machine/decide.js';
 import { goesOn } from '../../machine/failures.js';
-import type { SagaState } from '../../machine/saga-state.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
 
@@ -59,9 +59,13 @@ export class RunAttempts {
     for (const attempt of this.attempts) {
       const { kind, node } = attempt.action;
       if (kind === 'run' && !goesOn(graph, state, node.name))
-        attempt.abort(
-          new StepAbortedError('Another branch completed first, so that this step is cancelled', 'cancelled'),
-        );
+        attempt.abort(new StepAbortedError(whyObsolete(state, node.name), 'cancelled'));
     }
   }
+}
+
+function whyObsolete(state: SagaState, step: string): string {
+  return stepState(state, step).continued
+    ? 'Another item failed permanently, and the saga continues without this step, so that it is cancelled'
+    : 'Another branch completed first, so that this step is cancelled';
 }

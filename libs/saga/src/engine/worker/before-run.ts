@@ -6,7 +6,7 @@ import { isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { cancellation } from '../attempt/attempt-events.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { lostLeasesOf } from '../run/live-state.js';
+import { lostLeasesOf } from '../ports/live-state.js';
 import type { SagaRun } from '../run/saga-run.js';
 import { type BoundSaga, DRIFT_MEND } from '../versions/saga-bindings.js';
 import { deadlocked } from './lock-deadlock.js';

@@ -13,6 +13,7 @@ import { isUuid } from './start-options.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
 import type { SagaOutcome } from '../views/saga-snapshot.js';
+import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
@@ -44,6 +45,14 @@ export interface SagaHandle<S = unknown> {
    */
   outcome(options?: OutcomeOptions): Promise<SagaOutcome<S>>;
 }
+/** Options of `SagaService.cancel()`, beside the operator and the reason. */
+export interface CancelOptions {
+  /**
+   * The name of a step. The saga is cancelled only if this step has not begun; afterwards the step does not begin.
+   * SagaStateError once it has begun, or may have. Default: the saga is cancelled wherever it is.
+   */
+  unlessBegun?: string;
+}
 /** Options of `SagaService.retry()`, beside the operator and the reason. */
 export interface RetryOptions {
   /**
@@ -54,6 +63,24 @@ export interface RetryOptions {
   input?: unknown;
   /** The only step to retry, if several failed. Default: all failed steps. */
   step?: string;
+  /**
+   * Whether a running or compensating saga makes the next attempts at once that it waits for. Without `now`, such a saga
+   * is refused. Default: false.
+   */
+  now?: boolean;
+}
+/** Options of `SagaService.abandonAttempt()`, beside the operator and the reason. */
+export interface AbandonOptions {
+  /**
+   * Whether to interrupt an at-most-once step of the same saga that is in progress, too, so that its outcome is
+   * unknown. Default: false, the call is refused.
+   */
+  force?: boolean;
+}
+/** Options of `SagaService.complete()`, beside the operator and the reason. */
+export interface CompleteOptions extends AbandonOptions {
+  /** The step's result, as if its method had returned it. Default: `undefined`. */
+  result?: unknown;
 }
 /** Options of `SagaService.skip()`, beside the operator and the reason. */
 export interface SkipOptions {
@@ -97,6 +124,30 @@ export function readTimeout(call: string, options: { timeout?: Duration } | unde
 export function checkStep(call: string, step: unknown): void {
   if (isKey(step)) return;
   throw new SagaValidationError(`${call}(): step is ${shown(step)}; give the name of a step.`);
+}
+
+export function checkFlag(call: string, option: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return;
+  throw new SagaValidationError(`${call}(): ${option} is ${shown(value)}; give true or false.`);
+}
+
+/** The error of an attempt that an operator gave up. */
+export function abandonedError({ by, reason }: Pick<OperatorCall, 'by' | 'reason'>): SerializedError {
+  const who = by === undefined ? 'an operator' : by;
+  const why = reason === undefined || reason === '' ? '' : `: ${reason}`;
+  return {
+    name: 'AttemptAbandonedError',
+    code: 'SAGA_ATTEMPT_ABANDONED',
+    message: `The attempt was abandoned by ${who}${why}`,
+  };
+}
+
+/** The same edit with another input. */
+export function withInput(
+  edit: Edit | undefined,
+  input: { readonly text: string | undefined } | undefined,
+): Edit | undefined {
+  return edit && input && 'state' in edit ? { ...edit, input: input.text } : edit;
 }
 
 /** Decides what an operator's call changes. `graph` is undefined if this application does not have the saga. */

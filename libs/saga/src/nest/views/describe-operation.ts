@@ -7,6 +7,8 @@ const DONE: Record<HistoryEntry['action'], string> = {
   undo: 'undone',
   retry: 'retried',
   skip: 'skipped',
+  complete: 'completed',
+  abandonAttempt: 'abandoned',
   pause: 'paused',
   resume: 'resumed',
   approve: 'approved',

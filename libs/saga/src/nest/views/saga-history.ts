@@ -25,7 +25,7 @@ export interface HistoryEntry {
   readonly newInput: boolean;
   /** The new input of a retry. Omitted if it is larger than 64 kB or cannot be decoded here. */
   readonly input?: unknown;
-  /** The result of a skip. Omitted under the same conditions as `input`. */
+  /** The result of a skip or completion. Omitted under the same conditions as `input`. */
   readonly result?: unknown;
 }
 

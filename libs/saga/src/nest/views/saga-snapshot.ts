@@ -39,6 +39,8 @@ export interface StepSnapshot {
   readonly lost?: readonly LostAttemptSnapshot[];
   /** The earliest time at which the attempt in progress may have begun. Absent if none is in progress. */
   readonly runningSince?: Date;
+  /** Whether the step is optional and failed permanently, so that the saga continues without it. Absent if not. */
+  readonly continued?: true;
   /** The id of the saga that this step started. */
   readonly child?: string;
   /** The time of the next attempt, or the end of the step's delay. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { liveState, runningSince } from '../../engine/run/live-state.js';
+import { liveState, runningSince } from '../../engine/ports/live-state.js';
 import type { StoredSummary } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { decodePayload, samePayload } from '../../engine/payload/payload.js';
@@ -61,6 +61,7 @@ export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string):
     errors: step.errors,
     ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
     ...(since !== undefined && { runningSince: new Date(since) }),
+    ...(step.continued && { continued: true }),
     ...(step.child && { child: step.child.id }),
     retryAt: toDate(step.retryAt),
     startedAt: toDate(times?.startedAt ?? since),

@@ -70,6 +70,7 @@ export function describeCheckpoints(subject: () => StoreSubject): void {
         'ship[0]': stepOf({ round: 3, result: '1' }),
         race: stepOf({ status: 'pending', wonBy: 'pay', attempts: 0 }),
         slow: stepOf({ status: 'skipped', pruned: true }),
+        car: stepOf({ status: 'failed', continued: true }),
       };
       const state = stateOf('compensating', steps, { round: 3, rollbackTo: 'pay' });
       expect((await saved(checkpointOf(saga, state))).state).toEqual(state);

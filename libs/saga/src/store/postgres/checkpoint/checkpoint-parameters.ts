@@ -114,13 +114,13 @@ function sagaProgress({ state, notes }: Checkpoint): string | undefined {
   });
 }
 
-/** What only steps of forks, fan-outs and savepoints, those with a rate limit or lost attempts, and sub-sagas have. */
+/** What only steps of forks, fan-outs and savepoints, failed optional ones, those with a rate limit or lost attempts, and sub-sagas have. */
 function stepProgress(step: StepState): string | undefined {
-  const { round, returns, items, wonBy, permit, pruned, child, wait, lost } = step;
+  const { round, returns, items, wonBy, permit, pruned, continued, child, wait, lost } = step;
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !pruned;
-  const isAlone = child === undefined && wait === undefined && lost === undefined;
+  const isAlone = child === undefined && wait === undefined && lost === undefined && continued === undefined;
   if (isPlain && permit === undefined && isAlone) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, pruned, child, wait, lost });
+  return JSON.stringify({ round, returns, items, wonBy, permit, pruned, continued, child, wait, lost });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

@@ -85,7 +85,7 @@ export interface StepJson {
   errors: ErrorsJson | null;
   progress: Pick<
     StepState,
-    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait' | 'lost'
+    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait' | 'lost'
   > | null;
   startedAt: number;
   updatedAt: number;
@@ -225,6 +225,7 @@ function toRowState(step: StepJson): StepState {
     pruned: step.progress?.pruned ?? false,
     child: step.progress?.child,
     wait: step.progress?.wait,
+    ...(step.progress?.continued && { continued: true }),
     ...(step.progress?.lost && { lost: step.progress.lost }),
   };
 }

@@ -144,12 +144,16 @@ export class SagaStep {
    */
   errors!: object[] | null;
   /**
-   * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For steps with
+   * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For
+   * failed optional steps: that the saga continues. For steps with
    * a rate limit: when it may begin. For sub-saga steps: the saga that they started. For waiting steps: what they wait
    * for.
    */
   progress!: Partial<
-    Pick<StepState, 'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'child' | 'wait'>
+    Pick<
+      StepState,
+      'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait'
+    >
   > | null;
   /** When something about it was first recorded. */
   startedAt!: Date;

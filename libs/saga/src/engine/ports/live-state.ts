@@ -5,7 +5,7 @@ import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type LostLease, type SagaState } from '../../machine/saga-state.js';
 import { mapSteps } from '../../machine/step-changes.js';
 import { KIND } from '../../machine/step-kinds.js';
-import type { StoredSaga } from '../ports/stored-saga.js';
+import type { StoredSaga } from './stored-saga.js';
 
 /** Attempts under these leases began after what was recorded last. */
 export function lostLeasesOf({ lostLeases = [], updatedAt }: StoredSaga): LostLease[] {

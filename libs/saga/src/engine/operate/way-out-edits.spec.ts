@@ -1,0 +1,68 @@
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
+import { SAGA } from '../../../../../test/fixtures/run-of.js';
+import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import { abandonEdit, completeEdit, retryNowEdit } from './way-out-edits.js';
+
+const graph = graphOf(stepOf('pay'), stepOf('tell', { after: ['pay'], delay: 1_000 }));
+const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
+
+function sagaWith(steps: Record<string, Partial<StepState>>, given: Partial<StoredSaga> = {}): StoredSaga {
+  const known = Object.entries(steps).map(([key, step]) => [key, { ...PENDING, ...step }] as const);
+  return { ...SAGA, state: { ...INITIAL, steps: new Map(known) }, ...given };
+}
+
+function stateOf(edit: ReturnType<typeof retryNowEdit>): SagaState | undefined {
+  return edit && 'state' in edit ? edit.state : undefined;
+}
+
+describe('retry({ now })', () => {
+  const failed = { status: 'waiting', attempts: 1, failures: 1, retryAt: 9_000 } as const;
+
+  it('leaves a delay, a rate limit and a wait for a signal as they are', () => {
+    const delayed = sagaWith({ pay: { status: 'completed' }, tell: { status: 'waiting', retryAt: 9_000 } });
+    expect(() => retryNowEdit(delayed, graph, 0, {})).toThrow(/no failed attempt waits/);
+    const limited = sagaWith({ pay: { ...failed, permit: 9_000 } });
+    expect(() => retryNowEdit(limited, graph, 0, {})).toThrow(/no failed attempt waits/);
+  });
+
+  it('works without the graph of a saga that no worker holds', () => {
+    const state = stateOf(retryNowEdit(sagaWith({ pay: failed }), undefined, 0, {}));
+    expect(state?.steps.get('pay')).toMatchObject({ status: 'waiting', failures: 1, retryAt: undefined });
+  });
+
+  it('is refused while a worker may have begun other attempts', () => {
+    const two = graphOf(stepOf('pay'), stepOf('pack'));
+    const saga = sagaWith({ pay: failed }, { lockedBy: 'worker' });
+    expect(() => retryNowEdit(saga, two, 0, {})).toThrow(/attempts are in progress: pack/);
+  });
+});
+
+describe('an attempt of an at-most-once step with a probe', () => {
+  it('has failed when it is abandoned: its probe may be what hangs', () => {
+    const once = graphOf(stepOf('pay', { idempotent: false, probe: 'find' }));
+    const saga = sagaWith({ pay: { status: 'running', attempts: 1 } }, { lockedBy: 'worker' });
+    const state = stateOf(abandonEdit(saga, once, 0, { step: 'pay', error, random: 0 }));
+    expect(state?.steps.get('pay')).toMatchObject({ status: 'failed', unknown: true });
+    expect(state?.status).toBe('compensating');
+  });
+});
+
+describe('what a transaction was to do', () => {
+  it('is known not to have happened when it is abandoned', () => {
+    const transactional = graphOf(stepOf('pay', { transactional: true }));
+    const saga = sagaWith({}, { lockedBy: 'worker' });
+    const state = stateOf(abandonEdit(saga, transactional, 0, { step: 'pay', error, random: 0 }));
+    expect(state?.steps.get('pay')).toMatchObject({ status: 'waiting', failures: 1, unknown: false });
+  });
+});
+
+describe('a step that waits for a sub-saga', () => {
+  it('is not for an operator to complete, who is told which saga to act on', () => {
+    const parent = graphOf(stepOf('ship', { kind: 'sub-saga' }));
+    const saga = sagaWith({ ship: { status: 'waiting', attempts: 1, child: { id: 'c', phase: 'running' } } });
+    expect(() => completeEdit(saga, parent, 0, { step: 'ship' })).toThrow(
+      /waits for saga c. Act on that saga/,
+    );
+  });
+});

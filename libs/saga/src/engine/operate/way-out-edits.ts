@@ -1,0 +1,185 @@
+import {
+  leavesNothing,
+  nodeOf,
+  type SagaGraph,
+  sagaLabel,
+  stepOfKey,
+} from '../../definition/graph/saga-graph.js';
+import type { SerializedError } from '../../definition/types/saga-failure.js';
+import { SagaStateError } from '../../errors.js';
+import { decide } from '../../machine/decide.js';
+import { backsOff, isDropped } from '../../machine/predicates.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
+import { KIND, TIMED } from '../../machine/step-kinds.js';
+import { stepsOfKinds } from '../../machine/step-map.js';
+import { liveState } from '../ports/live-state.js';
+import type { Edit } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import { doesNotFit, edited, type OperatorEdit } from './edited.js';
+
+/**
+ * The ways out of a saga that hangs: its worker holds the lease and waits for a method that does not end, or a step waits for
+ * what will not come. The lease is taken away, so that what the method still does does not count. Attempts beside it are
+ * interrupted, as when a worker shuts down.
+ */
+interface WayOut {
+  /** The step, or the key of an item. */
+  readonly step: string;
+  /** Also if another at-most-once attempt is interrupted by it. */
+  readonly force?: boolean;
+}
+
+/** The attempt in progress has an unknown outcome from now on. By the retry policy, the next attempt follows or none. */
+export const abandonEdit: OperatorEdit<WayOut & { error: SerializedError; random: number }> = (
+  saga,
+  given,
+  now,
+  { step: key, force, error, random },
+) => {
+  const graph = graphFor('abandoned', saga, given);
+  const live = liveState(saga, graph, now);
+  const step = stepState(live, key);
+  if (!step.active) throw notInProgress('abandoned', key, saga, attemptsOf(live));
+  const failed = { step: key, error, retryable: true, now, random };
+  const event: SagaEvent =
+    step.status === 'compensating'
+      ? { type: 'compensation-failed', ...failed }
+      : { type: 'step-failed', kind: 'error', unknown: !leavesNothing(nodeOf(graph, key)), ...failed };
+  return takenAway(saga, graph, now, live, { call: 'abandoned', step: key, force }, [event]);
+};
+
+/** A step in progress or waiting is done elsewhere, with this result; or its compensation is. */
+export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
+  saga,
+  given,
+  now,
+  { step: key, result, force },
+) => {
+  const graph = graphFor('completed', saga, given);
+  const live = liveState(saga, graph, now);
+  const { active, status, child } = stepState(live, key);
+  if (awaitsChild(stepState(live, key))) {
+    throw new SagaStateError(
+      `Step '${key}' of saga ${saga.id} cannot be completed: it waits for saga ${child!.id}. Act on that saga.`,
+    );
+  }
+  const open = completable(graph, live);
+  if (!active && !open.includes(key))
+    throw notInProgress('completed', key, saga, [...attemptsOf(live), ...open]);
+  const undoes = active ? status === 'compensating' : isUndone(live, key);
+  const events: SagaEvent[] = undoes
+    ? [{ type: 'compensation-completed', step: key }]
+    : [{ type: 'step-completed', step: key, now, ...(result !== undefined && { result }) }];
+  if (!active) events.unshift({ type: undoes ? 'compensation-started' : 'step-started', step: key });
+  return takenAway(saga, graph, now, live, { call: 'completed', step: key, force }, events);
+};
+
+/** What backs off makes its next attempt at once. */
+export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
+  const { state } = saga;
+  if (state.status !== 'running' && state.status !== 'compensating') throw doesNotFit('retried now', saga);
+  const waiting = backingOff(state);
+  if (
+    step === undefined
+      ? waiting.length === 0
+      : !waiting.some((key) => key === step || stepOfKey(key) === step)
+  ) {
+    throw new SagaStateError(
+      `${step === undefined ? `Saga ${saga.id} (${saga.name})` : `Step '${step}' of saga ${saga.id}`} cannot be retried now: ` +
+        `no failed attempt waits for its next one${waiting.length > 0 ? ` but those of: ${waiting.join(', ')}` : ''}.`,
+    );
+  }
+  if (saga.lockedBy !== undefined) {
+    const busy = attemptsOf(liveState(saga, graphFor('retried now', saga, graph), now));
+    if (busy.length > 0) {
+      throw new SagaStateError(
+        `Saga ${saga.id} (${saga.name}) cannot be retried now: attempts are in progress: ${busy.join(', ')}. ` +
+          `Repeat the call when they have ended, or abandon them.`,
+      );
+    }
+  }
+  return edited(saga, graph, now, { type: 'retried', step });
+};
+
+/** The steps, and items, that have failed and wait for another attempt. */
+export function backingOff(state: SagaState): string[] {
+  return [...stepsOfKinds(state.steps, TIMED)].flatMap(([key, step]) => (backsOff(step) ? [key] : []));
+}
+
+/** The steps, and items, that have an attempt in progress. */
+export function attemptsOf(live: SagaState): string[] {
+  return [...stepsOfKinds(live.steps, KIND.active)].flatMap(([key, step]) => (step.active ? [key] : []));
+}
+
+/** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
+export function completable(graph: SagaGraph, live: SagaState): string[] {
+  if (live.status !== 'running' && live.status !== 'compensating') return [];
+  const next = decide(graph, { ...live, deadline: undefined }, Infinity).actions;
+  const keys = next
+    .filter(({ kind }) => kind !== 'cancel-child' && kind !== 'undo-child')
+    .map(({ key }) => key);
+  if (live.status === 'running' && live.pendingRollback === undefined)
+    for (const [key, step] of stepsOfKinds(live.steps, KIND.waiting | TIMED))
+      if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))
+        keys.push(key);
+  return [...new Set(keys)];
+}
+
+/** It is about to be compensated, and not to be begun. */
+function isUndone(live: SagaState, key: string): boolean {
+  const { status } = stepState(live, key);
+  return status === 'completed' || status === 'failed' || status === 'compensating';
+}
+
+/** What an operator ends, then all that ends with the lease: other attempts, and what was asked of its holder. */
+function takenAway(
+  saga: StoredSaga,
+  graph: SagaGraph,
+  now: number,
+  live: SagaState,
+  { call, step, force }: WayOut & { call: string },
+  events: readonly SagaEvent[],
+): Edit {
+  const others = attemptsOf(live).filter((key) => key !== step);
+  const lost = others.filter((key) => {
+    const { idempotent, probe } = nodeOf(graph, key);
+    return !idempotent && probe === undefined && stepState(live, key).status === 'running';
+  });
+  if (lost.length > 0 && !force) {
+    throw new SagaStateError(
+      `Step '${step}' of saga ${saga.id} cannot be ${call}: the saga's worker loses its lease by it, and the at-most-once step ` +
+        `'${lost.join("', '")}' is in progress, too. Its outcome would be unknown. Repeat the call when it has ended, or with force.`,
+    );
+  }
+  const after: SagaEvent[] = [...events];
+  if (others.length > 0) after.push({ type: 'interrupted', now });
+  if (saga.cancelRequested)
+    after.push({ type: 'cancelled', reason: saga.cancelRequested.reason, accepted: true, now });
+  else if (saga.pauseRequested) after.push({ type: 'paused' });
+  return edited({ ...saga, state: live }, graph, now, ...after);
+}
+
+function graphFor(call: string, saga: StoredSaga, graph: SagaGraph | undefined): SagaGraph {
+  const { status } = saga.state;
+  if (status !== 'running' && status !== 'compensating') throw doesNotFit(call, saga);
+  if (graph) return graph;
+  throw new SagaStateError(
+    `Saga ${saga.id} cannot be ${call} here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine what is in ` +
+      `progress. Make the call in a process that has it.`,
+  );
+}
+
+function notInProgress(
+  call: string,
+  step: string,
+  { id, state }: StoredSaga,
+  keys: readonly string[],
+): SagaStateError {
+  const { status } = stepState(state, step);
+  return new SagaStateError(
+    `Step '${step}' of saga ${id} cannot be ${call}: it is ${status}, and ` +
+      `${call === 'abandoned' ? 'no attempt of it is in progress' : 'it is neither in progress nor waiting'}. ` +
+      `It could be: ${[...new Set(keys)].join(', ') || 'no step'}.`,
+  );
+}

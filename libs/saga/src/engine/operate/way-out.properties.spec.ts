@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { SAGA } from '../../../../../test/fixtures/run-of.js';
+import { playGraph } from '../../../../../test/oracle/run-model.js';
+import { describeGraph, type RandomGraph, randomGraphs } from '../../../../../test/oracle/random-graph.js';
+import { decide } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
+import { follow } from '../../machine/follow.js';
+import { awaitsChild, isSettled, isTerminal, type SagaState } from '../../machine/saga-state.js';
+import { liveState } from '../ports/live-state.js';
+import type { Edit } from '../ports/saga-store.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import { cancelEdit, permanentlyFailed, resumeEdit, retryEdit, skipEdit } from './operator-edits.js';
+import {
+  abandonEdit,
+  attemptsOf,
+  backingOff,
+  completable,
+  completeEdit,
+  retryNowEdit,
+} from './way-out-edits.js';
+
+type Graph = RandomGraph['graph'];
+
+const RUNS = Number(process.env.GRAPH_RUNS ?? 400);
+const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
+const abandoned = { error, random: 0.5, force: true };
+
+/** All calls that an operator could make but abort(), which ends any saga. */
+function callsOn(graph: Graph, saga: StoredSaga, now: number): (() => Edit | undefined)[] {
+  const live = liveState(saga, graph, now);
+  return [
+    ...attemptsOf(live).map((step) => () => abandonEdit(saga, graph, now, { step, ...abandoned })),
+    ...[...attemptsOf(live), ...completable(graph, live)].map(
+      (step) => () => completeEdit(saga, graph, now, { step, force: true }),
+    ),
+    ...(backingOff(saga.state).length > 0 ? [() => retryNowEdit(saga, graph, now, {})] : []),
+    ...permanentlyFailed(saga, graph).map((step) => () => skipEdit(saga, graph, now, { step })),
+    () => retryEdit(saga, graph, now, {}),
+    () => resumeEdit(saga, graph, now, undefined),
+    () => cancelEdit(saga, graph, now, {}),
+  ];
+}
+
+/** The states after the calls that are accepted, and change something. */
+function moved(graph: Graph, saga: StoredSaga, now: number): SagaState[] {
+  return callsOn(graph, saga, now).flatMap((call) => {
+    try {
+      const edit = call();
+      return edit && 'state' in edit && edit.state !== saga.state ? [edit.state] : [];
+    } catch (refusal) {
+      if ((refusal as { code?: string }).code === 'SAGA_STATE') return [];
+      throw refusal;
+    }
+  });
+}
+
+/** A saga of a step has to end, or is asked to by the worker. */
+function isChildAwaited(graph: Graph, state: SagaState): boolean {
+  const asked = decide(graph, state, 1_000).actions.some(({ kind }) => kind.endsWith('-child'));
+  return asked || [...state.steps.values()].some((step) => awaitsChild(step));
+}
+
+/** As it is stored: without attempts in progress. */
+function stored(state: SagaState, lockedBy: string | undefined): StoredSaga {
+  const steps = [...state.steps].map(([key, step]) => [key, { ...step, active: false }] as const);
+  return { ...SAGA, lockedBy, state: { ...state, steps: new Map(steps) } };
+}
+
+/** After what follows without any attempt. */
+function recorded(graph: Graph, given: SagaState): SagaState {
+  if (isSettled(given.status) || given.status === 'paused') return given;
+  const { state, decision } = follow(graph, given, 1_000);
+  const { settle } = decision;
+  return settle === undefined ? state : evolve(graph, state, { type: 'settled', status: settle });
+}
+
+function statesOf(saga: RandomGraph): SagaState[] {
+  const { entries } = playGraph(saga);
+  return entries.flatMap((entry) => (entry.type === 'event' ? [entry.after] : []));
+}
+
+describe('a saga of any graph, in any state', () => {
+  it.each([
+    ['that a worker holds, whose methods never end', 'worker'],
+    ['that no worker holds', undefined],
+  ])(
+    '%s can be moved by an operator, without aborting it',
+    (_, lockedBy) => {
+      fc.assert(
+        fc.property(randomGraphs, (random) => {
+          for (const state of statesOf(random)) {
+            if (isTerminal(state.status)) continue;
+            const saga = stored(state, lockedBy);
+            // An operator moves the saga that it waits for.
+            if (moved(random.graph, saga, 1_000).length > 0 || isChildAwaited(random.graph, saga.state))
+              continue;
+            // Nothing is left of it but what follows by itself.
+            if (recorded(random.graph, saga.state) !== saga.state) continue;
+            const steps = JSON.stringify([...saga.state.steps]);
+            throw new Error([`it is ${state.status}`, ...describeGraph(random.graph), steps].join('\n'));
+          }
+        }),
+        { numRuns: RUNS, seed: 7 },
+      );
+    },
+    600_000,
+  );
+
+  it('is brought to its end by an operator, when no method ever returns', () => {
+    fc.assert(
+      fc.property(randomGraphs, (random) => {
+        const { graph } = random;
+        const states = statesOf(random);
+        const from = states[Math.floor(states.length / 2)];
+        if (
+          from === undefined ||
+          isTerminal(from.status) ||
+          isChildAwaited(graph, stored(from, undefined).state)
+        )
+          return;
+        let saga = stored(from, 'worker');
+        for (let call = 0; !isTerminal(saga.state.status); call += 1) {
+          if (call > 400) throw new Error(`is ${saga.state.status} after ${call} calls`);
+          const [next] = moved(graph, saga, 1_000 + call);
+          // Nothing is in progress and nothing waits: its worker records what that comes to.
+          saga = stored(next ?? recorded(graph, saga.state), 'worker');
+          if (isChildAwaited(graph, saga.state)) return;
+        }
+      }),
+      { numRuns: RUNS, seed: 8 },
+    );
+  }, 600_000);
+});

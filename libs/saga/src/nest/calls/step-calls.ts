@@ -1,0 +1,106 @@
+import type { OperatorAction } from '../../engine/ports/operation.js';
+import { decisionEdit } from '../../engine/operate/approvals.js';
+import type { OperatorCall } from '../../engine/operate/operator-calls.js';
+import { cancelEdit, retryEdit, skipEdit } from '../../engine/operate/operator-edits.js';
+import { abandonEdit, completeEdit, retryNowEdit } from '../../engine/operate/way-out-edits.js';
+import { encodePayload } from '../../engine/payload/payload.js';
+import { NEEDS_ATTENTION } from '../../definition/types/saga-status.js';
+import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
+import {
+  abandonedError,
+  type AbandonOptions,
+  type CancelOptions,
+  type Change,
+  checkFlag,
+  checkStep,
+  type CompleteOptions,
+  type RetryOptions,
+  type SkipOptions,
+  withInput,
+} from './saga-calls.js';
+import { type Decision, readDecision } from './signals.js';
+
+/** An operator's call that was read and checked: who makes it and why, what it changes, and what is kept of it. */
+export interface ReadCall {
+  readonly action: OperatorAction;
+  readonly given: OperatorOptions | undefined;
+  readonly change: Change;
+  readonly about?: Pick<OperatorCall, 'step' | 'newInput' | 'given'>;
+}
+
+export function readCancel(options: (OperatorOptions & CancelOptions) | undefined): ReadCall {
+  const { own, ...given } = readOperatorOptions<CancelOptions>('cancel', options, ['unlessBegun']);
+  const { unlessBegun } = own;
+  if (unlessBegun !== undefined) checkStep('cancel', unlessBegun);
+  const change: Change = (saga, graph, now, { reason }) =>
+    cancelEdit(saga, graph, now, { reason, unlessBegun });
+  return { action: 'cancel', given, change };
+}
+
+export function readDecisionOn(call: 'approve' | 'reject', step: string, decided: Decision): ReadCall {
+  checkStep(call, step);
+  const { by, comment } = readDecision(call, decided);
+  const change: Change = (saga, graph, now, { id: messageId }) => {
+    const at = new Date(now).toISOString();
+    const decision = { approved: call === 'approve', by, ...(comment !== undefined && { comment }), at };
+    return decisionEdit(saga, graph, { step, decision, messageId });
+  };
+  return { action: call, given: { by, reason: comment }, change, about: { step } };
+}
+
+export function readRetry(
+  options: (OperatorOptions & RetryOptions) | undefined,
+  maxPayloadBytes: number,
+): ReadCall {
+  const { own, ...given } = readOperatorOptions<RetryOptions>('retry', options, ['input', 'step', 'now']);
+  const { step, now: isNow } = own;
+  if (step !== undefined) checkStep('retry', step);
+  checkFlag('retry', 'now', isNow);
+  const input = 'input' in own ? { text: encodePayload(own.input, 'input', maxPayloadBytes) } : undefined;
+  const change: Change = (saga, graph, now) =>
+    isNow && !NEEDS_ATTENTION.includes(saga.state.status)
+      ? withInput(retryNowEdit(saga, graph, now, { step }), input)
+      : retryEdit(saga, graph, now, { step, input });
+  return {
+    ...{ action: 'retry', given, change },
+    about: { step, newInput: input && true, given: input?.text },
+  };
+}
+
+export function readSkip(
+  step: string,
+  options: (OperatorOptions & SkipOptions) | undefined,
+  maxPayloadBytes: number,
+): ReadCall {
+  checkStep('skip', step);
+  const { own, ...given } = readOperatorOptions<SkipOptions>('skip', options, ['result']);
+  const result = encodePayload(own.result, `result of step '${step}'`, maxPayloadBytes);
+  const change: Change = (saga, graph, now) => skipEdit(saga, graph, now, { step, result });
+  return { action: 'skip', given, change, about: { step, given: result } };
+}
+
+export function readAbandon(step: string, options: (OperatorOptions & AbandonOptions) | undefined): ReadCall {
+  checkStep('abandonAttempt', step);
+  const { own, ...given } = readOperatorOptions<AbandonOptions>('abandonAttempt', options, ['force']);
+  const { force } = own;
+  checkFlag('abandonAttempt', 'force', force);
+  const error = abandonedError(given);
+  const change: Change = (saga, graph, now) =>
+    abandonEdit(saga, graph, now, { step, force, error, random: Math.random() });
+  return { action: 'abandonAttempt', given, change, about: { step } };
+}
+
+export function readComplete(
+  step: string,
+  options: (OperatorOptions & CompleteOptions) | undefined,
+  maxPayloadBytes: number,
+): ReadCall {
+  checkStep('complete', step);
+  const names = ['result', 'force'] as const;
+  const { own, ...given } = readOperatorOptions<CompleteOptions>('complete', options, names);
+  const { force } = own;
+  checkFlag('complete', 'force', force);
+  const result = encodePayload(own.result, `result of step '${step}'`, maxPayloadBytes);
+  const change: Change = (saga, graph, now) => completeEdit(saga, graph, now, { step, force, result });
+  return { action: 'complete', given, change, about: { step, given: result } };
+}

@@ -1,0 +1,83 @@
+import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
+import { AdminApps } from './support/admin-apps.js';
+
+const apps = AdminApps.onOwnDatabase();
+/** Methods hang when the application is closed. */
+const IMPATIENT = { worker: { shutdownTimeout: 50 } };
+let calls: string[];
+beforeEach(() => (calls = []));
+
+@Saga({ name: 'hanging', retry: { attempts: 2, delay: '1h' } })
+class Hanging {
+  @Step() pay({ attempt, input }: StepContext<{ fails?: boolean }>): Promise<string> | string {
+    calls.push(`pay ${attempt}`);
+    if (input.fails && attempt === 1) throw new Error('down');
+    return attempt === 1 ? new Promise(() => {}) : 'paid';
+  }
+  @Step() ship() {
+    calls.push('ship');
+  }
+}
+
+interface Action {
+  readonly kind: string;
+}
+
+async function started(input: { fails?: boolean }) {
+  const { sagas, client } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
+  const { id, outcome } = await sagas.start(Hanging, input);
+  await until(() => calls.includes('pay 1'));
+  const actions = async () => (await client.get(`/api/sagas/${id}`)).body.actions as Action[];
+  const post = (action: string, body: object) => client.post(`/api/sagas/${id}/${action}`, body);
+  return { sagas, id, outcome, actions, post };
+}
+
+describe('an attempt that hangs', () => {
+  test('is offered to be abandoned, and then to be made again at once', async () => {
+    const { sagas, id, outcome, actions, post } = await started({});
+    expect(await actions()).toEqual(
+      expect.arrayContaining([
+        { kind: 'complete', steps: ['pay'] },
+        { kind: 'abandonAttempt', steps: ['pay'] },
+      ]),
+    );
+    const body = { step: 'pay', by: 'ann', reason: 'it hangs' };
+    expect((await post('abandonAttempt', body)).body).toEqual({ done: true });
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
+    expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'retry', steps: ['pay'], now: true }]));
+    expect((await post('retry', { now: true })).body).toEqual({ done: true });
+    expect((await outcome()).results).toEqual({ pay: 'paid' });
+    expect(await sagas.history(id)).toMatchObject([
+      { action: 'abandonAttempt', by: 'ann', reason: 'it hangs', step: 'pay' },
+      { action: 'retry' },
+    ]);
+  });
+
+  test('can be taken as done elsewhere, with its result', async () => {
+    const { outcome, post } = await started({});
+    expect((await post('complete', { step: 'pay', result: 'cash' })).body).toEqual({ done: true });
+    expect((await outcome()).results).toEqual({ pay: 'cash' });
+  });
+
+  test('refuses a cancellation unless it has begun', async () => {
+    const { post } = await started({});
+    const refused = await post('cancel', { unlessBegun: 'pay' });
+    expect([refused.status, refused.body]).toMatchObject([409, { code: 'SAGA_STATE' }]);
+    expect((await post('cancel', { unlessBegun: 'ship' })).body).toEqual({ done: true });
+  });
+
+  test.each([
+    ['abandonAttempt', { step: 'ship' }, 409, 'SAGA_STATE'],
+    ['abandonAttempt', { step: 'pay', force: 'yes' }, 400, 'SAGA_VALIDATION'],
+    ['complete', { step: 'ship' }, 409, 'SAGA_STATE'],
+    ['complete', { step: 'pay', resul: 1 }, 400, 'SAGA_VALIDATION'],
+    ['retry', { now: true }, 409, 'SAGA_STATE'],
+    ['retry', { now: 1 }, 400, 'SAGA_VALIDATION'],
+  ])('is left alone by %s with %j', async (action, body, status, code) => {
+    const { sagas, id, post } = await started({});
+    const refused = await post(action, body);
+    expect([refused.status, refused.body]).toMatchObject([status, { code }]);
+    expect((await sagas.get(id)).status).toBe('running');
+  });
+});

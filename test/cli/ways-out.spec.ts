@@ -1,0 +1,61 @@
+import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
+import { TestApps } from '../support/test-app.js';
+import { sagaOn } from './support/saga-bin.js';
+
+const apps = TestApps.onOwnDatabase();
+const run = sagaOn(apps);
+/** Methods hang when the application is closed. */
+const IMPATIENT = { worker: { shutdownTimeout: 50 } };
+let calls: string[];
+beforeEach(() => (calls = []));
+
+@Saga({ name: 'hanging', retry: { attempts: 3, delay: '1h' } })
+class Hanging {
+  @Step() pay({ attempt }: StepContext): Promise<string> | string {
+    calls.push(`pay ${attempt}`);
+    return attempt === 2 ? 'paid' : new Promise(() => {});
+  }
+  @Step() ship() {}
+}
+
+async function hanging(correlationId: string) {
+  const { sagas } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
+  const handle = await sagas.start(Hanging, {}, { correlationId });
+  await until(() => calls.includes('pay 1'));
+  return { sagas, ...handle };
+}
+
+test('saga abandon-attempt gives up an attempt, and saga retry --now makes the next one at once', async () => {
+  const { sagas, id, outcome } = await hanging('a');
+  const abandoned = await run('abandon-attempt hanging/a pay --yes --reason hangs');
+  expect([abandoned.code, abandoned.out]).toEqual([0, "Abandoned the attempt of 'pay' of hanging/a\n"]);
+  await until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
+  expect((await run('retry hanging/a --now')).out).toBe('Retried hanging/a\n');
+  expect((await outcome()).results).toEqual({ pay: 'paid' });
+  expect(await sagas.history(id)).toMatchObject([
+    { action: 'abandonAttempt', by: 'ann', reason: 'hangs', step: 'pay' },
+    { action: 'retry', by: 'ann' },
+  ]);
+});
+
+test('saga complete takes a running step as done, and saga cancel --unless-begun heeds it', async () => {
+  const { outcome } = await hanging('b');
+  const refused = await run('cancel hanging/b --unless-begun pay --yes');
+  expect([refused.code, refused.error]).toEqual([
+    1,
+    expect.stringContaining("may have begun its step 'pay'"),
+  ]);
+  const wrong = await run('complete hanging/b ship --yes');
+  expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('It could be: pay')]);
+  const done = await run('complete hanging/b pay --yes --result', '"cash"');
+  expect([done.code, done.out]).toEqual([0, "Marked 'pay' of hanging/b as completed\n"]);
+  expect((await outcome()).results).toEqual({ pay: 'cash' });
+});
+
+test('saga complete and abandon-attempt do nothing without a terminal and without --yes', async () => {
+  await hanging('c');
+  for (const call of ['complete', 'abandon-attempt'])
+    expect((await run(`${call} hanging/c pay`)).code).not.toBe(0);
+  expect(calls).toEqual(['pay 1']);
+});

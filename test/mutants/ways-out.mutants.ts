@@ -1,0 +1,58 @@
+import { type Mutant, specs } from './mutant.js';
+
+const killers = [specs('operate/ways-out')];
+
+/** Breaks of the calls that lead out of a saga that hangs, and of a cancellation before a step. */
+export const WAY_OUT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'cancel a saga whose step has begun, against unlessBegun',
+    find: 'if (!isSkipped && hasBegun(recorded)) {',
+    replace: 'if (isSkipped && hasBegun(recorded)) {',
+    killers,
+  },
+  {
+    name: 'cancel a saga whose worker may have begun the step, against unlessBegun',
+    find: "if (!mayRun.some(({ kind, node }) => kind === 'run' && node.name === step)) return;",
+    replace: 'if (mayRun.length >= 0) return;',
+    killers,
+  },
+  {
+    name: 'take the outcome of an abandoned attempt for known',
+    find: "{ type: 'step-failed', kind: 'error', unknown: !leavesNothing(nodeOf(graph, key)), ...failed }",
+    replace: "{ type: 'step-failed', kind: 'error', unknown: false, ...failed }",
+    killers,
+  },
+  {
+    name: 'forget the cancellation that waited for an abandoned attempt',
+    find: `if (saga.cancelRequested)
+    after.push({ type: 'cancelled', reason: saga.cancelRequested.reason, accepted: true, now });
+  else if`,
+    replace: 'if',
+    killers,
+  },
+  {
+    name: 'forget the pause that waited for an abandoned attempt',
+    find: "else if (saga.pauseRequested) after.push({ type: 'paused' });",
+    replace: '',
+    killers,
+  },
+  {
+    name: 'lose another at-most-once step with an abandoned attempt',
+    find: 'if (lost.length > 0 && !force) {',
+    replace: 'if (lost.length < 0 && !force) {',
+    killers,
+  },
+  {
+    name: 'leave a step that waits for its delay, or its signal, out of reach of complete()',
+    find: "if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))",
+    replace:
+      "if (step.status !== 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))",
+    killers: [specs('operate/ways-out'), specs('way-out.properties')],
+  },
+  {
+    name: 'skip the wait for a rate limit, or a delay, with retry({ now })',
+    find: "return status === 'compensating' || (status === 'waiting' && failures > 0);",
+    replace: "return status === 'compensating' || status === 'waiting';",
+    killers: [specs('way-out-edits'), specs('graph.properties')],
+  },
+];
