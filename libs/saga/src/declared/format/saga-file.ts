@@ -66,6 +66,8 @@ export interface StepFile extends CallFile {
   readonly compensate?: CallFile;
   readonly compensationRetry?: RetryPolicy;
   readonly pivot?: boolean;
+  /** A JSON Schema. */
+  readonly resultSchema?: object | boolean;
 
   readonly timeout?: Duration;
   readonly forEach?: Expression;
