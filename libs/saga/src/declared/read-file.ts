@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import type { Type } from '@nestjs/common';
 import { analyzeSaga } from '../definition/build/build-saga-graph.js';
 import { nearestName } from '../shared/nearest-name.js';
-import { inputSchema } from './build/input-schema.js';
+import { type JsonSchemaCheck, jsonSchemaCheck } from './build/json-schema-check.js';
 import { ownerOf, sagaClass } from './build/saga-class.js';
 import type { DeclaredSagaProblem, Place } from './declared-saga.error.js';
 import { sharedEvaluator } from './expression/evaluator.js';
@@ -57,7 +57,15 @@ export function readFile(file: string, text: string, context: FileContext): Read
   const reader = new ShapeReader({ jsonata: packages.jsonata, report });
   const read = reader.read(root, SAGA_SHAPE, 'the file') as SagaFile;
   if (problems.length > before) return undefined;
-  const input = schemaOf(read, root, packages, report);
+  const schemaAt = (keys: readonly string[], schema: object | boolean | undefined) =>
+    schemaOf(schema, keys, root, packages, report);
+  const input = schemaAt(['input'], read.input);
+  const resultSchemas = new Map(
+    [...read.steps].map(([step, { resultSchema }]) => [
+      step,
+      schemaAt(['steps', step, 'resultSchema'], resultSchema),
+    ]),
+  );
   checkCalls(read, root, report);
   if (context.checkEnvironment) checkMethods(read, root, context.findMethod, report);
   checkEnvironment(file, read, root, context, report);
@@ -67,7 +75,13 @@ export function readFile(file: string, text: string, context: FileContext): Read
       ...{ file, folder: dirname(resolve(file)), environment: context.environment },
       ...{ evaluator: sharedEvaluator(), secrets: read.secrets ?? new Map<string, string>() },
     },
-    ...{ connections: context.connections, input, childOf: context.childOf, findMethod: context.findMethod },
+    ...{
+      connections: context.connections,
+      input,
+      resultSchemas,
+      childOf: context.childOf,
+      findMethod: context.findMethod,
+    },
   });
   reportFindings(type, root, report);
   if (problems.length > before) return undefined;
@@ -95,16 +109,19 @@ function checkMethods({ steps }: SagaFile, root: Located, find: FindMethod, repo
   }
 }
 
-function schemaOf({ input }: SagaFile, root: Located, packages: Packages, report: ReportAt) {
-  if (input === undefined) return undefined;
+function schemaOf(
+  schema: object | boolean | undefined,
+  keys: readonly string[],
+  root: Located,
+  packages: Packages,
+  report: ReportAt,
+): JsonSchemaCheck | undefined {
+  if (schema === undefined) return undefined;
   try {
-    return inputSchema(packages, input);
+    return jsonSchemaCheck(packages, schema);
   } catch (error) {
-    report(
-      placeOf(root, ['input']),
-      `input is not a JSON Schema: ${(error as Error).message}`,
-      'Correct the schema',
-    );
+    const problem = `${keys.at(-1)} is not a JSON Schema: ${(error as Error).message}`;
+    report(placeOf(root, keys), problem, 'Correct the schema');
   }
 }
 

@@ -7,6 +7,8 @@ import { SubSaga } from '../../definition/decorators/sub-saga.decorator.js';
 import { WaitFor } from '../../definition/decorators/wait-for.decorator.js';
 import type { ItemsOf, NodeOptions, Predicate, StepOptions } from '../../definition/options/step-options.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
+import { resultCheck } from './result-check.js';
+import type { JsonSchemaCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
 import type { Call } from '../action/call.js';
@@ -25,6 +27,8 @@ export interface ClassParts {
   readonly surroundings: Surroundings;
   readonly connections: HttpConnections;
   readonly input: StandardSchema | undefined;
+  /** What results of steps must satisfy. */
+  readonly resultSchemas: ReadonlyMap<string, JsonSchemaCheck | undefined>;
   /** The methods of the application's providers. */
   readonly findMethod: FindMethod;
   /** The class of a sub-saga. It is asked once all files are read. */
@@ -122,10 +126,11 @@ class ClassBuilder {
   }
 
   private addWait(step: string, { signal, timeout, reject, result }: SignalFile, node: NodeOptions): void {
+    const checked = resultCheck(step, this.parts.resultSchemas.get(step));
     this.define(step, (ctx, payload) => {
       if (reject && this.isTrue(ctx, reject, { payload }))
         throw new StepRejectedError(`The signal '${signal}' was rejected: ${reject.source}`);
-      return this.received(ctx, { payload }, payload, result);
+      return checked(this.received(ctx, { payload }, payload, result));
     });
     this.decorate(step, WaitFor({ ...given({ ...node, timeout }), signal }));
   }
@@ -153,10 +158,14 @@ class ClassBuilder {
     const { probe, forEach, concurrency, idempotent, compensateOnFailure, rateLimit } = definition;
     const { timeout = TIMEOUTS[definition.exec ? 'exec' : 'http'] } = definition;
     const call = this.callOf(definition);
-    this.define(step, (ctx) => call.run(ctx));
+    const checked = resultCheck(step, this.parts.resultSchemas.get(step));
+    this.define(step, async (ctx) => checked(await call.run(ctx)));
     if (probe) {
       const asked = this.callOf(probe);
-      this.define(probeOf(step), (ctx) => asked.probe(ctx));
+      this.define(probeOf(step), async (ctx) => {
+        const answer = await asked.probe(ctx);
+        return typeof answer === 'object' ? { done: checked(answer.done) } : answer;
+      });
     }
     const options: StepOptions = {
       ...node,

@@ -12,6 +12,8 @@ const OF_BODY = ['content-length', 'transfer-encoding', 'host', 'connection', 'e
 export function checkCalls({ steps }: SagaFile, root: Located, report: ReportAt): void {
   for (const [step, definition] of steps) {
     const path = ['steps', step];
+    if (definition.resultSchema !== undefined && definition.message && !definition.message.reply)
+      report(placeOf(root, [...path, 'resultSchema']), 'a message without reply has no result', 'remove it');
     checkCall(definition, path, root, report);
     if (definition.compensate) checkCall(definition.compensate, [...path, 'compensate'], root, report);
     if (definition.probe) checkCall(definition.probe, [...path, 'probe'], root, report);

@@ -9,7 +9,7 @@ steps:
   reserve:
     http: { method: POST, url: "{{ env.STOCK_URL }}/reservations", body: "{{ { 'sku': input.sku } }}" }
     compensate: { http: { method: DELETE, url: "{{ env.STOCK_URL }}/{{ result.id }}" } }
-  charge: { after: reserve, exec: { command: [./charge.sh], stdin: "{{ input }}" }, timeout: 10s }
+  charge: { after: reserve, exec: { command: [./charge.sh], stdin: "{{ input }}" }, timeout: 10s, resultSchema: { type: object } }
   approve: { approval: { timeout: 3d }, when: "input.amount > 1000" }
   paid: { waitFor: { signal: payment-reply, timeout: 15m, reject: "payload.status = 'declined'" } }
   ask: { message: { topic: bank, payload: { n: "{{ input.n }}" }, headers: { a: b }, reply: { signal: bank, timeout: 1h } } }
@@ -87,6 +87,8 @@ const shaped = fc
           {
             http: fc.jsonValue(),
             exec: fc.jsonValue(),
+            message: fc.jsonValue(),
+            resultSchema: fc.jsonValue(),
             when: fc.jsonValue(),
             after: fc.jsonValue(),
             retry: fc.jsonValue(),

@@ -69,6 +69,8 @@ export interface StepFile extends CallFile {
   readonly compensationRetry?: RetryPolicy;
   readonly pivot?: boolean;
   readonly onFailure?: 'compensate' | 'continue';
+  /** A JSON Schema. */
+  readonly resultSchema?: object | boolean;
 
   readonly timeout?: Duration;
   readonly forEach?: Expression;

@@ -74,9 +74,16 @@ const NODE: Fields = {
   },
 };
 
+/** The key of steps whose result comes from outside. */
+const RESULT_SCHEMA: Field = {
+  type: 'schema',
+  about: 'A JSON Schema that the result must satisfy, of each item with forEach. Default: none.',
+};
+
 /** Keys of steps that do their work themselves, as `StepOptions` has them. */
 const WORK: Fields = {
   ...NODE,
+  resultSchema: RESULT_SCHEMA,
   timeout: {
     ...DURATION,
     about: "The maximum duration of an attempt. Default: '30s' for http and call, '10m' for exec.",
@@ -130,7 +137,7 @@ export const STEP_KINDS = {
   http: { http: http(STEP_SCOPE), ...WORK },
   exec: { exec: exec(STEP_SCOPE), ...WORK },
   call: { call: call(STEP_SCOPE), ...WORK },
-  message: { message: message(MESSAGE_SCOPE, { reply: REPLY }), ...NODE },
+  message: { message: message(MESSAGE_SCOPE, { reply: REPLY }), resultSchema: RESULT_SCHEMA, ...NODE },
   approval: {
     approval: {
       type: 'object',
@@ -150,6 +157,7 @@ export const STEP_KINDS = {
       ...{ type: 'object', fields: signalFields() },
       about: 'Waits for a signal.',
     },
+    resultSchema: RESULT_SCHEMA,
     ...NODE,
   },
   subSaga: {

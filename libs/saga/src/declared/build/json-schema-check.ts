@@ -2,14 +2,23 @@ import type { ErrorObject } from 'ajv';
 import type { StandardSchema, StandardSchemaResult } from '../../definition/types/standard-schema.js';
 import type { Packages } from '../packages.js';
 
-/** Problems of an input that are reported. */
+/** Problems of a value that are reported. */
 const MOST_ISSUES = 20;
 
+/** A Standard Schema that checks synchronously and changes nothing. */
+export interface JsonSchemaCheck extends StandardSchema {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardSchemaResult;
+  };
+}
+
 /**
- * A JSON Schema as a Standard Schema, which `@Saga({ input })` takes. Formats are annotations, as the standard says.
+ * A JSON Schema as a Standard Schema, which `@Saga({ input })` takes and results are checked by. Formats are annotations, as the standard says.
  * @throws Error when the schema is invalid; the message names the keyword
  */
-export function inputSchema({ Ajv }: Pick<Packages, 'Ajv'>, schema: object | boolean): StandardSchema {
+export function jsonSchemaCheck({ Ajv }: Pick<Packages, 'Ajv'>, schema: object | boolean): JsonSchemaCheck {
   const ajv = new Ajv({
     ...{ allErrors: true, validateFormats: false },
     ...{ strictTypes: false, strictRequired: false, strictTuples: false, logger: false },
