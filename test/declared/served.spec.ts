@@ -132,7 +132,7 @@ describe('a daemon with tokens', () => {
     const [shop, ann, eye] = [SHOP, ANN, EYE].map((token) => clientOf(daemon, token));
     expect((await eye!.post('/api/sagas', start_)).status).toBe(403);
     const { body: saga } = await shop!.post('/api/sagas', start(1200));
-    const decision = { step: 'approve', by: 'somebody else' };
+    const decision = { step: 'approve', by: 'another operator' };
     expect((await shop!.post(`/api/sagas/${saga.id}/approve`, decision)).status).toBe(403);
     expect((await eye!.get(`/api/sagas/${saga.id}`)).body.actions).toEqual([]);
     expect((await ann!.post(`/api/sagas/${saga.id}/approve`, decision)).body).toEqual({ done: true });
