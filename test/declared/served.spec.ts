@@ -46,9 +46,9 @@ describe('a daemon without authentication, on this machine', () => {
     const client = clientOf(await served.start());
     const decided = async (by: object) => {
       const { body: saga } = await client.post('/api/sagas', start(1200));
-      await until(async () => (await client.get(`/api/sagas/${saga.id}`)).body.waitingFor);
+      await until(async () => (await client.get(`/api/sagas/${saga.id}`)).body.waitingFor !== undefined);
       await client.post(`/api/sagas/${saga.id}/approve`, { step: 'approve', ...by });
-      return (await client.get(`/api/sagas/${saga.id}?wait=60s`)).body.steps[1].result;
+      return (await client.get(`/api/sagas/${saga.id}?wait=60s`)).body.steps[1].result as object;
     };
     expect(await decided({})).toMatchObject({ by: 'anonymous' });
     expect(await decided({ by: 'ann' })).toMatchObject({ by: 'ann' });
