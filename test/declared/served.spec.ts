@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { Credentials } from '../../libs/saga/src/daemon/access/credentials.js';
+import { until } from '../support/gate.js';
 import { clientOf, did, ServedFolder } from './support/served-folder.js';
 
 const ORDER = `
@@ -39,6 +40,19 @@ describe('a daemon without authentication, on this machine', () => {
       'completed',
       ['reserved', 'charged 12', 'reserved', 'charged 1200'],
     ]);
+  });
+
+  test('records who decided as the request says, and otherwise as anonymous', async () => {
+    const client = clientOf(await served.start());
+    const decided = async (by: object) => {
+      const { body: saga } = await client.post('/api/sagas', start(1200));
+      await until(async () => (await client.get(`/api/sagas/${saga.id}`)).body.waitingFor !== undefined);
+      await client.post(`/api/sagas/${saga.id}/approve`, { step: 'approve', ...by });
+      return (await client.get(`/api/sagas/${saga.id}?wait=60s`)).body.steps[1].result as object;
+    };
+    expect(await decided({})).toMatchObject({ by: 'anonymous' });
+    expect(await decided({ by: 'ann' })).toMatchObject({ by: 'ann' });
+    expect((await client.get('/api/context')).body.operator).toBeUndefined();
   });
 
   test('validates an input by the schema of the file, and shows the path', async () => {
@@ -118,7 +132,7 @@ describe('a daemon with tokens', () => {
     const [shop, ann, eye] = [SHOP, ANN, EYE].map((token) => clientOf(daemon, token));
     expect((await eye!.post('/api/sagas', start_)).status).toBe(403);
     const { body: saga } = await shop!.post('/api/sagas', start(1200));
-    const decision = { step: 'approve', by: 'somebody else' };
+    const decision = { step: 'approve', by: 'another operator' };
     expect((await shop!.post(`/api/sagas/${saga.id}/approve`, decision)).status).toBe(403);
     expect((await eye!.get(`/api/sagas/${saga.id}`)).body.actions).toEqual([]);
     expect((await ann!.post(`/api/sagas/${saga.id}/approve`, decision)).body).toEqual({ done: true });

@@ -193,8 +193,7 @@ export class Daemon {
   private async readCertificate(): Promise<Certificate | undefined> {
     const { tls } = this.options;
     if (!tls) return undefined;
-    const [cert, key] = await Promise.all([readPem(tls.cert, '--tls-cert'), readPem(tls.key, '--tls-key')]);
-    return { cert, key };
+    return { cert: await readPem(tls.cert, '--tls-cert'), key: await readPem(tls.key, '--tls-key') };
   }
 
   private pages(): { open: Record<string, Answer>; pages: Record<string, Answer> } {

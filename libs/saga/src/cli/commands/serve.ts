@@ -62,11 +62,12 @@ export const serve = command({
     const stop = stopSignal();
     let embedded: EmbeddedServer | undefined;
     try {
+      const format = formatOf(values.log, terminal);
       const options = await optionsOf(operands, values, terminal);
       if (values.embedded) embedded = await startEmbedded(process.cwd(), new URL(options.url));
       const { Daemon } = await import('../../daemon/daemon.js');
       const { DaemonLog } = await import('../../daemon/daemon-log.js');
-      const daemon = await Daemon.start(options, new DaemonLog(formatOf(values.log, terminal)));
+      const daemon = await Daemon.start(options, new DaemonLog(format));
       const reload = () => void daemon.reload();
       process.on('SIGHUP', reload);
       await stop;

@@ -4,7 +4,7 @@ import type { AdminAction, SagaAdminModuleOptions } from '../../admin/admin.opti
 import type { Caller, Credentials, Role } from './credentials.js';
 
 /** The request of an HTTP platform: that of Node.js (express), or one that has it (fastify). */
-type PlatformRequest = IncomingMessage | { readonly raw: IncomingMessage };
+type PlatformRequest = IncomingMessage | { readonly raw: IncomingMessage; readonly method: string };
 
 const ANYBODY: Caller = { role: 'operator' };
 
@@ -48,10 +48,16 @@ export class Callers {
         if (kind === 'start' && saga !== undefined && retired.has(saga)) throw noLongerServed(saga);
         return true;
       },
-      ...(this.credentials && {
-        operator: (request: PlatformRequest) => this.callerOf(request)?.name ?? '',
-      }),
+      operator: (request: PlatformRequest) => this.operatorOf(request) as string,
     };
+  }
+
+  /** Without authentication, the name that a change has. Undefined: the dashboard asks for it. */
+  private operatorOf(request: PlatformRequest & { readonly body?: unknown }): string | undefined {
+    const name = this.callerOf(request)?.name;
+    if (name !== undefined || request.method === 'GET') return name;
+    const { by = 'anonymous' } = (request.body ?? {}) as { by?: string };
+    return by;
   }
 
   private callerOf(request: PlatformRequest): Caller | undefined {

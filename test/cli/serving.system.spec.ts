@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../libs/saga/src/cli/postgres/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { saga } from './support/saga-bin.js';
+import { sagaHere } from './support/saga-here.js';
+
+const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const BIN = join(LIBRARY, 'dist/cli/saga.js');
+const GREET = 'saga: greet\nsteps:\n  say: { exec: { command: [echo, hello] } }\n';
+
+let folder: string;
+const running = new Set<ChildProcess>();
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'saga-serving-'));
+  await mkdir(join(folder, 'sagas'));
+  await writeFile(join(folder, 'sagas/greet.yml'), GREET);
+});
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  running.clear();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A daemon in a process of its own, and where it answers. */
+async function daemon(words: readonly string[], bin = BIN): Promise<{ child: ChildProcess; url: string }> {
+  const { DATABASE_URL: _, ...env } = process.env;
+  const child = spawn(process.execPath, [bin, 'serve', 'sagas', '--port', '0', ...words], {
+    ...{ cwd: folder, env: { ...env, NODE_OPTIONS: '' }, stdio: ['ignore', 'pipe', 'inherit'] },
+  });
+  running.add(child);
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`saga serve ended with ${code}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [, url] = / at (http:\S+)\/sagas\//.exec(line) ?? [];
+      if (url !== undefined) resolve({ child, url });
+    });
+  });
+}
+
+async function ended({ child }: { child: ChildProcess }, signal: NodeJS.Signals): Promise<number | null> {
+  child.removeAllListeners('exit');
+  const exit = once(child, 'exit') as Promise<[number | null]>;
+  child.kill(signal);
+  return (await exit)[0];
+}
+
+async function start(url: string, correlationId: string): Promise<{ id: string; created: boolean }> {
+  const answer = await fetch(`${url}/sagas/api/sagas`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-saga-admin': '1' },
+    body: JSON.stringify({ saga: 'greet', correlationId }),
+  });
+  return (await answer.json()) as { id: string; created: boolean };
+}
+
+test('--embedded starts a PostgreSQL server, and uses the one that a killed daemon has left', async () => {
+  // PostgreSQL does not run as root, and its account must enter the folder.
+  await chmod(folder, 0o755);
+  await symlink(MODULES, join(folder, 'node_modules'));
+  const words = ['--embedded', '--url', `postgres://postgres:postgres@localhost:${await freePort()}/sagas`];
+  const first = await daemon(words);
+  const { id } = await start(first.url, 'one');
+  await ended(first, 'SIGKILL');
+  const second = await daemon(words);
+  expect(await start(second.url, 'one')).toEqual({ id, created: false });
+  expect(await ended(second, 'SIGTERM')).toBe(0);
+  // The server of the killed one has ended as well: it can be started anew.
+  const third = await daemon(words);
+  expect(await start(third.url, 'one')).toEqual({ id, created: false });
+  expect(await ended(third, 'SIGINT')).toBe(0);
+});
+
+describe('without optional packages', () => {
+  let database: TestDatabase;
+  let bin: string;
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    const lib = join(folder, 'lib');
+    await cp(join(LIBRARY, 'dist'), join(lib, 'dist'), { recursive: true });
+    await cp(join(LIBRARY, 'package.json'), join(lib, 'package.json'));
+    await mkdir(join(lib, 'node_modules/@nestjs'), { recursive: true });
+    await symlink(join(LIBRARY, 'node_modules/uuid'), join(lib, 'node_modules/uuid'));
+    const needed = ['yaml', 'jsonata', 'undici', 'ajv', 'pg', 'reflect-metadata', 'rxjs'];
+    for (const name of [...needed, '@nestjs/common', '@nestjs/core']) await link(name);
+    bin = join(lib, 'dist/cli/saga.js');
+  });
+  afterEach(() => database.drop());
+  const link = (name: string) => symlink(join(MODULES, name), join(folder, 'lib/node_modules', name));
+
+  test('names the package of the HTTP platform', async () => {
+    const { code, error } = await saga(['serve', 'sagas', '--url', database.url], { bin, cwd: folder });
+    expect([code, error]).toEqual([
+      2,
+      expect.stringMatching(/SAGA_CONFIGURATION: .*Run npm install @nestjs\/platform-express\.\n$/),
+    ]);
+  });
+
+  test.each(['express', 'fastify'])(
+    'serves on %s alone, and names the packages of what is off',
+    async (platform) => {
+      await link(`@nestjs/platform-${platform}`);
+      const { url } = await daemon(['--url', database.url], bin);
+      expect(await start(url, 'one')).toMatchObject({ created: true });
+      const page = await fetch(`${url}/`);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')]);
+      for (const [path, install] of [
+        [
+          '/metrics',
+          /npm install @opentelemetry\/api @opentelemetry\/sdk-metrics @opentelemetry\/exporter-prometheus/,
+        ],
+        ['/openapi.json', /npm install @nestjs\/swagger/],
+      ] as const) {
+        const answer = await fetch(`${url}${path}`);
+        expect([answer.status, ((await answer.json()) as { message: string }).message]).toEqual([
+          501,
+          expect.stringMatching(install),
+        ]);
+      }
+    },
+  );
+});
+
+describe('refuses', () => {
+  const url = ['--url', 'postgres://localhost:1/none'];
+  test.each([
+    [['serve', 'sagas'], /Give the database as --url postgres:\/\/…, or in the variable DATABASE_URL/],
+    [['serve', 'sagas', '--url', 'mysql://a'], /not a PostgreSQL URL/],
+    [['serve', 'sagas', ...url, '--port', '70000'], /--port is 70000; give a number from 0 to 65535/],
+    [['serve', 'sagas', ...url, '--tls-cert', 'a'], /--tls-key is missing/],
+    [['serve', 'sagas', ...url, '--log', 'xml'], /--log is 'xml'; give json or text/],
+    [['serve', 'sagas', ...url, '--token', 'a'], /Unknown option '--token'/],
+    [['serve', 'sagas', ...url, '--token-file', 'none'], /--token-file: the file cannot be read/],
+    [['serve', 'sagas', ...url, '--host', '0.0.0.0'], /reachable from other machines/],
+    [['serve', 'nowhere', ...url], /nowhere:1:1: the file cannot be read/],
+  ])('%j', async (words, problem) => {
+    const { code, error } = await sagaHere(
+      words.map((word) => (word === 'sagas' ? join(folder, word) : word)),
+    );
+    expect([code, error]).toEqual([2, expect.stringMatching(problem)]);
+  });
+});
