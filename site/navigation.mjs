@@ -45,6 +45,7 @@ export const GROUPS = [
       ['Long timers', 'docs/recipes/long-timers.md'],
       ['Schedules', 'docs/recipes/schedules.md'],
       ['Transactional steps', 'docs/recipes/transactional-steps.md'],
+      ['Ambient transactions', 'docs/recipes/ambient-transactions.md'],
       ['Multi-tenant', 'docs/recipes/multi-tenant.md'],
       ['Versioning and deploys', 'docs/recipes/versioning-and-deploys.md'],
       ['In a Vendure project', 'docs/vendure.md'],
