@@ -26,9 +26,9 @@ beforeEach(() => {
   going = new Gate();
 });
 
-function called(name: string): unknown {
+function called(name: string): string | Promise<string> {
   ran.push(name);
-  return hangs.has(name) ? new Promise(() => {}) : name;
+  return hangs.has(name) ? new Promise<string>(() => {}) : name;
 }
 
 @Saga({ name: 'transfer', retry: { attempts: 2, delay: 1 }, compensationRetry: { attempts: 2, delay: 1 } })
@@ -45,7 +45,7 @@ class TransferSaga {
   takeBack({ result }: CompensationContext<unknown, unknown>) {
     return called(`takeBack of ${String(result)}`);
   }
-  @Step() tell({ results }: StepContext<unknown, TransferSaga>) {
+  @Step() tell({ results }: StepContext<unknown, TransferSaga>): string | Promise<string> {
     return called(`tell ${String(results.pay)}`);
   }
 }
@@ -86,7 +86,7 @@ class AskingSaga {
   @WaitFor({ signal: 'reply' }) ask(_: StepContext, payload: string) {
     return payload;
   }
-  @Step() use({ results }: StepContext<unknown, AskingSaga>) {
+  @Step() use({ results }: StepContext<unknown, AskingSaga>): string {
     return `used ${results.ask}`;
   }
 }

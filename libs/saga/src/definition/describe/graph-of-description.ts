@@ -1,5 +1,6 @@
 import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
-import type { SagaDescription, StepDescription } from './saga-description.js';
+import type { RetryDescription, SagaDescription, StepDescription } from './saga-description.js';
+import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
@@ -34,8 +35,9 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     after: step.after,
     join: step.join,
     compensate: compensation,
-    retry: step.retry,
-    compensationRetry: step.compensationRetry,
+    retry: policyOf(step.retry),
+    compensationRetry: policyOf(step.compensationRetry),
+    compensationTimeout: step.compensationTimeout,
     timeout: wait ? undefined : step.timeout,
     transactional: step.transactional,
     idempotent: step.idempotent,
@@ -53,6 +55,11 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     remote: handler,
     childName: step.child,
   };
+}
+
+/** A back-off that is a function cannot be called here. */
+function policyOf({ backoff, ...policy }: RetryDescription): ResolvedRetryPolicy {
+  return backoff === 'fixed' ? { ...policy, backoff } : policy;
 }
 
 function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wait'] {

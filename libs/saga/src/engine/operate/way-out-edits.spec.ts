@@ -48,6 +48,17 @@ describe('an attempt of an at-most-once step with a probe', () => {
   });
 });
 
+describe('an at-most-once step that was interrupted, of a saga that compensates', () => {
+  it('can be completed by an operator in the place of its probe, and is compensated then', () => {
+    const once = graphOf(stepOf('pay', { idempotent: false, probe: 'find' }));
+    const saga = sagaWith({ pay: { status: 'running', attempts: 1 } });
+    const compensating = { ...saga, state: { ...saga.state, status: 'compensating' } } as const;
+    const state = stateOf(completeEdit(compensating, once, 0, { step: 'pay', result: '1' }));
+    expect(state?.steps.get('pay')).toMatchObject({ status: 'completed', result: '1' });
+    expect(state?.status).toBe('compensating');
+  });
+});
+
 describe('what a transaction was to do', () => {
   it('is known not to have happened when it is abandoned', () => {
     const transactional = graphOf(stepOf('pay', { transactional: true }));
