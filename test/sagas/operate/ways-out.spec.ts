@@ -264,10 +264,10 @@ describe('complete()', () => {
     const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(TransferSaga, {});
     await until(() => ran.includes('pay'));
-    await service.complete(id, 'pay', { result: 'paid by hand', by: 'ann', reason: 'seen at the bank' });
-    expect((await outcome()).results).toMatchObject({ pay: 'paid by hand', tell: 'tell paid by hand' });
+    await service.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
+    expect((await outcome()).results).toMatchObject({ pay: 'paid in cash', tell: 'tell paid in cash' });
     expect(await service.history(id)).toMatchObject([
-      { action: 'complete', step: 'pay', by: 'ann', result: 'paid by hand' },
+      { action: 'complete', step: 'pay', by: 'ann', result: 'paid in cash' },
     ]);
   });
 

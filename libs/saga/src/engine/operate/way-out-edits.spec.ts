@@ -69,7 +69,7 @@ describe('what a transaction was to do', () => {
 });
 
 describe('a step that waits for a sub-saga', () => {
-  it('is not for an operator to complete, who is told which saga to act on', () => {
+  it('is not for an operator to complete, and the error names the saga to act on', () => {
     const parent = graphOf(stepOf('ship', { kind: 'sub-saga' }));
     const saga = sagaWith({ ship: { status: 'waiting', attempts: 1, child: { id: 'c', phase: 'running' } } });
     expect(() => completeEdit(saga, parent, 0, { step: 'ship' })).toThrow(

@@ -130,7 +130,7 @@ export function completable(graph: SagaGraph, live: SagaState): string[] {
   return [...new Set(keys)];
 }
 
-/** It is about to be compensated, and not to be begun. */
+/** What comes next for it is its compensation. */
 function isUndone(live: SagaState, key: string): boolean {
   const { status } = stepState(live, key);
   return status === 'completed' || status === 'failed' || status === 'compensating';
