@@ -26,7 +26,7 @@ async function hanging(correlationId: string) {
   return { sagas, ...handle };
 }
 
-test('saga abandon-attempt gives up an attempt, and saga retry --now makes the next one at once', async () => {
+test('saga abandon-attempt abandons an attempt, and saga retry --now makes the next one at once', async () => {
   const { sagas, id, outcome } = await hanging('a');
   const abandoned = await run('abandon-attempt hanging/a pay --yes --reason hangs');
   expect([abandoned.code, abandoned.out]).toEqual([0, "Abandoned the attempt of 'pay' of hanging/a\n"]);

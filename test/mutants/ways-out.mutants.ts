@@ -55,4 +55,22 @@ export const WAY_OUT_MUTANTS: readonly Mutant[] = [
     replace: "return status === 'compensating' || status === 'waiting';",
     killers: [specs('way-out-edits'), specs('graph.properties')],
   },
+  {
+    name: 'give a compensation the time of its step',
+    find: "return kind === 'compensate' ? (node.compensationTimeout ?? node.timeout) : node.timeout;",
+    replace: 'return kind ? node.timeout : node.compensationTimeout;',
+    killers: [specs('compensation-timeouts')],
+  },
+  {
+    name: 'let the delay grow of a policy whose back-off is fixed',
+    find: "if (policy.backoff === 'fixed') return Math.round(policy.delay * (1 - policy.jitter * random));",
+    replace: '',
+    killers: [specs('definition/options/retry-policy')],
+  },
+  {
+    name: 'take no account of a back-off that is a function',
+    find: 'Math.max(backoff ?? retryDelay(policy, failures, random), retryAfter)',
+    replace: 'Math.max(retryDelay(policy, failures, random), retryAfter, backoff === undefined ? 0 : 1)',
+    killers: [specs('compensation-timeouts')],
+  },
 ];

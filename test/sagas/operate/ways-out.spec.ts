@@ -26,9 +26,9 @@ beforeEach(() => {
   going = new Gate();
 });
 
-function called(name: string): unknown {
+function called(name: string): string | Promise<string> {
   ran.push(name);
-  return hangs.has(name) ? new Promise(() => {}) : name;
+  return hangs.has(name) ? new Promise<string>(() => {}) : name;
 }
 
 @Saga({ name: 'transfer', retry: { attempts: 2, delay: 1 }, compensationRetry: { attempts: 2, delay: 1 } })
@@ -45,7 +45,7 @@ class TransferSaga {
   takeBack({ result }: CompensationContext<unknown, unknown>) {
     return called(`takeBack of ${String(result)}`);
   }
-  @Step() tell({ results }: StepContext<unknown, TransferSaga>) {
+  @Step() tell({ results }: StepContext<unknown, TransferSaga>): string | Promise<string> {
     return called(`tell ${String(results.pay)}`);
   }
 }
@@ -86,7 +86,7 @@ class AskingSaga {
   @WaitFor({ signal: 'reply' }) ask(_: StepContext, payload: string) {
     return payload;
   }
-  @Step() use({ results }: StepContext<unknown, AskingSaga>) {
+  @Step() use({ results }: StepContext<unknown, AskingSaga>): string {
     return `used ${results.ask}`;
   }
 }
@@ -264,10 +264,10 @@ describe('complete()', () => {
     const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(TransferSaga, {});
     await until(() => ran.includes('pay'));
-    await service.complete(id, 'pay', { result: 'paid by hand', by: 'ann', reason: 'seen at the bank' });
-    expect((await outcome()).results).toMatchObject({ pay: 'paid by hand', tell: 'tell paid by hand' });
+    await service.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
+    expect((await outcome()).results).toMatchObject({ pay: 'paid in cash', tell: 'tell paid in cash' });
     expect(await service.history(id)).toMatchObject([
-      { action: 'complete', step: 'pay', by: 'ann', result: 'paid by hand' },
+      { action: 'complete', step: 'pay', by: 'ann', result: 'paid in cash' },
     ]);
   });
 

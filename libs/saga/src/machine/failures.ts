@@ -47,9 +47,9 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
 function nextDelay(
   policy: ResolvedRetryPolicy,
   failures: number,
-  { random, retryAfter = 0 }: EventOf<'step-failed' | 'compensation-failed'>,
+  { random, backoff, retryAfter = 0 }: EventOf<'step-failed' | 'compensation-failed'>,
 ): number {
-  return Math.max(retryDelay(policy, failures, random), retryAfter);
+  return Math.max(backoff ?? retryDelay(policy, failures, random), retryAfter);
 }
 
 export function compensationFailed(

@@ -134,6 +134,8 @@ interface AttemptFailed {
   readonly now: number;
   /** 0 to 1, for the jitter. */
   readonly random: number;
+  /** Milliseconds until the next attempt, by a function of the policy; undefined: by the policy's values. */
+  readonly backoff?: number;
   /** Milliseconds before which the participant does not want another attempt. Default: 0. */
   readonly retryAfter?: number;
 }

@@ -72,7 +72,7 @@ export interface RelayOptions {
    * The retry policy of a message that the broker rejects. After the last attempt, the message is dead. Default: 10
    * attempts, from 1 s to 5 minutes.
    */
-  retry?: Omit<RetryPolicy, 'retryIf'>;
+  retry?: Omit<RetryPolicy, 'retryIf' | 'backoff'>;
   /** How long running batches may take to finish when the application stops. Default: `'10s'`. */
   shutdownTimeout?: Duration;
 }

@@ -285,7 +285,7 @@ export class SagaService {
   }
 
   /**
-   * Gives up an attempt of a step or of its compensation that does not end: its outcome is unknown from now on. By the
+   * Abandons an attempt of a step or of its compensation that does not end: its outcome is unknown from now on. By the
    * retry policy, the next attempt follows; without one, the saga rolls back, or is stuck. The worker loses the lease of
    * the saga: what the method still does does not count, and other attempts of the saga in progress are interrupted.
    * @param step the name of the step, or of an item (`ship[3]`)

@@ -142,7 +142,7 @@ export class AdminActionsController {
   }
 
   @Post('abandonAttempt')
-  @Action('Gives up an attempt in progress: its outcome is unknown from now on', AbandonDto)
+  @Action('Abandons an attempt in progress: its outcome is unknown from now on', AbandonDto)
   async abandonAttempt(
     @Param('id') id: string,
     @Body() body: unknown,

@@ -40,7 +40,7 @@ export const ACTIONS = {
   abandonAttempt: {
     label: 'Abandon attempt…',
     submit: 'Abandon the attempt',
-    title: 'Give up the attempt of this step that is in progress?',
+    title: 'Abandon the attempt of this step that is in progress?',
     text: 'Its outcome is unknown from now on. The next attempt follows, or the compensation if no retries are left. Other attempts in progress are interrupted.',
     asks: ['step'],
     reason: true,

@@ -53,7 +53,7 @@ export const complete = command({
 export const abandonAttempt = command({
   words: 'abandon-attempt',
   operands: [TARGET, '<step>'],
-  summary: 'Gives up an attempt in progress: its outcome is unknown from now on',
+  summary: 'Abandons an attempt in progress: its outcome is unknown from now on',
   details: `The next attempt follows, or the compensation if no retries are left. ${INTERRUPTS}`,
   examples: ['saga abandon-attempt place-order/order-1234 chargeCard --reason "the bank hangs"'],
   options: OPTIONS,

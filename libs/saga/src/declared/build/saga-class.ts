@@ -178,9 +178,9 @@ class ClassBuilder {
 
   private nodeOptions(step: string, definition: StepFile): NodeOptions {
     const { after, join, when, delay, savepoint, retry, compensate, compensationRetry } = definition;
-    const { pivot, onFailure } = definition;
+    const { compensationTimeout, pivot, onFailure } = definition;
     return given({
-      ...{ after, join, delay, savepoint, retry, compensationRetry, pivot, onFailure },
+      ...{ after, join, delay, savepoint, retry, compensationRetry, compensationTimeout, pivot, onFailure },
       compensate: compensate && compensationOf(step),
       when: when && this.predicateOf(when),
     });

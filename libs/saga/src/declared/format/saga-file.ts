@@ -67,6 +67,7 @@ export interface StepFile extends CallFile {
   readonly retry?: RetryPolicy;
   readonly compensate?: CallFile;
   readonly compensationRetry?: RetryPolicy;
+  readonly compensationTimeout?: Duration;
   readonly pivot?: boolean;
   readonly onFailure?: 'compensate' | 'continue';
   /** A JSON Schema. */

@@ -24,6 +24,11 @@ const RETRY: Shape = {
     delay: { ...DURATION, about: "The delay before the second attempt. Default: '200ms'." },
     factor: { type: 'number', about: 'The factor by which each further delay grows. Default: 2.' },
     maxDelay: { ...DURATION, about: "The maximum delay. Default: '1m'." },
+    backoff: {
+      type: 'choice',
+      of: ['exponential', 'fixed'],
+      about: "How the delay grows. 'fixed': each delay is delay. Default: 'exponential'.",
+    },
     jitter: { type: 'number', about: 'The random part of the delay, 0 to 1. Default: 0.2.' },
   },
 };
@@ -62,6 +67,10 @@ const NODE: Fields = {
   retry: { ...RETRY, about: "The retry policy of the step. Default: the saga's." },
   compensate: COMPENSATION,
   compensationRetry: { ...RETRY, about: "The retry policy of the compensation. Default: the saga's." },
+  compensationTimeout: {
+    ...DURATION,
+    about: 'The maximum duration of an attempt of the compensation. Default: the timeout of the step.',
+  },
   pivot: {
     ...FLAG,
     about: 'Point of no return: after this step the saga only goes forward. Default: false.',

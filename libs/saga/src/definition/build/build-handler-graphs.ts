@@ -25,6 +25,7 @@ const STEP_OPTIONS = [
   'compensate',
   'retry',
   'compensationRetry',
+  'compensationTimeout',
   'timeout',
   'transactional',
   'idempotent',

@@ -210,3 +210,19 @@ describe('an optional step', () => {
     expect(problemsOf(sagaOf(steps))).toMatch(/step 'pay': it is a savepoint, but no later step can fail/);
   });
 });
+
+describe('the time of a compensation', () => {
+  it('is in milliseconds, of any step that has a compensation', () => {
+    const pay = { compensate: 'undo', compensationTimeout: '2m', timeout: '1s' } as const;
+    expect(node(sagaOf({ pay }), 'pay')).toMatchObject({ compensationTimeout: 120_000, timeout: 1_000 });
+  });
+
+  it('is refused without a compensation, and if it would fail every attempt', () => {
+    expect(problemsOf(sagaOf({ pay: { compensationTimeout: '2m' } }))).toMatch(
+      /step 'pay': compensationTimeout needs a compensation/,
+    );
+    expect(problemsOf(sagaOf({ pay: { compensate: 'undo', compensationTimeout: 0 } }))).toMatch(
+      /compensationTimeout 0 would fail every attempt of the compensation/,
+    );
+  });
+});

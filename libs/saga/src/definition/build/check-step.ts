@@ -28,6 +28,7 @@ const STEP_OPTIONS = [
   'delay',
   'retry',
   'compensationRetry',
+  'compensationTimeout',
   'timeout',
   'transactional',
   'idempotent',
@@ -46,6 +47,7 @@ const SUB_SAGA_OPTIONS = [
   'delay',
   'retry',
   'compensationRetry',
+  'compensationTimeout',
   'savepoint',
   'pivot',
   'onFailure',
@@ -100,7 +102,7 @@ export function readStep(
   checkProbe(options, methods, report);
   checkCombinations(options, report);
 
-  const { retry, compensationRetry, timeout, delay, concurrency } = options;
+  const { retry, compensationRetry, compensationTimeout, timeout, delay, concurrency } = options;
   const idempotent = read.flag(options.idempotent, 'idempotent', true);
   const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
   const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
@@ -120,6 +122,15 @@ export function readStep(
       timeout === undefined || waits
         ? undefined
         : read.durationAboveZero(timeout, 'timeout', 'would fail every attempt', LONGEST_TIMER),
+    compensationTimeout:
+      compensationTimeout === undefined
+        ? undefined
+        : read.durationAboveZero(
+            compensationTimeout,
+            'compensationTimeout',
+            'would fail every attempt of the compensation',
+            LONGEST_TIMER,
+          ),
     transactional: read.flag(options.transactional, 'transactional'),
     idempotent,
     compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
@@ -184,6 +195,9 @@ function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report
 function checkCombinations(options: StepOptions, report: Report): void {
   if (options.compensateOnFailure && options.compensate === undefined) {
     report('compensateOnFailure needs a compensation', 'name one with compensate');
+  }
+  if (options.compensationTimeout !== undefined && options.compensate === undefined) {
+    report('compensationTimeout needs a compensation', 'name one with compensate, or remove it');
   }
   if (options.transactional && options.idempotent === false) {
     report('a transactional step already takes effect exactly once', 'remove idempotent');

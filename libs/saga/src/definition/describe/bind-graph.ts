@@ -81,6 +81,7 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
     compensateOnFailure: heir?.compensateOnFailure ?? false,
     concurrency: heir?.concurrency ?? 1,
     optional: heir?.optional ?? false,
+    compensationTimeout: heir?.compensationTimeout,
   };
 }
 

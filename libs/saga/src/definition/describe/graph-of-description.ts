@@ -1,6 +1,7 @@
 import { SagaDefinitionError } from '../../errors.js';
 import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
-import type { SagaDescription, StepDescription } from './saga-description.js';
+import type { RetryDescription, SagaDescription, StepDescription } from './saga-description.js';
+import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
@@ -38,8 +39,9 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     after: step.after,
     join: step.join,
     compensate: compensation,
-    retry: step.retry,
-    compensationRetry: step.compensationRetry,
+    retry: policyOf(step.retry),
+    compensationRetry: policyOf(step.compensationRetry),
+    compensationTimeout: step.compensationTimeout,
     timeout: wait ? undefined : step.timeout,
     transactional: step.transactional,
     idempotent: step.idempotent,
@@ -57,6 +59,11 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     remote: handler,
     childName: step.child,
   };
+}
+
+/** A back-off that is a function cannot be called here. */
+function policyOf({ backoff, ...policy }: RetryDescription): ResolvedRetryPolicy {
+  return backoff === 'fixed' ? { ...policy, backoff } : policy;
 }
 
 function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wait'] {

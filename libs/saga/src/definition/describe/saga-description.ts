@@ -77,12 +77,17 @@ export interface StepDescription {
   readonly compensationRetry: RetryDescription;
   /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;
+  /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
+  readonly compensationTimeout?: number;
   /** At most so many attempts within `per` milliseconds; absent: none. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
 }
 
-/** A retry policy with its defaults in, without its function. */
-export type RetryDescription = Omit<ResolvedRetryPolicy, 'retryIf'>;
+/** A retry policy with its defaults in, without its functions. */
+export type RetryDescription = Omit<ResolvedRetryPolicy, 'retryIf' | 'backoff'> & {
+  /** Absent: exponential. */
+  readonly backoff?: 'fixed' | 'function';
+};
 
 /** `to` waits for `from`. */
 export interface EdgeDescription {
@@ -136,6 +141,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     idempotent: node.idempotent,
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
+    compensationTimeout: node.compensationTimeout,
     timeout: node.wait ? node.wait.timeout : node.timeout,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });
@@ -145,8 +151,9 @@ function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: Saga
   return { cron, timezone, overlap, catchUp, input: input !== undefined };
 }
 
-function retryDescriptionOf({ retryIf: _, ...policy }: ResolvedRetryPolicy): RetryDescription {
-  return policy;
+function retryDescriptionOf({ retryIf: _, backoff, ...policy }: ResolvedRetryPolicy): RetryDescription {
+  if (backoff === undefined) return policy;
+  return { ...policy, backoff: backoff === 'fixed' ? 'fixed' : 'function' };
 }
 
 /** So that the description equals what comes out of JSON. */

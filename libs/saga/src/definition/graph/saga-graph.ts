@@ -27,6 +27,8 @@ export interface StepNode {
   readonly compensationRetry: ResolvedRetryPolicy;
   /** Milliseconds per attempt. */
   readonly timeout?: number;
+  /** Milliseconds per attempt of the compensation; undefined: `timeout`. */
+  readonly compensationTimeout?: number;
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;

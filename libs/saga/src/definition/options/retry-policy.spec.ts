@@ -39,6 +39,28 @@ describe('a retry policy', () => {
     ).toEqual({ attempts: 7, delay: 1_000, factor: 3, maxDelay: 300_000, jitter: 1, retryIf });
   });
 
+  it('waits the same after each failure with a fixed back-off', () => {
+    expect(waits({ attempts: 9, delay: '3s', backoff: 'fixed' }, 4)).toEqual([3_000, 3_000, 3_000, 3_000]);
+    const { backoff } = resolveRetryPolicy({ attempts: 9, backoff: 'exponential' });
+    expect(backoff).toBeUndefined();
+  });
+
+  it.each<[RetryPolicy, RegExp]>([
+    [
+      { attempts: 3, backoff: 'linear' as never },
+      /retry.backoff is 'linear'.*'exponential', 'fixed' or a function/,
+    ],
+    [
+      { attempts: 3, backoff: 'fixed', factor: 3 },
+      /retry.factor is 3.*remove it: backoff 'fixed' does not use it/,
+    ],
+    [{ attempts: 3, backoff: 'fixed', maxDelay: '1m' }, /retry.maxDelay/],
+    [{ attempts: 3, backoff: () => 1, delay: '1s' }, /retry.delay.*backoff as a function does not use it/],
+    [{ attempts: 3, backoff: () => 1, jitter: 0.1 }, /retry.jitter/],
+  ])('refuses %j, which would be without effect', (policy, problem) => {
+    expect(() => resolveRetryPolicy(policy)).toThrow(problem);
+  });
+
   it.each<[string, unknown]>([
     ['attempts', 0],
     ['attempts', -1],

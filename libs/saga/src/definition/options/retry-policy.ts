@@ -14,6 +14,12 @@ export interface RetryPolicy {
   factor?: number;
   /** The maximum delay. Default: `'1m'`, or `delay` if that is longer. */
   maxDelay?: Duration;
+  /**
+   * How the delay grows. `'exponential'`: by `factor` after each failure. `'fixed'`: it does not, each delay is `delay`.
+   * A function returns the delay after a failed attempt, synchronously and without jitter; it receives the number of
+   * the attempt, from 1, and its error. Default: `'exponential'`.
+   */
+  backoff?: 'exponential' | 'fixed' | ((attempt: number, error: unknown) => Duration);
   /** The random part of the delay, 0 to 1, which spreads the retries of simultaneous failures. Default: 0.2. */
   jitter?: number;
   /**
@@ -31,9 +37,19 @@ const POLICY = [
   'delay',
   'factor',
   'maxDelay',
+  'backoff',
   'jitter',
   'retryIf',
 ] as const satisfies (keyof RetryPolicy)[];
+
+/** Returns the delay after a failed attempt. */
+export type Backoff = (attempt: number, error: unknown) => Duration;
+
+/** What a delay is made of, which each kind of back-off takes no account of. */
+const UNUSED: Record<'fixed' | 'function', readonly (keyof RetryPolicy)[]> = {
+  fixed: ['factor', 'maxDelay'],
+  function: ['delay', 'factor', 'maxDelay', 'jitter'],
+};
 
 /** A retry policy with its defaults in and its durations in milliseconds. */
 export interface ResolvedRetryPolicy {
@@ -42,6 +58,8 @@ export interface ResolvedRetryPolicy {
   readonly factor: number;
   readonly maxDelay: number;
   readonly jitter: number;
+  /** Undefined: exponential. */
+  readonly backoff?: 'fixed' | Backoff;
   readonly retryIf?: (error: unknown) => boolean;
 }
 
@@ -85,6 +103,7 @@ export function readRetryPolicy(
     flaws.push(read);
     return 0;
   };
+  const { backoff } = policy;
   const delay = milliseconds(policy.delay ?? '200ms', 'delay');
   const resolved: ResolvedRetryPolicy = {
     attempts: policy.attempts!,
@@ -94,22 +113,33 @@ export function readRetryPolicy(
       policy.maxDelay === undefined ? Math.max(60_000, delay) : milliseconds(policy.maxDelay, 'maxDelay'),
     jitter: policy.jitter ?? 0.2,
     retryIf: policy.retryIf,
+    ...(backoff !== undefined && backoff !== 'exponential' && { backoff }),
   };
   const { attempts, factor, jitter, retryIf } = resolved;
   const isCount = Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS;
   expect(isCount, 'attempts', `give a whole number from 1 to ${MOST_ATTEMPTS}`);
   expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
   expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give a number from 0 to 1');
+  const kind = typeof backoff === 'function' ? 'function' : backoff;
+  const isKind = kind === undefined || ['exponential', 'fixed', 'function'].includes(kind);
+  expect(isKind, 'backoff', "give 'exponential', 'fixed' or a function that returns the delay");
+  for (const key of (isKind && UNUSED[kind as keyof typeof UNUSED]) || [])
+    expect(
+      policy[key] === undefined,
+      key,
+      `remove it: backoff ${kind === 'fixed' ? "'fixed'" : 'as a function'} does not use it`,
+    );
   expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');
   return flaws.length > 0 ? { flaws } : { resolved, flaws };
 }
 
 /**
- * Milliseconds to wait after the `failures`-th failure: exponential with an upper bound and jitter below it
+ * Milliseconds to wait after the `failures`-th failure: fixed, or exponential with an upper bound and jitter below it
  * ("equal jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  * @param random a number from 0 to 1, given by the caller so that this stays a function of its arguments
  */
 export function retryDelay(policy: ResolvedRetryPolicy, failures: number, random: number): number {
+  if (policy.backoff === 'fixed') return Math.round(policy.delay * (1 - policy.jitter * random));
   // The power may be Infinity, and nothing times Infinity is no number.
   const full =
     policy.delay === 0 ? 0 : Math.min(policy.maxDelay, policy.delay * policy.factor ** (failures - 1));

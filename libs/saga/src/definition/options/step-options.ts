@@ -47,6 +47,11 @@ export interface NodeOptions<Compensation extends string = string, After extends
   retry?: RetryPolicy;
   /** The retry policy of the compensation. Default: the saga's, then the module's. */
   compensationRetry?: RetryPolicy;
+  /**
+   * The maximum duration of an attempt of the compensation. After it, `ctx.signal` aborts, and the attempt has failed.
+   * Default: the `timeout` of a `@Step`, otherwise none.
+   */
+  compensationTimeout?: Duration;
 }
 
 /** Options of `@SubSaga`. */
@@ -189,6 +194,7 @@ export interface StepHandlerOptions<
   | 'compensate'
   | 'retry'
   | 'compensationRetry'
+  | 'compensationTimeout'
   | 'timeout'
   | 'transactional'
   | 'idempotent'

@@ -9,8 +9,8 @@ import type { Serialized } from '../../shared/serialized.js';
  * Makes the compiler compare contexts by what they hold: it would take the conditional types in them for
  * invariant, and refuse to pass a `StepContext<Order>` where a `StepContext` is asked for.
  */
-declare const comparedByStructure: unique symbol;
-type Compared<T> = { [K in keyof T as never]: T[K] };
+export declare const comparedByStructure: unique symbol;
+export type Compared<T> = { [K in keyof T as never]: T[K] };
 
 /** The context that every method of a saga receives. */
 interface RunContext<Input, S> {

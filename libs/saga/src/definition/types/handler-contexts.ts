@@ -1,4 +1,10 @@
-import type { CompensationContext, InTransaction, StepContext } from './contexts.js';
+import type {
+  Compared,
+  comparedByStructure,
+  CompensationContext,
+  InTransaction,
+  StepContext,
+} from './contexts.js';
 import type { EntityManager } from './entity-manager.js';
 
 /** The properties that only the saga's own steps have. */
@@ -31,6 +37,8 @@ export type TransactionalHandlerContext<Input = unknown, Tx = EntityManager> = H
 /** The context that the compensation of a step handler receives. */
 export interface HandlerCompensationContext<Input = unknown, Result = unknown>
   extends Omit<CompensationContext<Input, Result>, SagasOwn>, AskedBy {
+  /** @hidden */
+  readonly [comparedByStructure]?: Compared<[Input, Result]>;
   /** The handler's key with `:compensate` after it, the same on every attempt. */
   readonly idempotencyKey: string;
 }

@@ -1,6 +1,8 @@
 import { types } from 'node:util';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
+import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
@@ -174,6 +176,7 @@ export class AttemptRunner {
       retryable,
       now: this.options.now(),
       random: this.options.random(),
+      ...(retryable && this.backoffOf(policy, attempt, thrown)),
       ...waitAskedBy(thrown),
     };
     if (kind === 'compensate') return { type: 'compensation-failed', ...failed };
@@ -194,14 +197,14 @@ export class AttemptRunner {
 
   /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */
   private bounded(attempt: StepAttempt, call: () => unknown): unknown {
-    const { timeout } = attempt.action.node;
+    const { timeout } = attempt;
     if (timeout === undefined) return this.inContext(attempt, call);
     return new Promise<unknown>((resolve, reject) => {
       const { clock } = this.options;
       const timer = clock.after(timeout, () => {
         attempt.abort(
           new StepAbortedError(
-            `Step '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
+            `${attempt.action.kind === 'compensate' ? 'The compensation of step' : 'Step'} '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
             'timeout',
           ),
         );
@@ -212,6 +215,26 @@ export class AttemptRunner {
         .then(resolve, reject)
         .finally(() => clock.cancel(timer));
     });
+  }
+
+  /** What a function of the policy says, or nothing: then the next attempt comes as without it. */
+  private backoffOf(
+    { backoff }: ResolvedRetryPolicy,
+    attempt: StepAttempt,
+    error: unknown,
+  ): { backoff?: number } {
+    if (typeof backoff !== 'function') return {};
+    try {
+      const answer: unknown = backoff(attempt.number, error);
+      ignoreRejection(answer);
+      return { backoff: toMilliseconds(answer as Duration, 'backoff') };
+    } catch (thrown) {
+      this.options.log.warn(
+        `backoff of step '${attempt.step}' failed, so the default delay applies: ${serializeError(thrown).message}`,
+        attempt.subject,
+      );
+      return {};
+    }
   }
 
   private mayRetry(

@@ -58,6 +58,17 @@ export class StepAttempt {
     return this.saga.tags;
   }
 
+  /** The number of the attempt, from 1. */
+  get number(): number {
+    return attemptOf(this.action.kind, stepState(this.state, this.action.key));
+  }
+
+  /** Milliseconds; undefined: as long as it takes. */
+  get timeout(): number | undefined {
+    const { kind, node } = this.action;
+    return kind === 'compensate' ? (node.compensationTimeout ?? node.timeout) : node.timeout;
+  }
+
   /** As it is measured. */
   measured(): MeasuredAttempt {
     const { action, saga, method } = this;

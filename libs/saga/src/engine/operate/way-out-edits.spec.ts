@@ -48,6 +48,17 @@ describe('an attempt of an at-most-once step with a probe', () => {
   });
 });
 
+describe('an at-most-once step that was interrupted, of a saga that compensates', () => {
+  it('can be completed by an operator in the place of its probe, and is compensated then', () => {
+    const once = graphOf(stepOf('pay', { idempotent: false, probe: 'find' }));
+    const saga = sagaWith({ pay: { status: 'running', attempts: 1 } });
+    const compensating = { ...saga, state: { ...saga.state, status: 'compensating' } } as const;
+    const state = stateOf(completeEdit(compensating, once, 0, { step: 'pay', result: '1' }));
+    expect(state?.steps.get('pay')).toMatchObject({ status: 'completed', result: '1' });
+    expect(state?.status).toBe('compensating');
+  });
+});
+
 describe('what a transaction was to do', () => {
   it('is known not to have happened when it is abandoned', () => {
     const transactional = graphOf(stepOf('pay', { transactional: true }));
@@ -58,7 +69,7 @@ describe('what a transaction was to do', () => {
 });
 
 describe('a step that waits for a sub-saga', () => {
-  it('is not for an operator to complete, who is told which saga to act on', () => {
+  it('is not for an operator to complete, and the error names the saga to act on', () => {
     const parent = graphOf(stepOf('ship', { kind: 'sub-saga' }));
     const saga = sagaWith({ ship: { status: 'waiting', attempts: 1, child: { id: 'c', phase: 'running' } } });
     expect(() => completeEdit(saga, parent, 0, { step: 'ship' })).toThrow(

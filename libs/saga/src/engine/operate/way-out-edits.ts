@@ -8,7 +8,7 @@ import {
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
-import { backsOff, isDropped } from '../../machine/predicates.js';
+import { backsOff, isDropped, isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
@@ -58,8 +58,9 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
 ) => {
   const graph = graphFor('completed', saga, given);
   const live = liveState(saga, graph, now);
-  const { active, status, child } = stepState(live, key);
-  if (awaitsChild(stepState(live, key))) {
+  const step = stepState(live, key);
+  const { active, status, child } = step;
+  if (awaitsChild(step)) {
     throw new SagaStateError(
       `Step '${key}' of saga ${saga.id} cannot be completed: it waits for saga ${child!.id}. Act on that saga.`,
     );
@@ -71,7 +72,10 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
   const events: SagaEvent[] = undoes
     ? [{ type: 'compensation-completed', step: key }]
     : [{ type: 'step-completed', step: key, now, ...(result !== undefined && { result }) }];
-  if (!active) events.unshift({ type: undoes ? 'compensation-started' : 'step-started', step: key });
+  // What the probe of an interrupted step would say, an operator says, also while the saga compensates.
+  const asked = isLostAttempt(nodeOf(graph, key), step);
+  const began = undoes ? 'compensation-started' : asked ? 'probe-started' : 'step-started';
+  if (!active) events.unshift({ type: began, step: key });
   return takenAway(saga, graph, now, live, { call: 'completed', step: key, force }, events);
 };
 
@@ -126,7 +130,7 @@ export function completable(graph: SagaGraph, live: SagaState): string[] {
   return [...new Set(keys)];
 }
 
-/** It is about to be compensated, and not to be begun. */
+/** What comes next for it is its compensation. */
 function isUndone(live: SagaState, key: string): boolean {
   const { status } = stepState(live, key);
   return status === 'completed' || status === 'failed' || status === 'compensating';

@@ -122,7 +122,7 @@ describe('a saga of any graph, in any state', () => {
         for (let call = 0; !isTerminal(saga.state.status); call += 1) {
           if (call > 400) throw new Error(`is ${saga.state.status} after ${call} calls`);
           const [next] = moved(graph, saga, 1_000 + call);
-          // Nothing is in progress and nothing waits: its worker records what that comes to.
+          // Nothing is in progress and nothing waits: its worker records the result.
           saga = stored(next ?? recorded(graph, saga.state), 'worker');
           if (isChildAwaited(graph, saga.state)) return;
         }

@@ -131,7 +131,7 @@ export function checkFlag(call: string, option: string, value: unknown): void {
   throw new SagaValidationError(`${call}(): ${option} is ${shown(value)}; give true or false.`);
 }
 
-/** The error of an attempt that an operator gave up. */
+/** The error of an attempt that an operator abandoned. */
 export function abandonedError({ by, reason }: Pick<OperatorCall, 'by' | 'reason'>): SerializedError {
   const who = by === undefined ? 'an operator' : by;
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`;
