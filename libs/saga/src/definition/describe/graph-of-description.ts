@@ -22,6 +22,8 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     onFailure,
     concurrency,
     redact,
+    ...(description.timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
+    ...(description.slaComputed && { slaOf: () => notHere('sla', name) }),
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
@@ -48,6 +50,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     forEach: forEach ? () => notHere('forEach', name) : undefined,
     concurrency,
     delay: step.delay,
+    delayOf: step.delayComputed && (() => notHere('delay', name)),
     probe: step.probe,
     savepoint: step.savepoint,
     pivot: step.pivot,
@@ -58,10 +61,14 @@ function nodeOf(step: StepDescription): UnlinkedStep {
   };
 }
 
-function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wait'] {
+function waitOf({ kind, name, signal, timeout, timeoutComputed }: StepDescription): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
   const awaited = kind === 'approval' ? approvalSignal(name) : signal!;
-  return { signal: awaited, ...(timeout !== undefined && { timeout }) };
+  return {
+    signal: awaited,
+    ...(timeout !== undefined && { timeout }),
+    ...(timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
+  };
 }
 
 function scheduleOf(
