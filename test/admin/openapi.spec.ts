@@ -42,7 +42,8 @@ test('every route is described where it is served, and the dashboard’s files a
     [
       ...['sagas', 'sagas/{id}', 'sagas/{id}/history', 'sagas/{id}/rollback', 'sagas/{id}/graph'],
       ...actions.map((action) => `sagas/{id}/${action}`),
-      ...['bulk', 'definitions', 'context', 'stats', 'rates'],
+      ...['pause', 'resume', 'trigger'].map((action) => `schedules/{saga}/${action}`),
+      ...['bulk', 'definitions', 'context', 'stats', 'rates', 'schedules'],
     ]
       .map((path) => `/internal/ops/sagas/api/${path}`)
       .sort(),

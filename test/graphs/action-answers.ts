@@ -20,8 +20,10 @@ export function answerOf(
   if (!asks || index !== undefined || !isFirst) return undefined;
   const context = { round: stepState(state, node.name).round } as never;
   try {
+    if (node.delayOf && status === 'pending' && attempts === 0)
+      return (now) => [{ type: 'delay-started', step: key, until: now + delayOf(node) }];
     if (node.when && !node.when(context)) return () => [{ type: 'condition-false', step: key }];
-    if (kind === 'await') return (now) => [{ type: 'wait-started', step: key, now }];
+    if (kind === 'await') return (now) => [waitStarted(node, key, now)];
     const items = node.forEach?.(context).map((item) => JSON.stringify(item));
     return items && (() => [{ type: 'fan-out-started', step: key, items }]);
   } catch (thrown) {
@@ -32,6 +34,16 @@ export function answerOf(
       { type: 'step-failed', step: key, error, now, ...failed },
     ];
   }
+}
+
+/** What the function of a random graph returns, in milliseconds. */
+export function delayOf(node: StepNode): number {
+  return node.delayOf!({} as never) as number;
+}
+
+export function waitStarted({ wait }: StepNode, step: string, now: number): SagaEvent {
+  const timeout = wait!.timeoutOf?.({} as never) as number | undefined;
+  return { type: 'wait-started', step, now, ...(timeout !== undefined && { until: now + timeout }) };
 }
 
 /** Those of a fan-out's items that could be next if there were room for all. */

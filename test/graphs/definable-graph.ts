@@ -61,7 +61,7 @@ export function mended(graph: SagaGraph): SagaGraph {
  * time that would be over before, or after.
  */
 function withoutRaces(steps: StepNode[]): StepNode[] {
-  const delayed = steps.some(({ delay, wait }) => delay !== undefined || wait !== undefined);
+  const delayed = steps.some(({ delay, delayOf, wait }) => (delay ?? delayOf ?? wait) !== undefined);
   const endsByItself = steps.some(
     (node) =>
       (node.when && answersOf(node).includes('throw')) || (node.forEach && countsOf(node).includes(0)),
@@ -96,7 +96,7 @@ function toPlanned(node: StepNode): PlannedStep {
     answers: node.when && answersOf(node),
     counts: node.forEach && countsOf(node),
     concurrency: node.concurrency,
-    delayed: node.delay !== undefined,
+    delayed: (node.delay ?? node.delayOf) !== undefined,
     savepoint: node.savepoint,
     pivot: node.pivot,
     optional: node.optional,

@@ -215,4 +215,22 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     replace: 'IF true THEN',
     killers: postgres,
   },
+  {
+    name: 'compute a delay again after it has passed',
+    find: "if (node.delayOf && status === 'pending' && attempts === 0) {",
+    replace: 'if (node.delayOf) {',
+    killers: [specs('testing/times')],
+  },
+  {
+    name: 'begin a step whose delay is computed at once',
+    find: "else if (node.delayOf !== undefined && step.status === 'pending' && step.attempts === 0)",
+    replace: 'else if (node.delayOf !== undefined && step.attempts > 0)',
+    killers: [specs('testing/times'), specs('graph.properties')],
+  },
+  {
+    name: 'forget the computed end of a wait',
+    find: 'const until = given ?? (timeout === undefined ? undefined : now + timeout);',
+    replace: 'const until = timeout === undefined ? given && undefined : now + timeout;',
+    killers: [specs('testing/times'), specs('graph.properties')],
+  },
 ];

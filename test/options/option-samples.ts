@@ -44,6 +44,10 @@ export class Order {
   undo() {}
   @WaitFor({ signal: 'paid' }) paid() {}
 }
+@Saga({ name: 'nightly', schedule: { cron: '0 2 * * *' } })
+class Nightly {
+  @Step() report() {}
+}
 @Saga({ name: 'publisher' })
 export class Publisher {
   static message: object = {};
@@ -174,6 +178,14 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaService.undo': operatorCall('undo'),
       'SagaService.pause': operatorCall('pause'),
       'SagaService.resume': operatorCall('resume'),
+      'SagaService.pauseSchedule': {
+        args: ['order', { by: 'ann', reason: 'why' }],
+        run: service('pauseSchedule'),
+      },
+      'SagaService.resumeSchedule': {
+        args: ['order', { by: 'ann', reason: 'why' }],
+        run: service('resumeSchedule'),
+      },
       'SagaHandle.outcome': {
         args: [{ timeout: 1 }],
         run: async (options: never) =>
@@ -207,7 +219,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: decorated(StepHandler),
       },
       Saga: {
-        args: [{ name: 'x', ...policies }],
+        args: [{ name: 'x', ...policies, schedule: { cron: '0 2 * * *', timezone: 'UTC' } }],
         run: (options: never) => {
           class Declared {
             act() {}
@@ -317,6 +329,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaTest.timingOut': {
         args: ['act', { times: 1 }],
         run: (...args: [never]) => SagaTest.of(Order).timingOut(...args),
+      },
+      'SagaTest.ticks': {
+        args: [{ from: '2026-01-01T00:00:00Z', until: '2026-01-01T01:00:00Z' }],
+        run: (...args: [never]) => SagaTest.of(Nightly).ticks(...args),
       },
       'SagaTest.everyFailure': {
         args: [{}, () => undefined, { beforeEach: () => undefined }],

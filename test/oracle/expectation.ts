@@ -113,6 +113,7 @@ class Expecting implements Expectation {
     if (phase === 'running') return this.probe(node);
     if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
     else if (node.delay !== undefined && !delayed && started === 0) this.delays.push(node.name);
+    else if (node.delayOf && !delayed && started === 0) this.must.push(`await ${node.name}`);
     else if (node.wait !== undefined && wait?.number === undefined) this.await(node);
     else this.must.push(`${node.forEach ? 'expand' : 'run'} ${node.name}`);
   }
@@ -121,7 +122,7 @@ class Expecting implements Expectation {
   private await(node: StepNode): void {
     const { wait } = this.rules.life(node.name);
     if (wait === undefined) {
-      if (node.when) this.must.push(`await ${node.name}`);
+      if (node.when || node.wait!.timeoutOf) this.must.push(`await ${node.name}`);
       else this.waits.push(`wait-started ${node.name}`);
     } else if (wait.until !== undefined && wait.until <= this.now) {
       this.waits.push(`wait-expired ${node.name}`);

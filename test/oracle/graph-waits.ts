@@ -7,7 +7,8 @@ type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 /** What the rules make of signals, of refusals, and of time that passes for what waits. */
 export class WaitHappenings extends ChildHappenings {
   protected awaited({ step, now }: EventOf<'wait-started'>): Book[] {
-    const { timeout } = this.relations.node(step).wait!;
+    const { wait: awaited } = this.relations.node(step);
+    const timeout = awaited!.timeout ?? (awaited!.timeoutOf?.({} as never) as number | undefined);
     const wait = timeout === undefined ? {} : { until: now + timeout };
     this.change(step, { wait, retryAt: undefined });
     return [this.book];

@@ -173,7 +173,9 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     when: random.when && scripted(random.when),
     forEach: random.items && listing(random.items),
     concurrency: random.concurrency,
-    delay: random.delay,
+    // One of the two delays is a function.
+    delay: random.delay === 50 ? random.delay : undefined,
+    delayOf: random.delay === 1_000 ? () => 1_000 : undefined,
     savepoint: random.savepoint === undefined ? undefined : { attempts: random.savepoint },
     // The definition refuses a fan-out as the pivot.
     pivot: random.pivot && random.items === undefined,
@@ -194,7 +196,8 @@ function waitOf(
   { waitsFor, waitTimeout }: RandomStep,
 ): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
-  const timeout = waitTimeout === undefined ? {} : { timeout: waitTimeout };
+  const timeout =
+    waitTimeout === undefined ? {} : waitTimeout === 80 ? { timeout: 80 } : { timeoutOf: () => waitTimeout };
   return { signal: kind === 'approval' ? approvalSignal(name) : waitsFor!, ...timeout };
 }
 
@@ -291,6 +294,7 @@ function describeNode(node: StepNode): string {
     node.when && `when ${node.when.toString()}`,
     node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,
     node.delay !== undefined && `delay ${node.delay}`,
+    node.delayOf && 'a computed delay',
     node.savepoint && `savepoint ${node.savepoint.attempts}`,
     node.pivot && 'pivot',
     node.optional && 'optional',

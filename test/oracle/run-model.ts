@@ -1,6 +1,7 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { type Action, decide, type Decision } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
+import { delayOf, waitStarted } from '../graphs/action-answers.js';
 import { awaitedBy, type ChildEnded, PlayedChildren } from './model-children.js';
 import {
   askWhen,
@@ -232,13 +233,15 @@ class GraphPlayer implements Play {
 
   private begin(action: Action, move: Move): void {
     const { kind, node, key, index } = action;
-    const round = stepState(this.state, node.name).round;
+    const { round, status, attempts } = stepState(this.state, node.name);
+    if (kind === 'await' && node.delayOf && status === 'pending' && attempts === 0)
+      return this.checkpoint({ type: 'delay-started', step: key, until: this.now + delayOf(node) });
     if (index === undefined && isUnasked(this.state, action)) {
       const answer = askWhen(node, round);
       if (answer === false) return this.checkpoint({ type: 'condition-false', step: key });
       if (answer === 'throws') return this.failDefinition(node, round);
     }
-    if (kind === 'await') return this.checkpoint({ type: 'wait-started', step: key, now: this.now });
+    if (kind === 'await') return this.checkpoint(waitStarted(node, key, this.now));
     if (kind === 'expand') {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
       return this.checkpoint({ type: 'fan-out-started', step: key, items });

@@ -141,7 +141,7 @@ class Simulation {
     const id = `saga-${start.n}`;
     const of = start.isConflict ? start.n : start.correlationId;
     const input = JSON.stringify({ n: start.n, of, family: start.family });
-    const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined });
+    const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined }, () => 0);
     if (start.isFatal) this.checker.fatal.add(id);
     const started: Started = { start, id };
     this.started.push(started);
@@ -173,7 +173,12 @@ class Simulation {
     const { sagas, familySagas, chance } = this.scenario;
     const { graph } = chance.for('saga of', id).among(sagas.slice(0, sagas.length - familySagas));
     const input = JSON.stringify({ n: 0, of: id });
-    const { step, ...made } = newSagaOf(graph, input, { id, correlationId: id, priority: 0, fresh: true });
+    const { step, ...made } = newSagaOf(
+      graph,
+      input,
+      { id, correlationId: id, priority: 0, fresh: true },
+      () => 0,
+    );
     await engine.submitWithin(manager, { ...made, step });
   }
 

@@ -2,6 +2,7 @@ import { SagaTest } from 'nestjs-durable-saga/testing';
 import { until } from '../../../test/support/gate.js';
 import {
   Accounts,
+  AppointmentSaga,
   Billing,
   RenewalSaga,
   SubscriptionModule,
@@ -104,3 +105,20 @@ function chargesOf(billing: Billing): string[] {
   };
   return charged;
 }
+
+describe('an appointment', () => {
+  const DATE = Date.UTC(2026, 0, 11);
+
+  test('is reminded of a day before its date, and thanked for at its date', async () => {
+    const input = { customer: 'ada', at: new Date(DATE).toISOString() };
+    const run = await SagaTest.of(AppointmentSaga).start(input);
+    expect(run.published.map(({ type }) => type)).toEqual(['appointment-tomorrow', 'thank-you']);
+    expect(run.took).toBe(10 * DAY);
+    expect(run.snapshot.slaAt).toEqual(new Date(DATE + DAY));
+  });
+
+  test('that is soon is reminded of at once', async () => {
+    const run = await SagaTest.of(AppointmentSaga).run({ customer: 'ada', at: '2026-01-01T12:00:00Z' });
+    expect(run.took).toBe(DAY / 2);
+  });
+});

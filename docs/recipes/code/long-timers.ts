@@ -144,3 +144,29 @@ export class Subscriptions {
 
 @Module({ providers: [TrialSaga, Accounts, RenewalSaga, Billing, Subscriptions] })
 export class SubscriptionModule {}
+
+export interface Appointment {
+  customer: string;
+  /** ISO 8601. */
+  at: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A reminder a day before the appointment, and a thank-you once it is over. The times come from the input. */
+@Saga({ name: 'appointment', sla: ({ input }: { input: Appointment }) => dayAfter(input) })
+export class AppointmentSaga {
+  @Step({ delay: (ctx: StepContext<Appointment>) => new Date(Date.parse(ctx.input.at) - DAY_MS) })
+  remind(ctx: StepContext<Appointment>): void {
+    ctx.publish({ topic: 'mails', type: 'appointment-tomorrow', payload: ctx.input });
+  }
+
+  @Step({ delay: (ctx: StepContext<Appointment>) => new Date(ctx.input.at) })
+  thank(ctx: StepContext<Appointment>): void {
+    ctx.publish({ topic: 'mails', type: 'thank-you', payload: { customer: ctx.input.customer } });
+  }
+}
+
+function dayAfter({ at }: Appointment): Date {
+  return new Date(Date.parse(at) + DAY_MS);
+}

@@ -22,7 +22,7 @@ import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
 export interface Action {
   /**
    * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), `probe` an at-most-once step that was
-   * interrupted, or begin to `await` a signal (ask whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself.
+   * interrupted, or begin to `await` a time or a signal (ask until when, and whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself.
    */
   readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child';
   readonly node: StepNode;
@@ -160,6 +160,9 @@ function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState)
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
     plan.follows({ type: 'delay-started', step: node.name, until: plan.now + node.delay });
+  // Until when is asked first.
+  else if (node.delayOf !== undefined && step.status === 'pending' && step.attempts === 0)
+    plan.add('await', node, step);
   else if (node.wait !== undefined && step.wait?.takenSignal === undefined) planWait(plan, node, step);
   else plan.add(node.forEach ? 'expand' : 'run', node, step);
 }
@@ -174,8 +177,8 @@ function planWait(plan: Plan, node: StepNode, step: StepState): void {
   const { wait } = step;
   if (wait === undefined) {
     if (!plan.isDue(step)) plan.wake(step.retryAt!);
-    // Whether it is to be waited at all.
-    else if (node.when) plan.add('await', node, step);
+    // Whether it is to be waited at all, and how long.
+    else if (node.when || node.wait!.timeoutOf) plan.add('await', node, step);
     else plan.follows({ type: 'wait-started', step: node.name, now: plan.now });
   } else if (wait.until !== undefined && wait.until <= plan.now) {
     plan.follows({ type: 'wait-expired', step: node.name, now: plan.now });

@@ -24,7 +24,13 @@ export type SagaEvent =
   /** The step is ready, and begins after its delay. */
   | { readonly type: 'delay-started'; readonly step: string; readonly until: number }
   /** The step is ready, and waits for its signal from now on. */
-  | { readonly type: 'wait-started'; readonly step: string; readonly now: number }
+  | {
+      readonly type: 'wait-started';
+      readonly step: string;
+      readonly now: number;
+      /** The end of the wait, if a function has returned it. */
+      readonly until?: number;
+    }
   /** The signal with this number has come, for the first step that waits for its name. */
   | {
       readonly type: 'signalled';

@@ -21,14 +21,15 @@ export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string)
 export function startWait(
   graph: SagaGraph,
   state: SagaState,
-  { step: name, now }: EventOf<'wait-started'>,
+  { step: name, now, until: given }: EventOf<'wait-started'>,
 ): SagaState {
   const { signal, timeout } = graph.steps.get(name)!.wait!;
+  const until = given ?? (timeout === undefined ? undefined : now + timeout);
   return withStep(state, name, (step) => ({
     ...step,
     status: 'waiting',
     retryAt: undefined,
-    wait: { signal, ...(timeout !== undefined && { until: now + timeout }) },
+    wait: { signal, ...(until !== undefined && { until }) },
   }));
 }
 

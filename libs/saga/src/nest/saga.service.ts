@@ -89,7 +89,9 @@ export class SagaService {
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const start = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh });
+    const start = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh }, () =>
+      engine.now(),
+    );
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
     const isUncommitted = transaction && running.database?.join(transaction).follow?.();

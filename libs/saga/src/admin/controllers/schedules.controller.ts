@@ -99,6 +99,7 @@ export class AdminSchedulesController {
     const known = isKey(saga) && (await this.admin.sagas.schedules()).some((one) => one.saga === saga);
     if (!known || !(await this.access.may({ kind: 'look', saga }, request))) {
       await this.access.demand({ kind }, request);
+      readBody(body, ['by', 'reason']);
       throw new SagaNotFoundError(`No schedule of a saga named ${shown(saga)} exists.`);
     }
     await this.access.demand({ kind, saga }, request);

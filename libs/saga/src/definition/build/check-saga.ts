@@ -63,17 +63,19 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     upgradeFrom: readUpgradeFrom(options.upgradeFrom, version, report),
     input: readInput(options.input, report),
     timeout:
-      timeout === undefined
+      timeout === undefined || typeof timeout === 'function'
         ? undefined
         : read.durationAboveZero(
             timeout,
             'timeout',
             'would make every saga compensate before its first step',
           ),
+    timeoutOf: typeof timeout === 'function' ? timeout : undefined,
     sla:
-      sla === undefined
+      sla === undefined || typeof sla === 'function'
         ? undefined
         : read.durationAboveZero(sla, 'sla', 'would make every saga overdue at once'),
+    slaOf: typeof sla === 'function' ? sla : undefined,
     schedule: readSchedule(options.schedule, { hasLockKey: options.lockKey !== undefined, read, report }),
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),

@@ -1,3 +1,4 @@
+import type { Duration } from '../options/duration.js';
 import { LONGEST_TIMER } from '../options/duration.js';
 import { checkHandler } from '../options/handler-name.js';
 import type { UnlinkedStep } from '../graph/link-steps.js';
@@ -121,7 +122,8 @@ export function readStep(
     timeout:
       timeout === undefined || waits
         ? undefined
-        : read.durationAboveZero(timeout, 'timeout', 'would fail every attempt', LONGEST_TIMER),
+        : // Of an attempt, which is no time from the data: a function is refused.
+          read.durationAboveZero(timeout as Duration, 'timeout', 'would fail every attempt', LONGEST_TIMER),
     compensationTimeout:
       compensationTimeout === undefined
         ? undefined
@@ -138,7 +140,11 @@ export function readStep(
     forEach: read.function(options.forEach, 'forEach'),
     concurrency: concurrency === undefined ? DEFAULT_CONCURRENCY : read.count(concurrency, 'concurrency'),
     // No wait is no state of waiting.
-    delay: delay === undefined ? undefined : read.duration(delay, 'delay') || undefined,
+    delay:
+      delay === undefined || typeof delay === 'function'
+        ? undefined
+        : read.duration(delay, 'delay') || undefined,
+    delayOf: typeof delay === 'function' ? delay : undefined,
     probe: options.probe,
     savepoint: readSavepoint(options.savepoint, read),
     pivot: read.flag(options.pivot, 'pivot'),
@@ -164,7 +170,7 @@ function checkMethod(method: string, methods: SagaMethods, report: Report): void
   if (!methods.all.includes(method)) report('@Step can only decorate a method', 'turn it into a method');
 }
 
-function checkCompensation(options: StepOptions, methods: SagaMethods, report: Report): void {
+function checkCompensation(options: AnyNodeOptions, methods: SagaMethods, report: Report): void {
   const { compensate } = options;
   if (compensate === undefined) return;
   if (!methods.all.includes(compensate)) {
@@ -177,7 +183,7 @@ function checkCompensation(options: StepOptions, methods: SagaMethods, report: R
   }
 }
 
-function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report): void {
+function checkProbe({ probe }: AnyNodeOptions, methods: SagaMethods, report: Report): void {
   if (probe === undefined) return;
   const plain = methods.plain.filter((name) => !methods.compensations.includes(name));
   if (!methods.all.includes(probe)) {
@@ -192,7 +198,7 @@ function checkProbe({ probe }: StepOptions, methods: SagaMethods, report: Report
   }
 }
 
-function checkCombinations(options: StepOptions, report: Report): void {
+function checkCombinations(options: AnyNodeOptions, report: Report): void {
   if (options.compensateOnFailure && options.compensate === undefined) {
     report('compensateOnFailure needs a compensation', 'name one with compensate');
   }
@@ -227,7 +233,7 @@ function checkCombinations(options: StepOptions, report: Report): void {
 /** The edges of a step; an edge that is wrong is reported and left out, or kept for the linker to name. */
 function readAfter(
   step: string,
-  { after, join }: StepOptions,
+  { after, join }: AnyNodeOptions,
   previous: string | undefined,
   methods: SagaMethods,
   report: Report,
@@ -300,9 +306,11 @@ function readWait(
   if (kind === 'signal') checkSignalName(signal, report);
   return {
     signal: kind === 'approval' ? approvalSignal(step) : signal!,
-    ...(timeout !== undefined && {
-      timeout: read.durationAboveZero(timeout, 'timeout', 'would wait for nothing'),
-    }),
+    ...(typeof timeout === 'function' && { timeoutOf: timeout }),
+    ...(timeout !== undefined &&
+      typeof timeout !== 'function' && {
+        timeout: read.durationAboveZero(timeout, 'timeout', 'would wait for nothing'),
+      }),
   };
 }
 

@@ -23,6 +23,8 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     onFailure,
     concurrency,
     redact,
+    ...(description.timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
+    ...(description.slaComputed && { slaOf: () => notHere('sla', name) }),
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
@@ -50,6 +52,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     forEach: forEach ? () => notHere('forEach', name) : undefined,
     concurrency,
     delay: step.delay,
+    delayOf: step.delayComputed && (() => notHere('delay', name)),
     probe: step.probe,
     savepoint: step.savepoint,
     pivot: step.pivot,
@@ -66,10 +69,14 @@ function policyOf({ backoff, ...policy }: RetryDescription): ResolvedRetryPolicy
   return backoff === 'fixed' ? { ...policy, backoff } : policy;
 }
 
-function waitOf({ kind, name, signal, timeout }: StepDescription): StepNode['wait'] {
+function waitOf({ kind, name, signal, timeout, timeoutComputed }: StepDescription): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
   const awaited = kind === 'approval' ? approvalSignal(name) : signal!;
-  return { signal: awaited, ...(timeout !== undefined && { timeout }) };
+  return {
+    signal: awaited,
+    ...(timeout !== undefined && { timeout }),
+    ...(timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
+  };
 }
 
 function scheduleOf(

@@ -65,6 +65,7 @@ function labelOf(step: StepDescription): string {
     [isWait(step) && step.timeout !== undefined, `at most ${durationText(step.timeout ?? 0)}`],
     [waitsForAny(step), 'after any'],
     [Boolean(step.delay), `waits ${durationText(step.delay ?? 0)}`],
+    [Boolean(step.delayComputed), 'waits until a computed time'],
     [step.conditional, 'conditional'],
     [step.onFailure === 'continue', 'optional'],
     [step.forEach, `for each item, ${step.concurrency} at once`],

@@ -11,6 +11,10 @@ export interface SagaDescription {
   readonly version: number;
   /** For going forward; absent: no deadline. */
   readonly timeout?: number;
+  /** The deadline is computed from the input. */
+  readonly timeoutComputed?: true;
+  /** When it is overdue is computed from the input. */
+  readonly slaComputed?: true;
   /** From when an instance may begin, past which it is overdue; absent: never. */
   readonly sla?: number;
   /** Starts instances by itself; `input`: it has a function that gives their input. Absent: it does not. */
@@ -55,6 +59,10 @@ export interface StepDescription {
   readonly concurrency?: number;
   /** Wait between being ready and beginning. */
   readonly delay?: number;
+  /** The delay is computed from the input and the results. */
+  readonly delayComputed?: true;
+  /** The end of the wait is computed from the input and the results. */
+  readonly timeoutComputed?: true;
   /** The method that undoes it; absent: nothing does. */
   readonly compensation?: string;
   /** It is undone also when it is the one that failed permanently. */
@@ -106,7 +114,9 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     name: graph.name,
     version: graph.version,
     timeout: graph.timeout,
+    timeoutComputed: graph.timeoutOf && true,
     sla: graph.sla,
+    slaComputed: graph.slaOf && true,
     schedule: graph.schedule && scheduleDescriptionOf(graph.schedule),
     onFailure: graph.onFailure,
     redact: graph.redact,
@@ -131,6 +141,8 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     forEach: node.forEach !== undefined,
     concurrency: node.forEach && node.concurrency,
     delay: node.delay,
+    delayComputed: node.delayOf && true,
+    timeoutComputed: node.wait?.timeoutOf && true,
     compensation: node.compensate,
     compensateOnFailure: node.compensateOnFailure,
     probe: node.probe,

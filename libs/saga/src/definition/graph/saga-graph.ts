@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Durability } from '../options/saga-options.js';
 import type { RemoteHandler } from '../options/handler-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
@@ -41,6 +42,8 @@ export interface StepNode {
   readonly concurrency: number;
   /** Milliseconds between being ready and beginning. */
   readonly delay?: number;
+  /** In its place: returns it, or the time at which it begins, once it is ready. */
+  readonly delayOf?: TimeOf;
   /** The method that returns the outcome of an attempt whose outcome is unknown. */
   readonly probe?: string;
   /** A later failure undoes what came after this step and goes forward again; `attempts` in all. */
@@ -51,8 +54,11 @@ export interface StepNode {
   readonly optional: boolean;
   /** At most `count` attempts begin within `per` milliseconds, across all processes. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
-  /** The name of the signal or approval that the step waits for, and the maximum wait in milliseconds. */
-  readonly wait?: { readonly signal: string; readonly timeout?: number };
+  /**
+   * The name of the signal or approval that the step waits for, and the maximum wait in milliseconds, or a function that
+   * returns it, or its end.
+   */
+  readonly wait?: { readonly signal: string; readonly timeout?: number; readonly timeoutOf?: TimeOf };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
   /** Its name, where the class is not here. */
@@ -71,8 +77,10 @@ export interface SagaGraph {
   readonly input?: Type | StandardSchema;
   /** Milliseconds for going forward, from when the saga may begin; past it the saga compensates. */
   readonly timeout?: number;
+  readonly timeoutOf?: StartTimeOf;
   /** Milliseconds from when the saga may begin, past which it is overdue. */
   readonly sla?: number;
+  readonly slaOf?: StartTimeOf;
   /** Starts instances by itself. No part of what an instance goes by: it counts as the class says now. */
   readonly schedule?: SagaSchedule;
   /** `suspend`: a failure waits for an operator instead of making the saga compensate. */

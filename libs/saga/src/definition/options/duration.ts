@@ -8,7 +8,7 @@ export type Duration = number | string;
 const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const PATTERN = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 /** A hundred years: beyond it a timestamp is more likely a mistake than a wish, and PostgreSQL's range is near. */
-const LONGEST = 100 * 365 * MILLISECONDS.d;
+export const LONGEST_DURATION = 100 * 365 * MILLISECONDS.d;
 
 /** Node's timers cannot be set further ahead: the bound of durations that are kept in memory (24 days). */
 export const LONGEST_TIMER = 2 ** 31 - 1;
@@ -17,14 +17,18 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
  * A duration in milliseconds.
  * @throws SagaValidationError when it is not one; the message names `what`.
  */
-export function toMilliseconds(duration: Duration, what = 'duration', longest = LONGEST): number {
+export function toMilliseconds(duration: Duration, what = 'duration', longest = LONGEST_DURATION): number {
   const read = readDuration(duration, what, longest);
   if (typeof read !== 'number') throw new SagaValidationError(textOfDiagnostic(read));
   return read;
 }
 
 /** A duration in milliseconds, or what is wrong with it. */
-export function readDuration(duration: Duration, what: string, longest = LONGEST): number | Diagnostic {
+export function readDuration(
+  duration: Duration,
+  what: string,
+  longest = LONGEST_DURATION,
+): number | Diagnostic {
   const match = typeof duration === 'string' ? PATTERN.exec(duration) : undefined;
   const value = match
     ? Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS]

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { ScheduleOptions } from './schedule-options.js';
+import type { StartTimeOf } from './time-of.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
 /**
@@ -39,17 +40,20 @@ export interface SagaOptions {
   /** The retry policy of this saga's compensations. Default: the module's. */
   compensationRetry?: RetryPolicy;
   /**
-   * The deadline for going forward, from the time at which the saga may begin. After it, the saga compensates. Default:
-   * none.
+   * The deadline for going forward, from the time at which the saga may begin, or a function of the input that returns
+   * it, or a date. After it, the saga compensates. Default: none.
    */
-  timeout?: Duration;
+  timeout?: Duration | StartTimeOf;
   /**
    * Starts a saga at each time of a cron expression, one in all processes together. If a process has several versions,
    * the highest one's schedule applies. It requires the package `@nestjs/schedule`. Default: none.
    */
   schedule?: ScheduleOptions;
-  /** The time from the start after which an unfinished saga is overdue, which is reported once. Default: none. */
-  sla?: Duration;
+  /**
+   * The time from the start after which an unfinished saga is overdue, or a function of the input that returns it, or a
+   * date. It is reported once. Default: none.
+   */
+  sla?: Duration | StartTimeOf;
   /**
    * `'suspend'`: a failed saga does not compensate but waits for an operator (retry, skip, cancel, abort). Default:
    * `'compensate'`.

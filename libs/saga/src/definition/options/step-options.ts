@@ -1,6 +1,7 @@
 import type { StepContext } from '../types/contexts.js';
 import type { Duration } from './duration.js';
 import type { RetryPolicy } from './retry-policy.js';
+import type { TimeOf } from './time-of.js';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
 /** Decides whether a step runs. It must depend on its context alone, because it may be called again after a crash. */
@@ -28,8 +29,10 @@ export interface NodeOptions<Compensation extends string = string, After extends
    * Default: never skipped.
    */
   when?: Predicate;
-  /** A durable delay before the step begins. It holds no worker. Default: none. */
-  delay?: Duration;
+  /**
+   * A durable delay before the step begins, or a function that returns it, or a date. It holds no worker. Default: none.
+   */
+  delay?: Duration | TimeOf;
   /**
    * Makes the step a savepoint. A later failure compensates the steps after it (not the step itself), and the saga goes
    * forward again, with `ctx.round` and the idempotency keys of the repeated steps one higher. `true`: 2 attempts in
@@ -81,10 +84,10 @@ export interface WaitOptions<
   After extends string = string,
 > extends NodeOptions<Compensation, After> {
   /**
-   * The maximum time to wait, from the time at which the saga begins to wait. After it, the step fails and the saga
-   * compensates. Default: none.
+   * The maximum time to wait, from the time at which the saga begins to wait, or a function that returns it, or a date.
+   * After it, the step fails and the saga compensates. Default: none.
    */
-  timeout?: Duration;
+  timeout?: Duration | TimeOf;
   /** Point of no return: once this step has completed, the saga only goes forward. Default: false. */
   pivot?: boolean;
 }
@@ -180,7 +183,8 @@ export interface StepOptions<
 export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';
 
 /** What any of the decorators may have been given; which one it was says which of these are allowed. */
-export type AnyNodeOptions = StepOptions &
+export type AnyNodeOptions = Omit<StepOptions, 'timeout'> &
+  Pick<WaitOptions, 'timeout'> &
   Pick<Partial<WaitForOptions>, 'signal'> &
   Pick<RemoteStepOptions, 'version'>;
 

@@ -1,4 +1,6 @@
 import type { StepContext } from '../../definition/types/contexts.js';
+import type { StepNode } from '../../definition/graph/saga-graph.js';
+import { timeReturned } from '../../definition/options/time-of.js';
 import type { Action } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { stepState, type SagaState } from '../../machine/saga-state.js';
@@ -15,8 +17,8 @@ export const MOST_ITEMS = 100_000;
 const ASKED: readonly Action['kind'][] = ['run', 'expand', 'await'];
 
 /**
- * Asks a step's `when` and `forEach`, which come before its first attempt. Both are functions of the context, and
- * asked here and now.
+ * Asks a step's `delay`, `when`, `timeout` and `forEach`, which come before its first attempt. They are functions of the
+ * context, and asked here and now.
  * @returns what follows; undefined: nothing, the step is to be run
  */
 export function askFirst(
@@ -33,8 +35,12 @@ export function askFirst(
   if (!isFirst) return undefined;
   const context = attempt.context() as StepContext;
   try {
+    if (node.delayOf && status === 'pending' && attempts === 0) {
+      const until = timeReturned(node.delayOf(context), 'delay', options.now);
+      return [{ type: 'delay-started', step: node.name, until }];
+    }
     if (node.when && !answered(node.when(context))) return [{ type: 'condition-false', step: node.name }];
-    if (kind === 'await') return [{ type: 'wait-started', step: node.name, now: options.now }];
+    if (kind === 'await') return [waitStarted(node, context, options.now)];
     if (!node.forEach) return undefined;
     const items = itemsOf(node.forEach(context), options.maxPayloadBytes, node.name);
     return [{ type: 'fan-out-started', step: node.name, items }];
@@ -46,6 +52,12 @@ export function askFirst(
       { type: 'step-failed', step: node.name, error: serializeError(error), now: options.now, ...failed },
     ];
   }
+}
+
+function waitStarted({ name, wait }: StepNode, context: StepContext, now: number): SagaEvent {
+  const started = { type: 'wait-started', step: name, now } as const;
+  if (!wait!.timeoutOf) return started;
+  return { ...started, until: timeReturned(wait!.timeoutOf(context), 'timeout', now) };
 }
 
 function answered(answer: unknown): boolean {

@@ -23,10 +23,11 @@ export class OverdueWatch {
   private readonly names: readonly string[];
 
   constructor(
-    graphs: readonly Pick<SagaGraph, 'name' | 'sla'>[],
+    graphs: readonly Pick<SagaGraph, 'name' | 'sla' | 'slaOf'>[],
     private readonly ports: OverdueWatchPorts,
   ) {
-    this.names = [...new Set(graphs.filter(({ sla }) => sla !== undefined).map(({ name }) => name))];
+    const isWatched = ({ sla, slaOf }: Pick<SagaGraph, 'sla' | 'slaOf'>) => (sla ?? slaOf) !== undefined;
+    this.names = [...new Set(graphs.filter(isWatched).map(({ name }) => name))];
   }
 
   look(): void {

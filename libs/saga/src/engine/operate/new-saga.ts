@@ -1,3 +1,7 @@
+import { timeReturned } from '../../definition/options/time-of.js';
+import { SagaValidationError } from '../../errors.js';
+import { decodePayload } from '../payload/payload.js';
+import { serializeError } from '../payload/serialize-error.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { firstSteps } from '../../machine/describe-step.js';
 import { lockKeyOf } from '../payload/lock-key.js';
@@ -9,12 +13,14 @@ type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'sla' | 's
 /**
  * A saga of this graph, to be stored.
  * @param input JSON text
- * @throws SagaValidationError when its lockKey gives no key
+ * @param now milliseconds since the epoch, for times that are computed
+ * @throws SagaValidationError when its lockKey returns no key, or its timeout or sla no time
  */
 export function newSagaOf(
   graph: SagaGraph,
   input: string | undefined,
   given: Omit<NewSaga, Derived | 'leased'>,
+  now: () => number,
 ): Omit<NewSaga, 'leased'> {
   return {
     ...given,
@@ -22,8 +28,29 @@ export function newSagaOf(
     version: graph.version,
     input,
     lockKey: lockKeyOf(graph, input),
-    timeout: graph.timeout,
-    sla: graph.sla,
+    timeout: graph.timeoutOf ? computed(graph, 'timeout', input, given, now()) : graph.timeout,
+    sla: graph.slaOf ? computed(graph, 'sla', input, given, now()) : graph.sla,
     step: firstSteps(graph),
   };
+}
+
+/** Milliseconds from when the saga may begin, at least one. */
+function computed(
+  graph: SagaGraph,
+  what: 'timeout' | 'sla',
+  input: string | undefined,
+  { startAt, delay = 0 }: Pick<NewSaga, 'startAt' | 'delay'>,
+  now: number,
+): number {
+  const begins = Math.max(now, startAt ?? now + delay);
+  const of = what === 'timeout' ? graph.timeoutOf! : graph.slaOf!;
+  try {
+    return Math.max(1, timeReturned(of({ input: decodePayload(input) }), what, begins) - begins);
+  } catch (error) {
+    throw new SagaValidationError(
+      `start(): ${what} of saga '${graph.name}' failed: ${serializeError(error).message}. ` +
+        `Make it return a duration or a Date for every input, or validate the input with @Saga({ input }).`,
+      { cause: error },
+    );
+  }
 }

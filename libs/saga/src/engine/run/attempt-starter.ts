@@ -51,9 +51,10 @@ export class AttemptStarter {
     if (action.kind === 'run' && this.run.cancelAsked) this.run.attempts.abortCancelled(this.run.state);
   }
 
-  /** Evaluates `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
+  /** Evaluates the functions of times, `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
   evaluatesFirst(action: Action): boolean {
-    if (!action.node.when && !action.node.forEach) return false;
+    const { when, forEach, delayOf, wait } = action.node;
+    if (!when && !forEach && !delayOf && !wait?.timeoutOf) return false;
     const { maxPayloadBytes } = this.ports;
     const attempt = this.attemptFor(action);
     const events = askFirst(attempt, this.run.state, { maxPayloadBytes, now: this.ports.now() });

@@ -57,7 +57,9 @@ export class ChildSagas {
     const given = { id: this.ports.newId(), fresh: true, priority, tags };
     const made = node.remote
       ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
-      : newSagaOf(this.ports.definitions.latest(node.child!()), input, given);
+      : newSagaOf(this.ports.definitions.latest(node.child!()), input, given, () =>
+          this.ports.storeClock.now(),
+        );
     return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
   }
 

@@ -239,10 +239,15 @@ export class SagaSchedules {
     const { schedule } = graph;
     const given = await schedule.input?.({ at: new Date(at), triggered });
     const input = graph.input === undefined ? given : await definitions.checked(graph, given);
-    const saga = newSagaOf(graph, encodePayload(input, 'input of the schedule', maxPayloadBytes), {
-      ...{ id: newId(), fresh: true, priority: 0 },
-      ...(!triggered && { correlationId: correlationIdOf(at) }),
-    });
+    const saga = newSagaOf(
+      graph,
+      encodePayload(input, 'input of the schedule', maxPayloadBytes),
+      {
+        ...{ id: newId(), fresh: true, priority: 0 },
+        ...(!triggered && { correlationId: correlationIdOf(at) }),
+      },
+      () => this.ports.storeClock.now(),
+    );
     return schedule.overlap === 'queue' ? { ...saga, lockKey: QUEUE_KEY } : saga;
   }
 
