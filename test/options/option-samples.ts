@@ -173,6 +173,14 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: service('retry'),
       },
       'SagaService.skip': { args: [target(), 'act', { ...operator, result: {} }], run: service('skip') },
+      'SagaService.complete': {
+        args: [target(), 'act', { ...operator, result: {}, force: true }],
+        run: service('complete'),
+      },
+      'SagaService.abandonAttempt': {
+        args: [target(), 'act', { ...operator, force: true }],
+        run: service('abandonAttempt'),
+      },
       'SagaService.cancel': operatorCall('cancel'),
       'SagaService.abort': operatorCall('abort'),
       'SagaService.undo': operatorCall('undo'),
