@@ -4,7 +4,7 @@ import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { LifeCycleModule } from './life-cycle/life-cycle.module.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
-import { SAGA_AMBIENT, sagaAmbientProvider } from './ambient.js';
+import { SAGA_AMBIENT, sagaAmbientProvider } from './ambient.provider.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './discovery/saga.explorer.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
