@@ -1,5 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { FactoryProvider } from '@nestjs/common';
 import type { MethodContext } from '../engine/ports/method-context.js';
 import { SagaTransactionError, SagaValidationError } from '../errors.js';
 import { readObject } from '../shared/read-object.js';
@@ -7,7 +6,6 @@ import { type Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { TAGS_RULE } from './calls/start-options.js';
 import { readTags } from './calls/tags.js';
-import { MODULE_OPTIONS_TOKEN } from './saga.module-definition.js';
 
 /** What sagas take from the asynchronous context of the application: from AsyncLocalStorage, or a package over it. */
 export interface SagaAmbient {
@@ -86,9 +84,3 @@ export function requireAmbient(ambient: SagaAmbient | undefined, call: string): 
 
 /** SagaModule's option `ambient`, or null: for SagaMessagingModule. */
 export const SAGA_AMBIENT = Symbol('SAGA_AMBIENT');
-
-export const sagaAmbientProvider: FactoryProvider<SagaAmbient | null> = {
-  provide: SAGA_AMBIENT,
-  inject: [MODULE_OPTIONS_TOKEN],
-  useFactory: (options: { readonly ambient?: SagaAmbient } | undefined) => options?.ambient ?? null,
-};
