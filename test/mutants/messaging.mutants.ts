@@ -103,7 +103,7 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'say that a message is handled in a transaction of the caller that is aborted',
-    in: 'Inbox.once',
+    in: 'Inbox.handleOnce',
     find: 'await watch?.requireOpen(what, joined);',
     replace: '',
     killers,

@@ -3,8 +3,7 @@ import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs
 import { ModuleRef } from '@nestjs/core';
 import { v4 as uuid } from 'uuid';
 import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
-import { SAGA_AMBIENT } from '../nest/ambient.provider.js';
-import { requireAmbient, type SagaAmbient } from '../nest/ambient.js';
+import { requireAmbient, SAGA_AMBIENT, type SagaAmbient } from '../nest/ambient.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDatabase } from '../nest/application-database.js';

@@ -4,10 +4,14 @@ import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { LifeCycleModule } from './life-cycle/life-cycle.module.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
-import { SAGA_AMBIENT, sagaAmbientProvider } from './ambient.provider.js';
+import { SAGA_AMBIENT } from './ambient.js';
 import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './discovery/saga.explorer.js';
-import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './saga.module-definition.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  MODULE_OPTIONS_TOKEN,
+} from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { SagaLog } from './saga-log.js';
@@ -28,7 +32,11 @@ import { SagaService } from './saga.service.js';
     SagaRuntime,
     SagaService,
     sagaCodecProvider,
-    sagaAmbientProvider,
+    {
+      provide: SAGA_AMBIENT,
+      useFactory: (options: SagaModuleOptions | undefined) => options?.ambient ?? null,
+      inject: [MODULE_OPTIONS_TOKEN],
+    },
     {
       provide: SagaObservers,
       // What a codec keeps unreadable in the database is not written into the log by default.
