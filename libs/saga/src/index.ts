@@ -1,6 +1,7 @@
 export { Saga } from './definition/decorators/saga.decorator.js';
 export type { Durability, SagaOptions } from './definition/options/saga-options.js';
-export type { ScheduleOptions, ScheduleTick } from './definition/options/schedule-options.js';
+export type { ScheduleOptions, ScheduleRule, ScheduleTick } from './definition/options/schedule-options.js';
+export type { StartTimeOf, TimeOf } from './definition/options/time-of.js';
 export type {
   StandardSchema,
   StandardSchemaIssue,

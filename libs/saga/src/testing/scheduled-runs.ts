@@ -18,6 +18,7 @@ export interface TestPeriod {
 export interface ScheduledRun<S> {
   /** The time at which the saga was started. */
   readonly at: Date;
+  /** The id of the saga. */
   readonly sagaId: string;
   /** The input that the schedule gave it. */
   readonly input: unknown;

@@ -18,7 +18,10 @@ export interface SagaDescription {
   /** From when an instance may begin, past which it is overdue; absent: never. */
   readonly sla?: number;
   /** Starts instances by itself; `input`: it has a function that gives their input. Absent: it does not. */
-  readonly schedule?: ScheduleRule & { readonly input: boolean };
+  readonly schedule?: ScheduleRule & {
+    /** The schedule computes the input of its sagas. */
+    readonly input: boolean;
+  };
   /** What a failure leads to. */
   readonly onFailure: 'compensate' | 'suspend';
   /** Paths of what of the input, and of each step's result, is never shown; absent: none. */

@@ -5,9 +5,13 @@ import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 export interface ScheduleStatus {
   /** The name of the saga that it starts. */
   readonly saga: string;
+  /** The cron expression. */
   readonly cron: string;
+  /** The IANA time zone of the expression. */
   readonly timezone: string;
+  /** What a tick does while the last saga has not ended. */
   readonly overlap: 'skip' | 'queue' | 'allow';
+  /** What happens to ticks at which no process was running. */
   readonly catchUp: 'none' | 'last' | 'all';
   /**
    * The next scheduled time. A time in the past: no process runs the schedule now. Undefined while the schedule is paused.
@@ -18,11 +22,19 @@ export interface ScheduleStatus {
   /** The last time at which no saga was started because an earlier one had not ended. */
   readonly skippedAt?: Date;
   /** Present while the schedule is paused. */
-  readonly paused?: { readonly at: Date; readonly by?: string; readonly reason?: string };
+  readonly paused?: {
+    /** When the schedule was paused. */
+    readonly at: Date;
+    /** Who paused it. */
+    readonly by?: string;
+    /** Why it was paused. */
+    readonly reason?: string;
+  };
 }
 
 /** A saga that a schedule has started. */
 export interface ScheduledStart {
+  /** The id of the saga. */
   readonly sagaId: string;
   /** The scheduled time, or the time of the call of `trigger()`. */
   readonly at: Date;
