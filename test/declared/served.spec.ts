@@ -1,4 +1,5 @@
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Credentials } from '../../libs/saga/src/daemon/access/credentials.js';
 import { until } from '../support/gate.js';
 import { clientOf, did, ServedFolder } from './support/served-folder.js';
@@ -53,6 +54,42 @@ describe('a daemon without authentication, on this machine', () => {
     expect(await decided({})).toMatchObject({ by: 'anonymous' });
     expect(await decided({ by: 'ann' })).toMatchObject({ by: 'ann' });
     expect((await client.get('/api/context')).body.operator).toBeUndefined();
+  });
+
+  test('sends requests of sagas to private addresses only if it is allowed to', async () => {
+    const asked: string[] = [];
+    const server = createServer((req, res) => {
+      asked.push(req.url!);
+      res.end('{}');
+    }).listen(0, '127.0.0.1');
+    try {
+      await until(() => server.listening);
+      const { port } = server.address() as AddressInfo;
+      await served.write(
+        'ask.yaml',
+        `saga: ask\nsteps: { ask: { http: { url: 'http://localhost:${port}/asked' } } }`,
+      );
+      const outcomes: unknown[] = [];
+      for (const network of [
+        undefined,
+        { allowHosts: ['example.com'] },
+        { allowHosts: [`localhost:${port}`] },
+      ]) {
+        const daemon = await served.start({ network });
+        const client = clientOf(daemon);
+        const { body: saga } = await client.post('/api/sagas', { saga: 'ask' });
+        const { body } = await client.get(`/api/sagas/${saga.id}?wait=60s`);
+        outcomes.push([body.status, body.failure?.kind, asked.length]);
+        await served.stop(daemon);
+      }
+      expect(outcomes).toEqual([
+        ['compensated', 'rejected', 0],
+        ['compensated', 'rejected', 0],
+        ['completed', undefined, 1],
+      ]);
+    } finally {
+      server.close();
+    }
   });
 
   test('validates an input by the schema of the file, and shows the path', async () => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type LoggerService, Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { DeclaredSagaProblem } from '../declared/declared-saga.error.js';
+import type { NetworkOptions } from '../declared/network/network.js';
 import { type DeclaredSaga, readSources } from '../declared/read-sagas.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { SagaConfigurationError } from '../errors.js';
@@ -36,6 +37,8 @@ export interface DaemonOptions extends RunOptions {
   readonly allowAnonymous: boolean;
   /** Files in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Where the requests of sagas may go. Default: public addresses. */
+  readonly network?: NetworkOptions;
   /** Whether to read the files again when one of them changes. */
   readonly watch: boolean;
 }
@@ -92,10 +95,10 @@ export class Daemon {
 
   private async begin(logger: LoggerService): Promise<void> {
     const { options } = this;
-    const { host, port, credentials, watch } = options;
+    const { host, port, credentials, watch, network } = options;
     const certificate = await this.readCertificate();
     const { problems, sources } = await this.read();
-    const sagas = await nextSagas(sources, NO_SAGAS, async () => false, problems);
+    const sagas = await nextSagas(sources, NO_SAGAS, async () => false, problems, network);
     const callers = new Callers(credentials);
     this.metrics = await startMetrics(this.log);
     const database = new PgDatabase(this.pool);
@@ -144,7 +147,8 @@ export class Daemon {
       const { sources, problems } = await this.read();
       // No saga may start on a version between the look at its running sagas and the new application.
       await this.front.hold();
-      await this.exchange(await nextSagas(sources, this.generation.sagas, this.isRunning, problems));
+      const { generation, isRunning, options } = this;
+      await this.exchange(await nextSagas(sources, generation.sagas, isRunning, problems, options.network));
     } catch (error) {
       this.log.error(`Reload refused, and the sagas stay as they are: ${serializeError(error).message}`);
     } finally {

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Credentials } from '../../daemon/access/credentials.js';
 import type { DaemonOptions } from '../../daemon/daemon.js';
+import type { NetworkOptions } from '../../declared/network/network.js';
 import { SagaConfigurationError } from '../../errors.js';
 import { type Call, command, DATABASE_OPTIONS, EXIT, option } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
@@ -25,6 +26,11 @@ const OPTIONS = {
     'tokens: lines of a name, a role (viewer, client, operator) and a token',
   ),
   'allow-anonymous': option.flag('listen beyond this machine without authentication'),
+  'allow-host': option.several(
+    '<host>',
+    'the only hosts that requests of sagas may go to: api.example.com, *.example.com, 10.0.0.5:8080',
+  ),
+  'allow-private': option.flag('let requests of sagas go to private and loopback addresses'),
   'tls-cert': option.text('<file>', 'the certificate of the server, in PEM'),
   'tls-key': option.text('<file>', 'the key of the certificate, in PEM'),
   watch: option.flag('read the files again when one of them changes'),
@@ -119,6 +125,7 @@ async function optionsOf(
     lease: readTime(lease, 'lease'),
     credentials: await credentialsOf(values['token-file'], terminal),
     allowAnonymous: values['allow-anonymous'] ?? false,
+    network: networkOf(values),
     tls: tlsOf(values),
   };
 }
@@ -165,6 +172,11 @@ async function textOf(file: string): Promise<string> {
   } catch (error) {
     throw new SagaConfigurationError(`--token-file: the file cannot be read: ${(error as Error).message}.`);
   }
+}
+
+/** Only the hosts that are given, or all public ones. */
+function networkOf({ 'allow-host': hosts = [], 'allow-private': allowPrivate }: Values): NetworkOptions {
+  return { ...(hosts.length > 0 && { allowHosts: hosts }), allowPrivate };
 }
 
 function tlsOf({ 'tls-cert': cert, 'tls-key': key }: Values): DaemonOptions['tls'] {

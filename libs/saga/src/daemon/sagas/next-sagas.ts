@@ -1,5 +1,6 @@
 import { DeclaredSagaError, type DeclaredSagaProblem } from '../../declared/declared-saga.error.js';
 import { loadPackages } from '../../declared/packages.js';
+import type { NetworkOptions } from '../../declared/network/network.js';
 import { type DeclaredSaga, declareSources, type SagaSource } from '../../declared/read-sagas.js';
 
 /** The sagas that a daemon runs. */
@@ -18,6 +19,7 @@ export const NO_SAGAS: ServedSagas = { current: [], retired: [] };
 /**
  * Returns what to run once the files are these. Versions that have lost their file stay as long as sagas of them run.
  * @param problems those of files that could not be read
+ * @param network where requests may go; default: public addresses
  * @throws DeclaredSagaError if a file is invalid, or was changed without a new version while sagas of it run
  */
 export async function nextSagas(
@@ -25,8 +27,9 @@ export async function nextSagas(
   served: ServedSagas,
   isRunning: IsRunning,
   problems: DeclaredSagaProblem[] = [],
+  network: NetworkOptions = {},
 ): Promise<ServedSagas> {
-  const read = await declareSources(sources, {}, problems);
+  const read = await declareSources(sources, { network }, problems);
   const known = [...served.current, ...served.retired];
   const running = new Set<DeclaredSaga>();
   for (const saga of known) if (await isRunning(saga)) running.add(saga);
@@ -35,7 +38,7 @@ export async function nextSagas(
   const labels = new Set(read.map(labelOf));
   const kept = withChildren([...running], known, read).filter((saga) => !labels.has(labelOf(saga)));
   if (kept.length === 0) return { current: read, retired: [] };
-  const all = await declareSources([...read, ...kept]);
+  const all = await declareSources([...read, ...kept], { network });
   return { current: all.slice(0, read.length), retired: all.slice(read.length) };
 }
 

@@ -33,7 +33,17 @@ export class RigDaemon {
     const folder = await mkdtemp(join(tmpdir(), 'rig-daemon-'));
     await writeFile(join(folder, 'rig-declared.yaml'), RIG_DECLARED);
     const participants = await HttpParticipants.start(participantUrl);
-    const words = ['serve', folder, '--url', url, '--lease', `${lease}ms`, '--log', 'json'];
+    const words = [
+      'serve',
+      folder,
+      '--url',
+      url,
+      '--lease',
+      `${lease}ms`,
+      '--log',
+      'json',
+      '--allow-private',
+    ];
     const daemon = new RigDaemon(folder, participants, words);
     await daemon.launch('0');
     return daemon;
