@@ -294,7 +294,8 @@ export class Rules {
         if (!savepoint || !this.of.descendants(name).has(failed)) return false;
         if (this.phase(name) !== 'completed' || this.isPruned(name)) return false;
         if (this.life(name).returns >= savepoint.attempts - 1) return false;
-        return !this.within(name).some((other) => this.hasPassed(other));
+        // P5: nothing is compensated while the outcome of a pivot stays unknown, also if another branch went on without it.
+        return !this.within(name).some((other) => this.hasPassed(other) || this.pivotInDoubt(other));
       })
       .at(-1)?.name;
   }

@@ -159,6 +159,11 @@ const BY_HAND: Row[] = [
   ...forAll(TO_BE_UNDONE, (step) => ['retried b', 'stuck back', step, 'compensating', undoAgain(step)]),
   ...forAll(TO_BE_UNDONE, (step) => ['skipped b', 'stuck back', step, 'compensating', undone(step)]),
 ];
+/** What waits for another attempt makes it at once. */
+const HURRIED: Row[] = (['running', 'compensating'] as const).flatMap((saga) => [
+  ['retried', saga, 'compensating@2000', saga, 'compensating'],
+  ['retried b', saga, 'compensating@2000', saga, 'compensating'],
+]);
 const PAUSED: Row[] = [
   ...forAll(AT_REST, (step) => ['paused', 'running', step, 'paused forward', step]),
   ...forAll(AT_REST, (step) => ['paused', 'compensating', step, 'paused back', step]),
@@ -176,7 +181,7 @@ const meets = (saga: SagaName, step: StepName) =>
   saga === 'running'
     ? step !== 'compensating!'
     : saga === 'compensating' || !LIVE.includes(saga) || AT_REST.includes(step);
-const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...PAUSED, ...SETTLED].filter(([, saga, step]) =>
+const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...HURRIED, ...PAUSED, ...SETTLED].filter(([, saga, step]) =>
   meets(saga, step),
 );
 
