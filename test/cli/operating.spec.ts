@@ -267,7 +267,7 @@ describe('a call by --where', () => {
     ],
     ['retry --where state=stuck --yes', /--where has no 'state'; give a filter: saga=/],
     ['retry --where status=stock --yes', /'stock' is not a status; give one of running, /],
-    ['retry --where status=stuck --step ship --yes', /--step and --input apply to one saga/],
+    ['retry --where status=stuck --step ship --yes', /--step, --input and --now apply to one saga/],
     ['retry --where status=stuck --expects stuck --yes', /--expects applies to one saga/],
   ])('as in saga %s is not understood', async (words, message) => {
     await shop(apps);
