@@ -21,8 +21,15 @@ const LOWEST_THAT_CAN_BE_INSTALLED: Record<string, string> = {
   '@nestjs/microservices@11.0.0': '11.0.1',
 };
 
-/** Needs a server that npm does not have; test/messaging tries the version that is developed with, where there is one. */
-const UNTRIED = ['@nats-io/jetstream', '@nats-io/transport-node'];
+/** These are tested in the versions that are developed with, and not from the packed package. */
+const UNTRIED = [
+  // Require a server that npm does not have. test/messaging uses one that is there.
+  ...['@nats-io/jetstream', '@nats-io/transport-node'],
+  // test/databases runs the contract of all layers.
+  ...['@mikro-orm/postgresql', '@prisma/adapter-pg'],
+  // test/declared reads the metrics of a daemon.
+  ...['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'],
+];
 
 const ranges: Record<string, string> = { ...peerDependencies, ...FITTING };
 

@@ -244,7 +244,12 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
     },
     ...{
       'SagaModule.forRoot': {
-        args: [{ ...policies, worker: { concurrency: 1 }, approvals: { skip: 2 } }],
+        args: [
+          {
+            ...{ ...policies, worker: { concurrency: 1 }, approvals: { skip: 2 } },
+            ambient: { tags: () => undefined },
+          },
+        ],
         run: (options: never) => started(SagaModule.forRoot(options)),
       },
       'SagaModule.forRootAsync': {
@@ -289,8 +294,9 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
     ...{
       'Outbox.dead': { args: [{ limit: 1 }], run: (...args: [never]) => outbox().dead(...args) },
       'Outbox.publish': {
-        args: [undefined, message],
-        run: (_: never, one: never) => outbox().publish(manager(), one),
+        // The message is the first argument in an ambient transaction. Both forms read it in the same way.
+        args: [message, message],
+        run: (alone: object, one: object) => outbox().publish(manager(), { ...alone, ...one } as never),
       },
       'Outbox.reply': {
         args: [undefined, message],
@@ -298,9 +304,12 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
           handling({ headers: { 'saga-id': current.id } } as never, () => outbox().reply(manager(), one)),
       },
       'Inbox.once': {
-        args: ['m', undefined, () => undefined, { consumer: 'c' }],
-        run: (key: never, _: never, work: never, options: never) =>
-          current.app.nest.get(Inbox, { strict: false }).once(key, manager(), work, options),
+        // The options are the third argument in an ambient transaction. Both forms read them in the same way.
+        args: ['m', undefined, { consumer: 'c' }, { consumer: 'c' }],
+        run: (key: never, _: never, alone: object, options: object) =>
+          current.app.nest
+            .get(Inbox, { strict: false })
+            .once(key, manager(), () => undefined, { ...alone, ...options }),
       },
       DurableEvent: { args: ['t', { redeliverAfter: 1, extras: {} }], run: DurableEvent },
       SagaReply: { args: ['t', { signal: 's', redeliverAfter: 1 }], run: SagaReply },

@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Found like any package, because programs of tests are compiled into another folder. */
+const PRISMA = dirname(createRequire(import.meta.url).resolve('prisma/package.json'));
 /** Packages are found from here. A client loads parts of itself when it connects, and so must stay. */
-const CACHE = join(ROOT, 'node_modules/.cache/prisma-clients');
+const CACHE = join(PRISMA, '../.cache/prisma-clients');
 
 /**
  * Returns the folder of the client that `prisma generate` makes of a schema. It is made once; the download of an engine,
@@ -24,8 +25,8 @@ export async function prismaClientOf(schema: string): Promise<string> {
   const file = join(made, 'schema.prisma');
   await writeFile(file, schema);
   const env = { ...process.env, NODE_OPTIONS: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
-  const cli = join(ROOT, 'node_modules/prisma/build/index.js');
-  await run(process.execPath, [cli, 'generate', '--schema', file], { cwd: ROOT, env });
+  const cli = join(PRISMA, 'build/index.js');
+  await run(process.execPath, [cli, 'generate', '--schema', file], { cwd: join(PRISMA, '../..'), env });
   // Another process may have been quicker.
   await rename(made, folder).catch(() => rm(made, { recursive: true }));
   return join(folder, 'client');
