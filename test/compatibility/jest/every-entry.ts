@@ -9,6 +9,8 @@ import * as declared from 'nestjs-durable-saga/declared';
 import * as drizzle from 'nestjs-durable-saga/drizzle';
 import * as knex from 'nestjs-durable-saga/knex';
 import * as kysely from 'nestjs-durable-saga/kysely';
+import * as mikroOrm from 'nestjs-durable-saga/mikro-orm';
+import * as prisma from 'nestjs-durable-saga/prisma';
 import * as messaging from 'nestjs-durable-saga/messaging';
 import * as pg from 'nestjs-durable-saga/pg';
 import * as telemetry from 'nestjs-durable-saga/telemetry';
@@ -44,6 +46,8 @@ const ENTRIES: Record<string, object> = {
   './drizzle': drizzle,
   './knex': knex,
   './kysely': kysely,
+  './mikro-orm': mikroOrm,
+  './prisma': prisma,
   './messaging': messaging,
   './pg': pg,
   './telemetry': telemetry,
