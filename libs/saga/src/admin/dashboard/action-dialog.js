@@ -103,6 +103,11 @@ function unbegun({ steps }) {
   return steps.filter(isOne).map(({ name }) => [name, name]);
 }
 
+/**
+ * @param {HTMLFormElement} form
+ * @param {{ status: string, revision: number }} saga
+ * @param {import('../dashboard-data.js').ShownAction} action
+ */
 function bodyOf(form, { status, revision }, { kind, now }) {
   const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
   const given = Object.fromEntries(texts.filter(([, text]) => text.trim() !== ''));
