@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sagaHere } from '../cli/support/saga-here.js';
 import { TestApps } from '../support/test-app.js';
+import type { AdminClient } from '../admin/support/admin-client.js';
+import { clientOf, ServedFolder } from './support/served-folder.js';
 
 /** The examples of Floxy (github.com/rom8726/floxy) as files, whose commands keep a log of what they did. */
 const FLOWS = fileURLToPath(new URL('flows', import.meta.url));
@@ -103,11 +105,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
-const logged = async () => (await readFile(join(folder, 'log'), 'utf8')).trim().split('\n');
+const logged = async (within = folder) => (await readFile(join(within, 'log'), 'utf8')).trim().split('\n');
 
 /** What was done, grouped as it is expected. */
-async function done({ does, mayDo }: Flow): Promise<Flow['does']> {
-  const log = (await logged()).filter((one) => one !== mayDo);
+async function done({ does, mayDo }: Flow, within = folder): Promise<Flow['does']> {
+  const log = (await logged(within)).filter((one) => one !== mayDo);
   const groups = does.map((group) => {
     const part = log.splice(0, typeof group === 'string' ? 1 : group.length);
     return typeof group === 'string' ? part[0]! : part.sort();
@@ -142,6 +144,29 @@ describe('a flow of Floxy ends as it does there, by', () => {
     }
     expect((await saga.outcome()).status).toBe(flow.status);
     expect(await done(flow)).toEqual(sorted(flow.does));
+  });
+
+  describe('saga serve', () => {
+    let served: ServedFolder;
+    let client: AdminClient;
+    beforeAll(async () => {
+      served = await ServedFolder.create({});
+      await cp(FLOWS, served.folder, { recursive: true });
+      client = clientOf(await served.start());
+    });
+    afterAll(() => served.end());
+
+    test.each(Object.entries(ENDS))('%s', async (_, flow) => {
+      await rm(served.path('log'), { force: true });
+      const { body: saga } = await client.post('/api/sagas', { saga: flow.saga, input: flow.input ?? {} });
+      if (flow.answer) {
+        const [decision, step] = flow.answer;
+        await client.post(`/api/sagas/${saga.id}/${decision.slice(2)}`, { step, by: 'ann' });
+      }
+      const { body } = await client.get(`/api/sagas/${saga.id}?wait=60s`);
+      expect(body.status).toBe(flow.status);
+      expect(await done(flow, served.folder)).toEqual(sorted(flow.does));
+    });
   });
 
   test('an operator, who retries a dead letter with another input', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sagaHere } from '../cli/support/saga-here.js';
 import { TestApps } from '../support/test-app.js';
+import { clientOf, ServedFolder } from './support/served-folder.js';
 
 /** `apps/order-demo` as one file, whose participants are programs in Python. */
 const DEMO = fileURLToPath(new URL('../../apps/order-demo/declared', import.meta.url));
@@ -188,6 +189,25 @@ withPython('the order demo as one file', () => {
     await participants.start('shipping');
     expect([code, end.failure]).toMatchObject([1, { step: 'ship', error: { code: 'SAGA_STEP_CALL' } }]);
     expect(await traces(order)).toEqual({ stock, ledger: ['charge 1200', 'refund -1200'], shipment: 'none' });
+  });
+
+  test('ends the same way by a daemon, to which a client sends it over REST', async () => {
+    const served = await ServedFolder.create({});
+    try {
+      const client = clientOf(await served.start({ files: [FILE], network: { allowHosts: ['127.0.0.1'] } }));
+      const ends = [];
+      const [large, declined] = [someOrder({ amount: 120_000 }), someOrder({ paymentToken: 'tok_declined' })];
+      for (const order of [large, declined]) {
+        const { body: saga } = await client.post('/api/sagas', { saga: 'place-order', input: order });
+        if (order === large) await client.post(`/api/sagas/${saga.id}/approve`, { step: 'approve' });
+        ends.push((await client.get(`/api/sagas/${saga.id}?wait=60s`)).body.status);
+      }
+      expect(ends).toEqual(['completed', 'compensated']);
+      expect(await traces(large)).toMatchObject({ ledger: ['charge 120000'], shipment: 'booked' });
+      expect(await traces(declined)).toMatchObject({ ledger: [], shipment: 'none' });
+    } finally {
+      await served.end();
+    }
   });
 
   describe('on PostgreSQL', () => {
