@@ -139,6 +139,22 @@ void sagas.start(PlaceOrderSaga, { ...order, sku: 1 });
 // @ts-expect-error -- the input is missing
 void sagas.start(PlaceOrderSaga);
 
+/** A declared saga, as an interface describes it. */
+interface Declared {
+  reserve(ctx: StepContext<{ sku: string }>): { id: string };
+}
+
+export async function aSagaThatIsStartedByNameHasTheTypesOfAnInterface() {
+  const { results } = await (await sagas.start<Declared>('declared', { sku: 'a' })).outcome();
+  const id: string | undefined = results.reserve?.id;
+  // @ts-expect-error -- the input has a property of another type
+  void sagas.start<Declared>('declared', { sku: 1 });
+  // @ts-expect-error -- the interface has no such step
+  void results.charge;
+  const untyped: Promise<SagaHandle<unknown>> = sagas.start('declared', { sku: 1 });
+  return [id, untyped];
+}
+
 /** What is known of a saga that is asked for by its class. */
 const target = { saga: PlaceOrderSaga, correlationId: 'order 1' };
 

@@ -77,8 +77,11 @@ export class SagaService {
    * @throws SagaUnavailableError if the database could not be reached for 30 s
    */
   start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
-  /** Starts a saga by its name, in its highest version: a declared saga, for example. */
-  start(saga: string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>>;
+  /**
+   * Starts a saga by its name, in its highest version: a declared saga, for example. `S` types its input and its results: an
+   * interface with a method for each step. Default: both are untyped.
+   */
+  start<S = unknown>(saga: string, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
   async start(saga: Type | string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>> {
     const running = await this.runtime.ready();
     const { engine, registry } = running;
