@@ -13,8 +13,7 @@ import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
-import { checkMigrated, migrate } from '../store/postgres/setup/migrate.js';
-import { waitForPromotion } from '../store/postgres/setup/wait-for-promotion.js';
+import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
 import { MESSAGING_NEEDS } from '../store/postgres/setup/needs.js';
 import { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
 import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
@@ -140,11 +139,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     const { options, log } = this;
     const { schema } = options;
     const sql = new EngineSql(applicationDatabase(this.moduleRef, options, 'SagaMessagingModule'));
-    const prepare = options.migrate ? migrate : checkMigrated;
-    await waitForPromotion(
-      () => prepare(sql, schema, MESSAGING_NEEDS),
-      ({ message }) => log.warn(`${message} Waiting for a promotion, as after a failover.`),
-    );
+    await prepareTables(sql, options, MESSAGING_NEEDS, log);
     const outbox = new CodedOutbox(sql, schema, this.coder);
     const inbox = new PostgresInbox(sql, schema);
     const channel = wakeupChannel(schema);

@@ -5,8 +5,7 @@ import type { OperatorRules } from '../definition/describe/graph-record.js';
 import { agreeOnGraphs } from '../engine/versions/agree-on-graphs.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
-import { checkMigrated, migrate } from '../store/postgres/setup/migrate.js';
-import { waitForPromotion } from '../store/postgres/setup/wait-for-promotion.js';
+import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
 import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
 import { PostgresPartitions } from '../store/postgres/partitions/postgres-partitions.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
@@ -142,11 +141,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     if (options.worker) requireConnections(database);
     const sql = new EngineSql(database);
     const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
-    const prepare = options.migrate ? migrate : checkMigrated;
-    await waitForPromotion(
-      () => prepare(sql, options.schema, needs),
-      ({ message }) => this.log.warn(`${message} Waiting for a promotion, as after a failover.`),
-    );
+    await prepareTables(sql, options, needs, this.log);
     const partitions = new SagaPartitions(
       new PostgresPartitions(sql, options.schema),
       registry.retentions,

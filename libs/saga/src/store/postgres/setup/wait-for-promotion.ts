@@ -23,7 +23,6 @@ export class StandbyError extends SagaConfigurationError {
 export async function waitForPromotion(
   work: () => Promise<unknown>,
   report: (refusal: StandbyError) => void,
-  timeoutMs = PROMOTION_TIMEOUT_MS,
 ): Promise<void> {
   let deadline: number | undefined;
   for (;;) {
@@ -32,7 +31,7 @@ export async function waitForPromotion(
       return;
     } catch (error) {
       if (error instanceof StandbyError && deadline === undefined) {
-        deadline = performance.now() + timeoutMs;
+        deadline = performance.now() + PROMOTION_TIMEOUT_MS;
         report(error);
       }
       const mayPass = error instanceof StandbyError || isTransientError(error);
