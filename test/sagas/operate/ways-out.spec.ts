@@ -2,6 +2,7 @@ import {
   type CompensationContext,
   Saga,
   SagaApprovalPendingError,
+  type SagaModuleOptions,
   SagaStateError,
   Step,
   type StepContext,
@@ -156,12 +157,18 @@ describe('cancel() unless a step has begun', () => {
   });
 });
 
+/** A transfer whose method `pay` has been called, and does not end. */
+async function transferThatHangs(options: SagaModuleOptions = {}) {
+  hangs.add('pay');
+  const { sagas: service } = await apps.start({ sagas, options: { ...IMPATIENT, ...options } });
+  const { id, outcome } = await service.start(TransferSaga, {});
+  await until(() => ran.includes('pay'));
+  return { service, id, outcome };
+}
+
 describe('abandonAttempt()', () => {
   test('of a method that hangs: the next attempt follows, and what the first one returns does not count', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id, outcome } = await transferThatHangs();
     await service.abandonAttempt(id, 'pay', { by: 'ann', reason: 'the bank hangs' });
     expect((await outcome()).results).toEqual({ block: 'block', pay: 'pay again', tell: 'tell pay again' });
     const { steps } = await service.get(id);
@@ -174,10 +181,8 @@ describe('abandonAttempt()', () => {
   });
 
   test('of the last attempt rolls back, and compensates the step, whose outcome is unknown', async () => {
-    hangs.add('pay').add('pay again');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    hangs.add('pay again');
+    const { service, id, outcome } = await transferThatHangs();
     await service.abandonAttempt(id, 'pay');
     await until(() => ran.includes('pay again'));
     await service.abandonAttempt(id, 'pay');
@@ -198,10 +203,7 @@ describe('abandonAttempt()', () => {
   });
 
   test('lets a cancellation go on that had waited for the attempt', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id, outcome } = await transferThatHangs();
     await service.cancel(id, { reason: 'changed my mind' });
     await service.abandonAttempt(id, 'pay');
     expect(await outcome()).toMatchObject({
@@ -211,10 +213,7 @@ describe('abandonAttempt()', () => {
   });
 
   test('lets a pause come that had waited for the attempt', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id, outcome } = await transferThatHangs();
     await service.pause(id);
     await service.abandonAttempt(id, 'pay');
     expect((await service.get(id)).status).toBe('paused');
@@ -223,10 +222,7 @@ describe('abandonAttempt()', () => {
   });
 
   test('is refused where none is in progress, and names those that are', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id } = await transferThatHangs();
     await expect(service.abandonAttempt(id, 'block')).rejects.toThrow(
       /'block' .* cannot be abandoned: it is completed, and no attempt of it is in progress. It could be: pay\./,
     );
@@ -245,11 +241,9 @@ describe('abandonAttempt()', () => {
   });
 
   test('needs a second operator where that is configured', async () => {
-    hangs.add('pay');
-    const options = { ...IMPATIENT, approvals: { abandonAttempt: 2, complete: 2 } };
-    const { sagas: service } = await apps.start({ sagas, options });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id, outcome } = await transferThatHangs({
+      approvals: { abandonAttempt: 2, complete: 2 },
+    });
     const abandon = (by: string) => service.abandonAttempt(id, 'pay', { by, reason: 'hangs' });
     await expect(abandon('ann')).rejects.toThrow(SagaApprovalPendingError);
     expect((await service.get(id)).status).toBe('running');
@@ -260,10 +254,7 @@ describe('abandonAttempt()', () => {
 
 describe('complete()', () => {
   test('a running step with its result: what its method returns does not count', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id, outcome } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id, outcome } = await transferThatHangs();
     await service.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
     expect((await outcome()).results).toMatchObject({ pay: 'paid in cash', tell: 'tell paid in cash' });
     expect(await service.history(id)).toMatchObject([
@@ -296,10 +287,7 @@ describe('complete()', () => {
   });
 
   test('is refused for a step that is done, or not yet its turn, and for a saga that has ended', async () => {
-    hangs.add('pay');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
-    const { id } = await service.start(TransferSaga, {});
-    await until(() => ran.includes('pay'));
+    const { service, id } = await transferThatHangs();
     for (const step of ['block', 'tell'])
       await expect(service.complete(id, step)).rejects.toThrow(
         /neither in progress nor waiting. It could be: pay\./,
