@@ -2,11 +2,10 @@ import { get, post } from './api.js';
 import { ACTIONS } from './actions.js';
 import { compensationName } from './compensation.js';
 import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
-import { focusedKey, focusKey, h } from './dom.js';
+import { openDialog } from './dialog.js';
+import { h } from './dom.js';
 import { plural, words } from './format.js';
 import { previewView } from './preview.js';
-import { problem } from './problem.js';
-import { toast } from './toast.js';
 
 /**
  * Asks for the reason and the arguments of an action, sends it and shows the result. The request contains the state that
@@ -22,52 +21,22 @@ export function actionDialog(saga, action, context, done) {
     ...(saga.heldPhase === 'compensating' && about.compensating),
     ...(action.now && about.now),
   };
-  const opener = focusedKey();
-  const answer = h('div', { 'aria-live': 'assertive' });
-  const submit = h(
-    'button',
-    { type: 'submit', class: what.look === 'danger' ? 'danger solid' : 'primary', 'data-submit': kind },
-    what.submit ?? what.label.replace('…', ''),
-  );
-  const form = h(
-    'form',
-    { method: 'dialog' },
-    h('h2', { id: 'dialog-title' }, what.title),
-    h('p', { class: 'mono about' }, saga.correlationId),
-    h('p', {}, what.text),
-    what.preview && previewView(() => get(`sagas/${encodeURIComponent(saga.id)}/rollback`)),
-    fields(saga, action, what, context),
-    answer,
-    h(
-      'div',
-      { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
-      submit,
-    ),
-  );
-  const dialog = h('dialog', { 'aria-labelledby': 'dialog-title', class: 'action' }, form);
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    answer.replaceChildren();
-    submit.disabled = true;
-    try {
+  openDialog(
+    {
+      ...{ kind, title: what.title, about: saga.correlationId, text: what.text, look: what.look },
+      submit: what.submit ?? what.label.replace('…', ''),
+    },
+    [
+      what.preview && previewView(() => get(`sagas/${encodeURIComponent(saga.id)}/rollback`)),
+      fields(saga, action, what, context),
+    ],
+    async (form) => {
       const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, action));
-      dialog.close();
-      toast(came.done ? `${what.label.replace('…', '')}: done.` : proposedText(came.needed - came.approvals));
-    } catch (error) {
-      answer.replaceChildren(error.status === 409 ? crossed(error, dialog) : problem(error));
-      answer.scrollIntoView({ block: 'nearest' });
-      submit.disabled = error.status === 409;
-    } finally {
-      done();
-    }
-  });
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    focusKey(opener);
-  });
-  document.body.append(dialog);
-  dialog.showModal();
+      return came.done ? `${what.label.replace('…', '')}: done.` : proposedText(came.needed - came.approvals);
+    },
+    done,
+    crossed,
+  );
 }
 
 /**

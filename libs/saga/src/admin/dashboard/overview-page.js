@@ -1,5 +1,6 @@
 import { get } from './api.js';
 import { bars, lines } from './chart.js';
+import { figuresTable } from './figures-table.js';
 import { h, swap } from './dom.js';
 import { ago, count, duration, sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
@@ -223,31 +224,13 @@ function share(part, whole) {
 }
 
 function figures(heads, rows) {
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0 },
-    h(
-      'table',
-      { class: 'figures' },
+  return figuresTable(
+    heads,
+    rows.map((cells) =>
       h(
-        'thead',
+        'tr',
         {},
-        h(
-          'tr',
-          {},
-          heads.map((name) => h('th', { scope: 'col' }, name)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        rows.map((cells) =>
-          h(
-            'tr',
-            {},
-            cells.map((cell, n) => h('td', { class: n > 0 && 'number' }, cell)),
-          ),
-        ),
+        cells.map((cell, n) => h('td', { class: n > 0 && 'number' }, cell)),
       ),
     ),
   );

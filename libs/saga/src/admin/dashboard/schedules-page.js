@@ -1,12 +1,13 @@
 import { get, post } from './api.js';
+import { openDialog } from './dialog.js';
 import { field, operatorField, rememberOperator } from './fields.js';
 import { h, swap } from './dom.js';
+import { figuresTable } from './figures-table.js';
 import { sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
 import { since } from './time.js';
-import { toast } from './toast.js';
 
 const ACTIONS = {
   pause: { label: 'Pause…', title: 'Pause the schedule?', text: 'It starts no saga until it is resumed.' },
@@ -38,28 +39,9 @@ export function schedulesPage(root, { context, signal }) {
 }
 
 function table(schedules, act) {
-  const heads = ['Saga', 'Schedule', 'Next run', 'Last run', ''];
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0 },
-    h(
-      'table',
-      { class: 'figures' },
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          heads.map((head) => h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        schedules.map((one) => row(one, act)),
-      ),
-    ),
+  return figuresTable(
+    ['Saga', 'Schedule', 'Next run', 'Last run', ''],
+    schedules.map((one) => row(one, act)),
   );
 }
 
@@ -120,47 +102,17 @@ function lastOf({ last, skippedAt }) {
 
 function confirmAction({ saga }, kind, context, done) {
   const { title, text, label } = ACTIONS[kind];
-  const answer = h('div', { 'aria-live': 'assertive' });
-  const submit = h(
-    'button',
-    { type: 'submit', class: 'primary', 'data-submit': kind },
-    label.replace('…', ''),
-  );
-  const form = h(
-    'form',
-    { method: 'dialog' },
-    h('h2', { id: 'dialog-title' }, title),
-    h('p', { class: 'mono about' }, saga),
-    h('p', {}, text),
+  const submit = label.replace('…', '');
+  openDialog(
+    { kind, title, about: saga, text, submit },
     kind === 'pause' && [field('reason', 'Reason', {}), operatorField(context)],
-    answer,
-    h(
-      'div',
-      { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
-      submit,
-    ),
-  );
-  const dialog = h('dialog', { 'aria-labelledby': 'dialog-title', class: 'action' }, form);
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    answer.replaceChildren();
-    submit.disabled = true;
-    try {
+    async (form) => {
       const given = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
       const body = Object.fromEntries(given.filter(([, value]) => value !== ''));
       rememberOperator(body.by);
       await post(`schedules/${encodeURIComponent(saga)}/${kind}`, body);
-      dialog.close();
-      toast(`${label.replace('…', '')}: done.`);
-    } catch (error) {
-      answer.replaceChildren(problem(error));
-      submit.disabled = false;
-    } finally {
-      done();
-    }
-  });
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+      return `${submit}: done.`;
+    },
+    done,
+  );
 }
