@@ -26,8 +26,8 @@ export const LONGEST = [
   'test/world/life-cycle/steps-and-hooks.spec.ts',
   'test/packaging/packed-consumer.spec.ts',
   'test/chaos/graph-kill.spec.ts',
-  'libs/saga/src/store/postgres/partitioned-saga-store.spec.ts',
-  'libs/saga/src/store/coded/coded-postgres-store.spec.ts',
+  'libs/saga/src/store/postgres/partitioned-saga-store.system.spec.ts',
+  'libs/saga/src/store/coded/coded-postgres-store.system.spec.ts',
   'libs/saga/src/machine/graph.properties.spec.ts',
   'libs/saga/src/machine/graph.coverage.spec.ts',
 ];
