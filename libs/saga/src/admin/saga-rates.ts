@@ -20,6 +20,8 @@ export interface RatesAsked {
 export interface Rates {
   readonly from: Date;
   readonly to: Date;
+  /** With `forRoot({ readFrom })`: the time whose commits they show. Undefined: they are from the primary. */
+  readonly asOf?: Date;
   /** Milliseconds. */
   readonly bucket: number;
   readonly buckets: readonly RateBucket[];
@@ -66,16 +68,20 @@ export class SagaRates {
     // Buckets begin at whole multiples, so that they do not move between two looks.
     const end = (Math.floor(engine.now() / bucket) + 1) * bucket;
     const starts = Array.from({ length: count }, (_, n) => end - (count - n) * bucket);
-    const [sagas, steps] = await Promise.all([
-      rates.sagas(starts, bucket, saga),
-      saga === undefined ? [] : rates.steps(starts, bucket, saga),
-    ]);
+    const read = await rates((from) =>
+      Promise.all([
+        from.sagas(starts, bucket, saga),
+        saga === undefined ? [] : from.steps(starts, bucket, saga),
+      ]),
+    );
+    const [sagas, steps] = read.value;
     const buckets = starts.map((from, n) => ({
       from: new Date(from),
       complete: sagas.every((row) => row.bucket !== n || row.complete),
       sagas: sagas.filter((row) => row.bucket === n).map(({ bucket: _, complete: __, ...rate }) => rate),
       steps: steps.filter((row) => row.bucket === n).map(({ bucket: _, ...rate }) => rate),
     }));
-    return { from: new Date(starts[0]!), to: new Date(end), bucket, buckets };
+    const asOf = read.asOf && { asOf: read.asOf };
+    return { from: new Date(starts[0]!), to: new Date(end), ...asOf, bucket, buckets };
   }
 }

@@ -7,6 +7,7 @@ import type { Wakeup } from '../engine/ports/wakeup.js';
 import { type EngineOptions, SagaEngine } from '../engine/saga-engine.js';
 import { SagaBindings } from '../engine/versions/saga-bindings.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
+import type { ListSagas } from './calls/find-page.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
 import type { SagaCleanup } from './maintenance/saga.cleanup.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
@@ -21,6 +22,8 @@ export interface ServiceParts {
   readonly cleanup: Pick<SagaCleanup, 'cleanup'>;
   /** Undefined: the sagas are in no database. */
   readonly database?: Pick<SagaDatabase, 'join'>;
+  /** Lists sagas from a standby. Undefined: the engine does, from the primary. */
+  readonly list?: ListSagas;
 }
 
 /** What SagaService asks for its parts: they are ready once the tables and the graphs are. */

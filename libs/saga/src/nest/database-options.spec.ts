@@ -50,6 +50,36 @@ describe.each(MODULES)('the option database of %s', (name, read) => {
   });
 });
 
+describe('the option readFrom of SagaModule', () => {
+  const problemOf = (options: object): string => {
+    try {
+      withDefaults(options);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'nothing';
+  };
+
+  test('takes the database of an entry, or with TypeORM the name of a DataSource', () => {
+    const readFrom = pgDatabase(pool);
+    expect(withDefaults({ readFrom }).readFrom).toBe(readFrom);
+    expect(withDefaults({ readFrom, database: pgDatabase(pool) }).readFrom).toBe(readFrom);
+    expect(withDefaults({ readFrom: 'standby' }).readFrom).toBe('standby');
+    expect(withDefaults({}).readFrom).toBeUndefined();
+  });
+
+  test('says what to give instead of anything else', () => {
+    expect(problemOf({ readFrom: 'standby', database: pgDatabase(pool) })).toBe(
+      "SagaModule.forRoot: readFrom is 'standby', but database is set. Give the database of an entry, such as " +
+        'pgDatabase(pool) of nestjs-durable-saga/pg.',
+    );
+    expect(problemOf({ readFrom: pool })).toBe(
+      'SagaModule.forRoot: readFrom is a Pool of pg. Give the database of an entry, such as pgDatabase(pool) of ' +
+        'nestjs-durable-saga/pg. With TypeORM, give the name of a DataSource.',
+    );
+  });
+});
+
 test('pgDatabase() takes a Pool of pg, and nothing else', () => {
   expect(() => pgDatabase('postgres://localhost' as never)).toThrow(
     "pgDatabase(): pool is 'postgres://localhost'; give a Pool of pg: new Pool({ connectionString }).",

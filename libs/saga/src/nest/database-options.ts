@@ -10,6 +10,12 @@ export interface DatabaseOptions {
   readonly dataSource?: string;
 }
 
+/** Where lists are read. */
+export interface StandbyOptions {
+  readonly readFrom?: SagaDatabase | string;
+}
+
+const ENTRY = 'Give the database of an entry, such as pgDatabase(pool) of nestjs-durable-saga/pg.';
 const METHODS = ['session', 'join', 'opener'] as const;
 
 /** Reports what is wrong with them. */
@@ -20,11 +26,25 @@ export function readDatabase({ database, dataSource }: DatabaseOptions, report: 
     report('database and dataSource are both set', 'set only one of them');
   if (database !== undefined && !isDatabase(database)) {
     const { what, adapter } = nameOfLayer(database);
-    const fix =
-      adapter?.fix ?? 'Give the database of an entry, such as pgDatabase(pool) of nestjs-durable-saga/pg.';
-    report(`database is ${what}`, fix);
+    report(`database is ${what}`, adapter?.fix ?? ENTRY);
   }
   return { database, dataSource };
+}
+
+/** Reports what is wrong with it. */
+export function readStandby(
+  { readFrom, database }: StandbyOptions & DatabaseOptions,
+  report: Report,
+): StandbyOptions {
+  if (readFrom === undefined) return {};
+  if (typeof readFrom === 'string') {
+    // Without TypeORM, there is no DataSource of this name.
+    if (database !== undefined) report(`readFrom is ${shown(readFrom)}, but database is set`, ENTRY);
+  } else if (!isDatabase(readFrom)) {
+    const { what } = nameOfLayer(readFrom);
+    report(`readFrom is ${what}`, `${ENTRY} With TypeORM, give the name of a DataSource.`);
+  }
+  return { readFrom };
 }
 
 function isDatabase(given: object | null): given is SagaDatabase {

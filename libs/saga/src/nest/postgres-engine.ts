@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import type { EngineOptions } from '../engine/saga-engine.js';
+import type { EngineOptions, SagaEngine } from '../engine/saga-engine.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
@@ -9,8 +9,10 @@ import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
 import type { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
+import type { Standby } from '../store/postgres/read/standby.js';
 import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
 import { assembleEngine, type ServiceParts } from './assemble-engine.js';
+import type { ListSagas } from './calls/find-page.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
 import { SagaCleanup } from './maintenance/saga.cleanup.js';
 import type { SagaPoller } from './maintenance/saga.poller.js';
@@ -20,6 +22,8 @@ export interface PostgresParts {
   /** The engine's statements on the application's connections. */
   readonly sql: EngineSql;
   readonly options: ResolvedSagaOptions;
+  /** Answers instead of the primary where an answer may be a little old. */
+  readonly standby?: Standby;
   readonly registry: SagaRegistry;
   readonly graphs: PostgresGraphStore;
   /** The sagas that the worker runs. */
@@ -37,7 +41,7 @@ export interface PostgresParts {
 
 /** Makes what SagaService uses, over tables of PostgreSQL that are migrated. */
 export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly cleanup: SagaCleanup } {
-  const { sql, options, registry, runnable, graphs, patience, log } = parts;
+  const { sql, options, registry, runnable, graphs, patience, standby, log } = parts;
   const { schema } = options;
   sql.watchdog.setStatementTimeout(patience);
   const notify = (channel: string, payload: string) =>
@@ -60,5 +64,21 @@ export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly 
     log,
     parts.grace,
   );
-  return { engine, registry, options, graphs, cleanup, database: sql.database };
+  return {
+    ...{ engine, registry, options, graphs, cleanup, database: sql.database },
+    list: standby && listOnStandby(standby, options, engine),
+  };
+}
+
+function listOnStandby(
+  standby: Standby,
+  { schema, codec }: ResolvedSagaOptions,
+  engine: SagaEngine,
+): ListSagas {
+  const store = new CodedSagaStore(new PostgresSagaStore(standby.sql, schema), codec);
+  return (filter) =>
+    standby.read(
+      () => store.find(filter),
+      () => engine.find(filter),
+    );
 }

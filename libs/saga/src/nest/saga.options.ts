@@ -13,7 +13,7 @@ import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import type { MethodContext } from '../engine/ports/method-context.js';
 import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
-import { readDatabase } from './database-options.js';
+import { readDatabase, readStandby } from './database-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
@@ -29,6 +29,12 @@ export interface SagaModuleOptions {
   database?: SagaDatabase;
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
+  /**
+   * A streaming standby of the database, from which `find()`, and the lists and rates of the dashboard, are read: a
+   * database of an entry, or the name of a TypeORM DataSource. They say how old they are (`asOf`). Everything else uses
+   * the primary, which also answers while the standby cannot. Default: the primary.
+   */
+  readFrom?: SagaDatabase | string;
   /** The schema of the sagas' tables, which contains nothing else. Default: `'saga'`. */
   schema?: string;
   /** Whether to apply pending migrations at start-up. Default: true. */
@@ -124,6 +130,7 @@ export interface SagaWorkerOptions {
 export interface ResolvedSagaOptions {
   readonly database?: SagaDatabase;
   readonly dataSource?: string;
+  readonly readFrom?: SagaDatabase | string;
   readonly schema: string;
   readonly migrate: boolean;
   readonly onDrift: 'error' | 'warn';
@@ -150,6 +157,7 @@ export interface ResolvedSagaOptions {
 const OPTIONS = [
   'database',
   'dataSource',
+  'readFrom',
   'schema',
   'migrate',
   'onDrift',
@@ -220,6 +228,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const ambient = readAmbient(options.ambient, report);
   const resolved: ResolvedSagaOptions = {
     ...readDatabase(options, report),
+    ...readStandby(options, report),
     ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
     ...resolvedWorker(worker, reader, report),
     declared: readDeclared(options.declared, report),

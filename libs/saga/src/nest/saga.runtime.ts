@@ -8,12 +8,13 @@ import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
 import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
 import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
 import { PostgresPartitions } from '../store/postgres/partitions/postgres-partitions.js';
+import { type Dated, Standby } from '../store/postgres/read/standby.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { requireConnections } from '../store/postgres/setup/require-connections.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { SagaUnavailableError } from '../errors.js';
-import { applicationDatabase } from './application-database.js';
+import { applicationDatabase, standbyDatabase } from './application-database.js';
 import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
 import { ApplicationLifeCycle, type LifeCyclePart } from './life-cycle/application-life-cycle.js';
 import { postgresEngine } from './postgres-engine.js';
@@ -41,13 +42,24 @@ function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules
   return { ...(Object.keys(approvals).length > 0 && { approvals }), ...(codec && { coded: true }) };
 }
 
+function ratesOn(sql: EngineSql, standby: Standby | undefined, schema: string): Running['rates'] {
+  const rates = new PostgresRates(sql, schema);
+  if (!standby) return async (ask) => ({ value: await ask(rates) });
+  const onStandby = new PostgresRates(standby.sql, schema);
+  return (ask) =>
+    standby.read(
+      () => ask(onStandby),
+      () => ask(rates),
+    );
+}
+
 /** What runs once the application does. */
 export interface Running extends ServiceParts {
   readonly upgrades: SagaUpgrades;
   readonly cleanup: SagaCleanup;
   readonly partitions: SagaPartitions;
-  /** The outcome of sagas, over time. */
-  readonly rates: PostgresRates;
+  /** Asks for the outcome of sagas over time, on the standby if there is one. */
+  readonly rates: <T>(ask: (rates: PostgresRates) => Promise<T>) => Promise<Dated<T>>;
 }
 
 /**
@@ -149,11 +161,12 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
       this.log,
     );
     await partitions.prepare(options.partitions);
+    const standby = await this.standbyOf(sql);
     const graphs = new PostgresGraphStore(sql, options.schema);
     await agreeOnGraphs(registry.all, graphs, options.onDrift, this.log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const parts = postgresEngine({
-      ...{ sql, options, registry, runnable, graphs },
+      ...{ sql, standby, options, registry, runnable, graphs },
       ...{ patience: answerPatience(options.lease), processName: uuid().slice(0, 8), engine: { observers } },
       ...{ poller: this.poller, grace: () => partitions.grace, log: this.log },
     });
@@ -163,7 +176,16 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     return {
       ...{ ...parts, partitions },
       upgrades: new SagaUpgrades(runs, graphs, engine, this.log, options.pollInterval),
-      rates: new PostgresRates(sql, options.schema),
+      rates: ratesOn(sql, standby, options.schema),
     };
+  }
+
+  /** @throws SagaConfigurationError if it is another server's */
+  private async standbyOf(primary: EngineSql): Promise<Standby | undefined> {
+    const database = standbyDatabase(this.moduleRef, this.options);
+    if (!database) return undefined;
+    const standby = new Standby(database, primary, answerPatience(this.options.lease), this.log);
+    await standby.check();
+    return standby;
   }
 }

@@ -19,8 +19,9 @@ import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
 import { type SagaStats, toSagaStats } from './views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
 import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views/saga-snapshot.js';
-import { toOutcome, toSnapshot, toSummary } from './views/to-snapshot.js';
-import { type Page, type SagaFilter, toStoreFilter } from './calls/saga-filter.js';
+import { toOutcome, toSnapshot } from './views/to-snapshot.js';
+import { findPage, listOn } from './calls/find-page.js';
+import type { Page, SagaFilter } from './calls/saga-filter.js';
 import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
 import { tagsWith } from './ambient.js';
 import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
@@ -125,15 +126,13 @@ export class SagaService {
   }
 
   /**
-   * Lists sagas that match a filter, newest first, one page at a time.
+   * Lists sagas that match a filter, newest first, one page at a time. With `forRoot({ readFrom })`, the page is from the
+   * standby, and may lack the newest changes.
    * @throws SagaValidationError for an invalid filter
    */
   async find(filter?: SagaFilter): Promise<Page<SagaSummary>> {
-    const { engine, registry } = await this.runtime.ready();
-    const query = toStoreFilter(filter, registry);
-    const rows = await engine.find(query);
-    const items = rows.slice(0, query.limit - 1).map(toSummary);
-    return { items, next: rows.length === query.limit ? items.at(-1)!.id : undefined };
+    const { engine, registry, list } = await this.runtime.ready();
+    return findPage(filter, registry, list ?? listOn(engine));
   }
 
   /**
@@ -220,7 +219,10 @@ export class SagaService {
    * @throws SagaValidationError for an invalid filter or invalid options
    */
   async bulk(action: BulkAction, filter: SagaFilter, options?: BulkOptions): Promise<BulkResult> {
-    return bulkEdit(this, action, filter, options);
+    const { engine, registry } = await this.runtime.ready();
+    // What is changed is found on the primary.
+    const find = (of: SagaFilter) => findPage(of, registry, listOn(engine));
+    return bulkEdit(this, find, action, filter, options);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { asOf } from './as-of.js';
 import { bars, lines } from './chart.js';
 import { figuresTable } from './figures-table.js';
 import { h, swap } from './dom.js';
@@ -37,7 +38,7 @@ export function overviewPage(root, { query, context, signal }) {
     (loaded, error) => {
       if (error) return swap(rates, problem(error));
       swap(now, loaded.stats.error ? problem(loaded.stats.error) : standing(loaded.stats));
-      swap(rates, charts(loaded.rates, asked.saga));
+      swap(rates, charts(loaded.rates, asked.saga), asOf(loaded.rates.asOf));
     },
     SELDOM,
   );

@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { asOf } from './as-of.js';
 import { compensationName } from './compensation.js';
 import { bulkDialog } from './bulk-dialog.js';
 import { h, swap } from './dom.js';
@@ -75,7 +76,12 @@ export function sagasPage(root, { query, context, signal, go }) {
     );
     urgent.className = stuck?.items.length > 0 ? 'urgent' : '';
     const rest = page.items.filter(({ id }) => !isUrgent.has(id));
-    swap(list, rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size), pager(page));
+    swap(
+      list,
+      rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size),
+      asOf(page.asOf),
+      pager(page),
+    );
   };
   const look = live(signal, ask, show);
 

@@ -83,6 +83,12 @@ export class RateBucketDto {
 export class RatesDto {
   @ApiField({ format: 'date-time' }) from!: Date;
   @ApiField({ format: 'date-time' }) to!: Date;
+  @ApiField({
+    required: false,
+    format: 'date-time',
+    description: 'The time whose commits they show. Absent if they are from the primary.',
+  })
+  asOf?: Date;
   @ApiField({ description: 'The length of each bucket in milliseconds.' }) bucket!: number;
   @ApiField({ type: [RateBucketDto] }) buckets!: readonly RateBucketDto[];
 }

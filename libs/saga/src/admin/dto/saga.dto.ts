@@ -48,6 +48,12 @@ export class SagaPageDto {
   @ApiField({ type: [SagaSummaryDto] }) items!: readonly SagaSummaryDto[];
   @ApiField({ required: false, description: 'The `cursor` of the next page. Absent on the last page.' })
   next?: string;
+  @ApiField({
+    required: false,
+    format: 'date-time',
+    description: 'The time whose commits the page shows. Absent if it is from the primary.',
+  })
+  asOf?: Date;
 }
 
 export class AttemptErrorDto {

@@ -36,9 +36,9 @@ export interface BulkResult {
 }
 
 /** The calls that a bulk edit is made of. */
-export type BulkCalls = {
-  find(filter: SagaFilter): Promise<Page<SagaSummary>>;
-} & Record<BulkAction, (id: string, options: OperatorOptions) => Promise<unknown>>;
+export type BulkCalls = Record<BulkAction, (id: string, options: OperatorOptions) => Promise<unknown>>;
+
+type FindSagas = (filter: SagaFilter) => Promise<Page<SagaSummary>>;
 
 const DEFAULT_LIMIT = 1_000;
 const MOST = 100_000;
@@ -49,6 +49,7 @@ const AT_ONCE = 4;
 /** Runs an action on each saga that matches a filter. A saga that has changed since it was found is unchanged. */
 export async function bulkEdit(
   sagas: BulkCalls,
+  find: FindSagas,
   action: BulkAction,
   filter: SagaFilter,
   given: BulkOptions | undefined,
@@ -63,7 +64,7 @@ export async function bulkEdit(
     throw new SagaValidationError(`bulk(): dryRun is ${shown(dryRun)}; give true or false.`);
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
     throw new SagaValidationError(`bulk(): limit is ${shown(limit)}; give a whole number from 1 to ${MOST}.`);
-  const { found, more } = await findAll(sagas, readFilter('bulk', filter), limit);
+  const { found, more } = await findAll(find, readFilter('bulk', filter), limit);
   const outcome = {
     matched: found.length,
     done: 0,
@@ -96,11 +97,11 @@ export async function bulkEdit(
 
 type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
 
-async function findAll(sagas: BulkCalls, filter: SagaFilter, limit: number) {
+async function findAll(find: FindSagas, filter: SagaFilter, limit: number) {
   const found: SagaSummary[] = [];
   let { cursor } = filter;
   for (;;) {
-    const page = await sagas.find({ ...filter, cursor, limit: Math.min(PAGE, limit - found.length) });
+    const page = await find({ ...filter, cursor, limit: Math.min(PAGE, limit - found.length) });
     found.push(...page.items);
     cursor = page.next;
     if (cursor === undefined || found.length >= limit) return { found, more: cursor !== undefined };

@@ -35,6 +35,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The cursor of the next page. Undefined on the last page. */
   readonly next?: string;
+  /** With `forRoot({ readFrom })`: the time whose commits the page shows. Undefined: the page is from the primary. */
+  readonly asOf?: Date;
 }
 
 const LONGEST_PAGE = 1_000;
