@@ -1,6 +1,8 @@
+import type { ModuleMetadata } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { pgDatabase } from '../../libs/saga/src/databases/pg/index.js';
-import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { Saga, type SagaModuleOptions, Step, type StepContext } from '../../libs/saga/src/index.js';
 import { type AdminApp, AdminApps } from '../admin/support/admin-apps.js';
 import { saga } from '../cli/support/saga-bin.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
@@ -36,8 +38,11 @@ beforeEach(() => {
 
 afterEach(() => pool.end());
 
-const start = (readFrom = pgDatabase(pool)): Promise<AdminApp> =>
-  apps.start({ sagas: [Greet], dataSource: { url: primary.url }, options: { readFrom } });
+const start = (
+  readFrom: SagaModuleOptions['readFrom'] = pgDatabase(pool),
+  imports: ModuleMetadata['imports'] = [],
+): Promise<AdminApp> =>
+  apps.start({ sagas: [Greet], dataSource: { url: primary.url }, options: { readFrom }, imports });
 
 async function greeted({ sagas }: AdminApp, name: string): Promise<string> {
   const handle = await sagas.start(Greet, { name });
@@ -90,8 +95,19 @@ describe('with readFrom', () => {
     await standby.resume();
   });
 
+  test('the standby is a DataSource of TypeORM, by its name', async () => {
+    const imports = [TypeOrmModule.forRoot({ type: 'postgres', name: 'standby', url: standby.url })];
+    const app = await start('standby', imports);
+    const id = await greeted(app, 'd');
+    await until(async () => {
+      const { items, asOf } = await app.sagas.find();
+      expect(asOf).toBeInstanceOf(Date);
+      return items[0]?.id === id;
+    });
+  });
+
   test('the command line lists the sagas of a standby', async () => {
-    const id = await greeted(await start(), 'd');
+    const id = await greeted(await start(), 'e');
     await until(async () => {
       const { code, out, error } = await saga(['list', '--json', '--url', standby.url]);
       expect({ code, error }).toEqual({ code: 0, error: '' });
