@@ -9,6 +9,7 @@ import { run } from './commands.mjs';
  */
 export const BUILDS = {
   tsc,
+  'tsc-7': (project, row) => tsc(project, row, undefined, 'typescript-7'),
   'nest-swc': (project, row, node) => nest(project, row, node, ['--builder', 'swc']),
   'nest-webpack': (project, row, node) => nest(project, row, node, ['--webpack']),
   /** Bundled from what tsc made: esbuild emits no decorator metadata. What is in node_modules stays there. */
@@ -20,8 +21,8 @@ export const BUILDS = {
   'esbuild-alone': (project, row) => esbuild(project, row, join('src', `${row.program}.ts`)),
 };
 
-async function tsc(project, { program = 'main' }) {
-  await run(process.execPath, [join(project, 'node_modules/typescript/bin/tsc'), '-p', '.'], {
+async function tsc(project, { program = 'main' }, _node, compiler = 'typescript') {
+  await run(process.execPath, [join(project, 'node_modules', compiler, 'bin/tsc'), '-p', '.'], {
     cwd: project,
   });
   return join(project, 'dist', `${program}.js`);
