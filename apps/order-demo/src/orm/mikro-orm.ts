@@ -44,8 +44,8 @@ class MikroOrmOrders extends OrderStore<EntityManager> {
   async place(order: NewOrder, start: (transaction: EntityManager) => Promise<unknown>): Promise<void> {
     await this.orm.em.fork().transactional(async (em) => {
       const insert = em.createQueryBuilder(ORDER).insert({ ...order, updatedAt: new Date() });
-      const { affectedRows } = await insert.onConflict().ignore().execute();
-      if (affectedRows > 0) await start(em);
+      const inserted: { affectedRows: number } = await insert.onConflict().ignore().execute('run');
+      if (inserted.affectedRows > 0) await start(em);
     });
   }
 
