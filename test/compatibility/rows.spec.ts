@@ -25,8 +25,6 @@ const LOWEST_THAT_CAN_BE_INSTALLED: Record<string, string> = {
 const UNTRIED = [
   // Require a server that npm does not have. test/messaging uses one that is there.
   ...['@nats-io/jetstream', '@nats-io/transport-node'],
-  // test/databases runs the contract of all layers.
-  ...['@mikro-orm/postgresql', '@prisma/adapter-pg'],
   // test/declared reads the metrics of a daemon.
   ...['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'],
 ];

@@ -17,7 +17,7 @@ const READING = 240;
 const ORDER = { orderId: 'order-1', sku: 'cup', amount: 20 };
 
 /** The database layers of `--orm=all`. */
-const ORMS = ['typeorm', 'drizzle', 'kysely', 'knex', 'pg'];
+const ORMS = ['typeorm', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma', 'pg'];
 
 const { values } = parseArgs({
   options: {
@@ -38,6 +38,8 @@ const env = {
   ...process.env,
   PORT: String(appPort),
   DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${databasePort}/postgres`,
+  // The client of Prisma needs no engine. Its download is left out, as it is from other hosts than the packages.
+  PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
 };
 const started = [];
 const rows = [];

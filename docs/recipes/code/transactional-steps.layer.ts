@@ -6,9 +6,11 @@ import type { Transfer } from './transactional-steps.js';
 export interface TransferLayer {
   readonly TransferSaga: Type<{ debit(ctx: never): Promise<unknown> }>;
   /** Opens the layer on a database. */
-  open(url: string): {
-    readonly database: SagaDatabase;
-    request(sagas: SagaService, transfer: Transfer): Promise<SagaHandle<unknown>>;
-    close(): Promise<unknown>;
-  };
+  open(url: string): OpenLayer | Promise<OpenLayer>;
+}
+
+interface OpenLayer {
+  readonly database: SagaDatabase;
+  request(sagas: SagaService, transfer: Transfer): Promise<SagaHandle<unknown>>;
+  close(): Promise<unknown>;
 }

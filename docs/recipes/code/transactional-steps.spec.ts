@@ -13,7 +13,9 @@ import * as drizzle from './transactional-steps.drizzle.js';
 import * as knex from './transactional-steps.knex.js';
 import * as kysely from './transactional-steps.kysely.js';
 import type { TransferLayer } from './transactional-steps.layer.js';
+import * as mikroOrm from './transactional-steps.mikro-orm.js';
 import * as pg from './transactional-steps.pg.js';
+import * as prisma from './transactional-steps.prisma.js';
 import {
   Account,
   Booking,
@@ -95,6 +97,8 @@ const LAYERS: readonly (readonly [name: string, layer: TransferLayer])[] = [
   ['Drizzle', drizzle],
   ['Kysely', kysely],
   ['Knex', knex],
+  ['MikroORM', mikroOrm],
+  ['Prisma', prisma],
   ['pg', pg],
 ];
 
@@ -117,7 +121,7 @@ describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSa
   });
 
   test('moves money once, whatever fails after a write, writes nothing when it refuses, and starts nothing without the request', async () => {
-    const layer = open(database.url);
+    const layer = await open(database.url);
     class App {}
     Module({
       imports: [SagaModule.forRoot({ database: layer.database, retry: { attempts: 3, delay: 1 } })],
@@ -139,7 +143,9 @@ describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSa
     expect((await refused.outcome({ timeout: '10s' })).failure?.kind).toBe('rejected');
     // Its request is there already, and the row is refused.
     await sagas.cleanup({ olderThan: 0 });
-    await expect(layer.request(sagas, transfer)).rejects.toThrow(/duplicate key|Failed query/);
+    await expect(layer.request(sagas, transfer)).rejects.toThrow(
+      /duplicate key|Failed query|Unique constraint/,
+    );
     await expect(sagas.get({ saga: TransferSaga, correlationId: 't-1' })).rejects.toThrow(SagaNotFoundError);
     const { rows } = await client.query(
       'SELECT account, b.cents, a.cents AS left FROM booking b JOIN account a ON id = account',

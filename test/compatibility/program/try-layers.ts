@@ -58,7 +58,7 @@ async function tryLayer(name: string, open: Layers[string], client: Client): Pro
   assert.deepEqual(await bookings(), [], `${name}: the step of the killed process has left its writes`);
   // As if the time of the lease had passed.
   await client.query('UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1', [id]);
-  layer = open(URL);
+  layer = await open(URL);
   const app = await start();
   const outcome = await app.get(SagaService).wait(id, WAIT);
   assert.deepEqual([outcome.status, outcome.results], ['completed', { book: 2 }], name);
@@ -82,7 +82,7 @@ async function itStartsOnCommitAlone(app: INestApplicationContext, name: string)
 
 /** The process that is killed: it starts a saga in a transaction, whose step writes and does not return. */
 async function holdInStep(open: Layers[string]): Promise<void> {
-  layer = open(URL);
+  layer = await open(URL);
   const app = await start();
   await layer.transaction((transaction) =>
     app.get(SagaService).start(BookTripSaga, { trip: `${LAYER} trip` }, { id: KILLED, transaction }),

@@ -18,6 +18,8 @@ const OPEN: Readonly<Record<OrmName, Open>> = {
   drizzle: async (url) => (await import('./drizzle.js')).openDrizzle(poolAt(url)),
   kysely: async (url) => (await import('./kysely.js')).openKysely(poolAt(url)),
   knex: async (url) => (await import('./knex.js')).openKnex(url),
+  'mikro-orm': async (url) => (await import('./mikro-orm.js')).openMikroOrm(url),
+  prisma: async (url) => (await import('./prisma.js')).openPrisma(poolAt(url)),
   pg: async (url) => (await import('./pg.js')).openPg(poolAt(url)),
 };
 

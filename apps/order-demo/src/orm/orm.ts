@@ -3,7 +3,7 @@ import type { PlaceOrderDto } from '../orders/place-order.dto.js';
 import type { OrderStatus } from '../orders/order.entity.js';
 
 /** The values of `--orm`. */
-export const ORM_NAMES = ['typeorm', 'drizzle', 'kysely', 'knex', 'pg'] as const;
+export const ORM_NAMES = ['typeorm', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma', 'pg'] as const;
 export type OrmName = (typeof ORM_NAMES)[number];
 
 export interface NewOrder {

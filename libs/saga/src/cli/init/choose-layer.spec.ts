@@ -27,6 +27,8 @@ describe('the database layer of an application', () => {
     ['drizzle', ['drizzle-orm', 'pg']],
     ['kysely', ['kysely', 'pg']],
     ['knex', ['knex', 'pg']],
+    ['mikro-orm', ['@mikro-orm/nestjs', 'pg']],
+    ['prisma', ['@prisma/client', 'pg']],
     ['pg', ['pg']],
   ])('is %s with %j in its package.json', async (name, packages) => {
     expect(await chosen(appWith(packages))).toBe(name);
@@ -56,7 +58,7 @@ describe('the database layer of an application', () => {
 
   test('is refused if there is none of that name', async () => {
     await expect(chosen(appWith([]), 'drizle')).rejects.toThrow(
-      `--orm 'drizle' is not a database layer; give typeorm, drizzle, kysely, knex or pg. Did you mean 'drizzle'?`,
+      `--orm 'drizle' is not a database layer; give typeorm, drizzle, kysely, knex, mikro-orm, prisma or pg. Did you mean 'drizzle'?`,
     );
   });
 });

@@ -10,7 +10,8 @@ const WIDTH = 80;
 
 /** The text of the module that connects a database layer, and gives its connections to sagas. */
 export function databaseModule(parts: DatabaseParts): string {
-  const { database, types, transaction, connect, adapter, overPool, end } = parts;
+  const { database, types, transaction, connect, connectsLater, adapter, overPool, end } = parts;
+  const connected = overPool === undefined ? 'Database' : 'Pool';
   return `import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 ${parts.imports.map(importLine).join('\n')}
 
@@ -37,7 +38,7 @@ export class DatabaseModule implements OnApplicationShutdown {
   }
 }
 
-function connect(): ${overPool === undefined ? 'Database' : 'Pool'} {
+function connect(): ${connectsLater ? `Promise<${connected}>` : connected} {
   const url =
     process.env.DATABASE_URL ??
     '${DEVELOPMENT_URL}';
@@ -48,10 +49,11 @@ function connect(): ${overPool === undefined ? 'Database' : 'Pool'} {
 
 function providers(adapter: string, overPool: string | undefined): string {
   const usesPool = /\bpool\b/.test(adapter);
+  const start = `${/\bawait\b/.test(adapter) ? 'async ' : ''}(db: Database${usesPool ? ', pool: Pool' : ''}) =>`;
   const ofSagas = `    {
       provide: SAGA_DATABASE,
       inject: [DATABASE${usesPool ? ', POOL' : ''}],
-      useFactory: (db: Database${usesPool ? ', pool: Pool' : ''}) => ${adapter},
+${inLine(`      useFactory: ${start}`, `${adapter},`)}
     },
 `;
   if (overPool === undefined) return `    { provide: DATABASE, useFactory: connect },\n${ofSagas}`;

@@ -19,7 +19,7 @@ export async function installPackages(
   const packages = words.slice(2).filter((word) => !word.startsWith('-'));
   if (app.packageManager !== 'pnpm' || !packages.every((one) => isInstalledIn(app.root, nameIn(one))))
     throw new CannotTell(
-      `${line} failed: ${failure}. The files were written; install the packages manually`,
+      `${line} failed: ${failure}. The files were written; run this command manually`,
       'INSTALL_FAILED',
     );
   terminal.out(

@@ -10,15 +10,23 @@ export interface DatabaseParts {
   readonly transaction: string;
   /** Connects to `url`. */
   readonly connect: string;
+  /** What `connect` returns is a promise. */
+  readonly connectsLater?: true;
   /** The database of a \`pool\`, if \`connect\` returns a pool. Otherwise \`connect\` returns the database. */
   readonly overPool?: string;
   /** The database of sagas, of `db` and of `pool` if there is one. */
   readonly adapter: string;
   /** Ends the connections of `this.db`. */
   readonly end: string;
+  /** A file that the layer needs, unless it exists. */
+  readonly file?: { readonly path: string; readonly text: string; readonly about: string };
+  /** A TypeScript file that the module imports, and the command of an installed package that generates it. */
+  readonly generated?: { readonly file: string; readonly command: readonly string[] };
+  /** What is generated, as a line of .gitignore. */
+  readonly ignored?: string;
 }
 
-const NEW_POOL = 'new Pool({ connectionString: url })';
+export const NEW_POOL = 'new Pool({ connectionString: url })';
 
 export const PG_PARTS: DatabaseParts = {
   imports: [

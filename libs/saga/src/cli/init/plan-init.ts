@@ -37,7 +37,7 @@ export function planInit(app: NestApp, options: InitOptions): FileChange[] {
     ...moduleChanges(app, ts, { ...options, module, extension }),
     mainChange(app, ts, main),
     ...packageChange(app, options),
-    ...postgresFiles(app, options),
+    ...ignoreChange(app, options, extension),
   ];
 }
 
@@ -134,10 +134,23 @@ function jsonChange(
     : { kind: 'edit', path, text: edited, about };
 }
 
-function postgresFiles(app: NestApp, { postgres }: InitOptions): FileChange[] {
-  if (!postgres) return [];
-  const ignored = readOr(app, '.gitignore', (text) => text);
-  if (ignored === undefined || /^\/?\.postgres\/?$/m.test(ignored)) return [];
-  const text = `${ignored}${ignored.endsWith('\n') || ignored === '' ? '' : '\n'}.postgres/\n`;
-  return [{ kind: 'edit', path: '.gitignore', text, about: 'ignores the data of npm run postgres' }];
+/** What is not to be committed. */
+function ignoreChange(app: NestApp, { postgres, layer }: InitOptions, extension: '.js' | ''): FileChange[] {
+  const path = '.gitignore';
+  const text = readOr(app, path, (source) => source);
+  if (text === undefined) return [];
+  const { ignored } = layer.partsOf?.(app, extension) ?? {};
+  const wanted = [
+    ...(postgres ? [['.postgres/', 'the data of npm run postgres'] as const] : []),
+    ...(ignored !== undefined ? [[ignored, 'what Prisma generates'] as const] : []),
+  ].filter(([line]) => !text.split(/\r?\n/).some((one) => bare(one) === bare(line)));
+  if (wanted.length === 0) return [];
+  const lines = wanted.map(([line]) => `${line}\n`).join('');
+  const about = `ignores ${wanted.map(([, what]) => what).join(', and ')}`;
+  return [
+    { kind: 'edit', path, about, text: `${text}${text.endsWith('\n') || text === '' ? '' : '\n'}${lines}` },
+  ];
 }
+
+/** Without the slashes around it. */
+const bare = (line: string): string => line.replace(/^\/|\/$/g, '');

@@ -14,7 +14,7 @@ export interface Target {
   readonly module: string;
   /** The folder of the first saga. */
   readonly folder: string;
-  readonly extension: string;
+  readonly extension: '.js' | '';
   readonly layer: Layer;
 }
 
@@ -60,9 +60,9 @@ function whyByHand(ts: Ts | undefined, source: string | undefined): string {
 type Connection = 'none' | 'by the application' | 'by a package' | 'by saga init';
 
 function connectionOf(app: NestApp, layer: Layer): Connection {
-  if (layer.parts && isInSources(app, /\bSAGA_DATABASE\b/)) return 'by saga init';
+  if (layer.partsOf && isInSources(app, /\bSAGA_DATABASE\b/)) return 'by saga init';
   if (isInSources(app, layer.connection)) return 'by the application';
-  if (!layer.parts) return app.typeormUser === undefined ? 'none' : 'by a package';
+  if (!layer.partsOf) return app.typeormUser === undefined ? 'none' : 'by a package';
   return existsSync(join(app.root, databaseFile(app))) ? 'by the application' : 'none';
 }
 
@@ -70,20 +70,22 @@ function databaseFile({ sourceRoot }: NestApp): string {
   return posix.join(sourceRoot, DATABASE_FOLDER, `${DATABASE_MODULE}.ts`);
 }
 
-function databaseFiles(app: NestApp, { layer }: Target): FileChange[] {
-  if (!layer.parts) return [];
+function databaseFiles(app: NestApp, { layer, extension }: Target): FileChange[] {
+  if (!layer.partsOf) return [];
   const path = databaseFile(app);
   const about = `connects ${layer.title}, and gives its connections to sagas`;
   if (connectionOf(app, layer) === 'by saga init')
     return existsSync(join(app.root, path)) ? [{ kind: 'keep', path, about: 'already exists' }] : [];
   if (hasSagaModule(app) || connectionOf(app, layer) !== 'none') return [];
-  return [{ kind: 'create', path, text: databaseModule(layer.parts), about }];
+  const parts = layer.partsOf(app, extension);
+  const created: FileChange = { kind: 'create', path, text: databaseModule(parts), about };
+  return [...(parts.file ? [{ kind: 'create' as const, ...parts.file }] : []), created];
 }
 
 const hasSagaModule = (app: NestApp): boolean => isInSources(app, /\bSagaModule\s*\.forRoot(Async)?\(/);
 
 /** What is left out because the application connects the database itself. */
-function manualSteps(app: NestApp, { layer, module: path }: Target): FileChange[] {
+function manualSteps(app: NestApp, { layer, extension, module: path }: Target): FileChange[] {
   if (hasSagaModule(app)) return [];
   const connection = connectionOf(app, layer);
   if (connection === 'by a package') {
@@ -92,8 +94,8 @@ function manualSteps(app: NestApp, { layer, module: path }: Target): FileChange[
       { kind: 'by-hand', path, about, lines: [`${TYPEORM_MODULE}, // if no other module connects TypeORM`] },
     ];
   }
-  if (!layer.parts || connection !== 'by the application') return [];
-  const { adapter } = layer.parts;
+  if (!layer.partsOf || connection !== 'by the application') return [];
+  const { adapter } = layer.partsOf(app, extension);
   const name = /^\w+/.exec(adapter)![0];
   const lines = [
     ...importLines([
