@@ -80,6 +80,7 @@ export class SagaEngine {
   private readonly retry: StoreRetry;
   /** Undefined: nothing is put back after a failover. */
   private readonly recovery: Recovery | undefined;
+  private readonly claims: boolean;
   private readonly writers: SagaWriters;
   private readonly edits: SagaEdits;
   private readonly worker: Worker | undefined;
@@ -103,6 +104,7 @@ export class SagaEngine {
     const { clock = systemClock, random = Math.random, newId = newUuid } = options;
     this.observers = options.observers ?? new SagaObservers(log);
     this.clock = clock;
+    this.claims = options.worker !== undefined && sagas.length > 0;
     this.checkEdit = options.checkEdit;
     this.lease = { worker: options.workerId, duration: options.lease };
     this.storeClock = new StoreClock(clock);
@@ -148,7 +150,7 @@ export class SagaEngine {
 
   /** The scheduled poll. */
   tick(): void {
-    this.recovery?.look(this.worker === undefined && !this.wakeup.listening);
+    this.recovery?.look(!this.claims && !this.wakeup.listening);
     this.wakeups.tick();
   }
 
