@@ -10,6 +10,7 @@ const apps = TestApps.onOwnDatabase();
 let [charge, ship] = [new Gate(), new Gate()];
 let shipping = new Gate();
 const calls: string[] = [];
+const confirmed: string[] = [];
 
 @Saga({ name: 'order' })
 class Order {
@@ -24,7 +25,8 @@ class Order {
     await ship.opened;
     return 'shipped';
   }
-  @Step({ transactional: true }) async confirm() {
+  @Step({ transactional: true }) async confirm({ sagaId }: StepContext<unknown>) {
+    confirmed.push(sagaId);
     return 'confirmed';
   }
 }
@@ -92,32 +94,74 @@ afterEach(async () => {
 });
 
 describe('after a failover', () => {
-  test('a saga whose last checkpoint the standby did not have continues from what it has', async () => {
-    const { id } = await app.sagas.start(Order, {});
-    await until(() =>
+  /** The standby receives nothing from now on. It is promoted with what it has once `lost` has happened. */
+  async function failOver(lost: () => Promise<unknown>): Promise<void> {
+    servers.stream.treat({ kind: 'drop' });
+    await lost();
+    await servers.primary.halt('immediate');
+    await servers.standby.promote();
+    servers.address.pointTo(servers.standby.port);
+  }
+
+  const isOnStandby = () =>
+    until(() =>
       rows(servers.standby, 'SELECT FROM saga.instance')
         .then((found) => found.length > 0)
         .catch(() => false),
     );
-    // From here on, the standby receives nothing.
-    servers.stream.treat({ kind: 'drop' });
-    charge.open();
-    await shipping.opened;
-    await until(async () => {
-      const { steps } = await app.sagas.get(id);
-      return steps.find(({ name }) => name === 'charge')?.status === 'completed';
+
+  test('the last checkpoint, which the standby did not have, is put back, and the saga continues with it', async () => {
+    const { id } = await app.sagas.start(Order, {});
+    await isOnStandby();
+    await failOver(async () => {
+      charge.open();
+      await shipping.opened;
+      await until(async () => {
+        const { steps } = await app.sagas.get(id);
+        return steps.find(({ name }) => name === 'charge')?.status === 'completed';
+      });
     });
-    await servers.primary.halt('immediate');
-    await servers.standby.promote();
-    servers.address.pointTo(servers.standby.port);
     ship.open();
     const outcome = await app.sagas.wait(id, { timeout: '60s' });
     expect(outcome).toMatchObject({
       status: 'completed',
-      results: { charge: { charged: expect.any(Number) as number }, ship: 'shipped', confirm: 'confirmed' },
+      results: { charge: { charged: 1 }, ship: 'shipped', confirm: 'confirmed' },
     });
-    expect(new Set(calls)).toEqual(new Set([`${id}:charge`, `${id}:ship`]));
-    expect(calls.filter((key) => key === `${id}:charge`)).toHaveLength(2);
+    // The run of this process went on.
+    expect(calls).toEqual([`${id}:charge`, `${id}:ship`]);
+    expect(await app.sagas.history(id)).toMatchObject([
+      { action: 'put-back', from: 'running', reason: 'a failover had lost checkpoints 1 to 1' },
+    ]);
+  });
+
+  test('sagas of which the standby had nothing are there again, and a lost transaction runs again', async () => {
+    charge.open();
+    ship.open();
+    await (await app.sagas.start(Order, {})).outcome();
+    await until(() =>
+      rows(servers.standby, `SELECT FROM saga.instance WHERE status = 'completed'`)
+        .then((found) => found.length > 0)
+        .catch(() => false),
+    );
+    calls.length = 0;
+    let id = '';
+    await failOver(async () => {
+      const saga = await app.sagas.start(Order, { n: 1 }, { correlationId: 'lost', tags: { of: 'mine' } });
+      id = saga.id;
+      await saga.outcome();
+      confirmed.length = 0;
+    });
+    const outcome = await app.sagas.wait(id, { timeout: '60s' });
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { ship: 'shipped', confirm: 'confirmed' },
+    });
+    // What the transaction of `confirm` wrote was lost. The steps before are not repeated.
+    expect(calls).toEqual([`${id}:charge`, `${id}:ship`]);
+    expect(confirmed).toEqual([id]);
+    const again = await app.sagas.get({ saga: Order, correlationId: 'lost' });
+    expect(again).toMatchObject({ id, tags: { of: 'mine' }, input: { n: 1 } });
+    expect(await app.sagas.history(id)).toMatchObject([{ action: 'put-back' }]);
   });
 
   test('nothing is written on the server that was the primary, though the address leads to it again', async () => {

@@ -32,7 +32,7 @@ export interface EmbeddedServer {
    */
   startStandby(port?: number): Promise<EmbeddedServer>;
   /** Makes this server, which is halted, a standby of another one, with a new copy of its data. */
-  rejoin(primary: EmbeddedServer): Promise<void>;
+  rejoin(primary: EmbeddedServer, port?: number): Promise<void>;
   /** Makes a standby a primary, on a timeline of its own. */
   promote(): Promise<void>;
   /** Stops the server and removes its data. May be called twice. */

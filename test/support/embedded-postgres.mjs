@@ -108,12 +108,12 @@ export class EmbeddedServer {
     }
   }
 
-  /** Makes this server, which was a primary and is halted, a standby of another one: same port, a new copy of the data. */
-  async rejoin(primary) {
+  /** Makes this server, which was a primary and is halted, a standby of another one: same port, a new copy of the data. @param {number} [port] see startStandby */
+  async rejoin(primary, port = primary.port) {
     await this.halt('fast');
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5 });
     this.dataDir = this.#postgres.temporaryFolder('saga-postgres-', this.#parentDir);
-    await this.#follow(primary, primary.port);
+    await this.#follow(primary, port);
   }
 
   async #follow(primary, port) {

@@ -94,7 +94,7 @@ async function engineOn(
   // An operator may start any version: the highest one that was ever deployed may have been taken back.
   const registry = new SagaRegistry(sagas, [], undefined, true);
   const { approvals, coded: isCoded } = rulesOf(stored);
-  const options = withDefaults({ schema, worker: false, approvals, codec });
+  const options = withDefaults({ schema, worker: false, approvals, codec, recoveryWindow: false });
   const running = postgresEngine({
     ...{ sql, options, registry, runnable: [], graphs },
     ...{ patience: PATIENCE, processName: 'saga', poller: NO_POLLER, log: logTo(terminal) },

@@ -31,6 +31,8 @@ import { Worker } from './worker/worker.js';
 import type { WorkerOptions } from './worker/worker-ports.js';
 import { type ChangeSaga, SagaEdits } from './write/saga-edits.js';
 import { SagaWriters } from './write/saga-writers.js';
+import type { RecoveryBounds } from './write/recent-sagas.js';
+import { Recovery } from './write/recovery.js';
 import { StoreRetry } from './write/store-retry.js';
 
 export interface EngineOptions {
@@ -53,6 +55,8 @@ export interface EngineOptions {
   readonly observers?: SagaObservers;
   /** Calls methods of sagas. Default: they are called directly. */
   readonly within?: MethodContext;
+  /** What is put back after a failover that lost commits. Default: nothing. */
+  readonly recovery?: RecoveryBounds;
   /** Refuses an operator's change of a saga by throwing. Default: none is refused. */
   readonly checkEdit?: CheckEdit;
 }
@@ -74,6 +78,9 @@ export class SagaEngine {
   private readonly clock: Clock;
   private readonly storeClock: StoreClock;
   private readonly retry: StoreRetry;
+  /** Undefined: nothing is put back after a failover. */
+  private readonly recovery: Recovery | undefined;
+  private readonly claims: boolean;
   private readonly writers: SagaWriters;
   private readonly edits: SagaEdits;
   private readonly worker: Worker | undefined;
@@ -97,16 +104,25 @@ export class SagaEngine {
     const { clock = systemClock, random = Math.random, newId = newUuid } = options;
     this.observers = options.observers ?? new SagaObservers(log);
     this.clock = clock;
+    this.claims = options.worker !== undefined && sagas.length > 0;
     this.checkEdit = options.checkEdit;
     this.lease = { worker: options.workerId, duration: options.lease };
     this.storeClock = new StoreClock(clock);
-    this.retry = new StoreRetry({ store, clock, random, log });
-    const { retry, observers, lease, storeClock } = this;
-    const shared = { store, retry, bindings, observers, clock, storeClock, random, newId, log };
+    const { observers, lease, storeClock } = this;
+    const ports = { store, bindings, observers, clock, storeClock, random, newId, log };
+    const runsUnder = (id: string) => this.worker?.epochOf(id);
+    const recovery = options.recovery && new Recovery(options.recovery, { ...ports, lease, runsUnder });
+    this.recovery = recovery;
+    this.retry = new StoreRetry({ store, clock, random, log, recovered: () => recovery?.ready() });
+    const shared = { ...ports, retry: this.retry, recovery };
     this.writers = new SagaWriters({ ...shared, lease, definitions });
     this.edits = new SagaEdits(shared);
     this.waiters = new OutcomeWaiters({
-      ...{ store, clock },
+      store: {
+        watch: (ids) => store.watch(ids),
+        missing: async (ids) => (recovery?.isRecent ? [] : store.missing(ids)),
+      },
+      clock,
       runsHere: (id) => this.worker?.holds(id) ?? false,
       patience: options.worker ? WATCH_MAX_WAIT_MS : 0,
     });
@@ -120,8 +136,8 @@ export class SagaEngine {
     const { writers, edits, waiters, overdue } = this;
     if (options.worker) {
       const children = new ChildSagas({ ...shared, definitions, edits });
-      const ports = { ...shared, writers, children, listener: waiters, wakeup };
-      this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, ports);
+      const given = { ...shared, writers, children, listener: waiters, wakeup };
+      this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, given);
     }
     this.wakeups = new WakeupHandler({ wakeup, worker: this.worker, waiters, overdue });
   }
@@ -134,6 +150,7 @@ export class SagaEngine {
 
   /** The scheduled poll. */
   tick(): void {
+    this.recovery?.look(!this.claims && !this.wakeup.listening);
     this.wakeups.tick();
   }
 

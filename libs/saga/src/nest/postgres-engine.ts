@@ -53,7 +53,12 @@ export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly 
     sagas: registry.all,
     runnable,
     definitions: registry,
-    options: { ...options, ...parts.engine, workerId: `${hostname()}:${process.pid}:${parts.processName}` },
+    options: {
+      ...options,
+      ...parts.engine,
+      recovery: recoveryOf(options, registry),
+      workerId: `${hostname()}:${process.pid}:${parts.processName}`,
+    },
     log,
   });
   const cleanup = new SagaCleanup(
@@ -81,4 +86,12 @@ function listOnStandby(
       () => store.find(filter),
       () => engine.find(filter),
     );
+}
+
+/** What cleanup may have deleted is not started again. */
+function recoveryOf(
+  { recovery }: Pick<ResolvedSagaOptions, 'recovery'>,
+  { retentions }: Pick<SagaRegistry, 'retentions'>,
+): EngineOptions['recovery'] {
+  return recovery && { ...recovery, window: Math.min(recovery.window, ...retentions.values()) };
 }

@@ -10,6 +10,7 @@ import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
 import type { MethodContext } from '../engine/ports/method-context.js';
 import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
@@ -77,6 +78,18 @@ export interface SagaModuleOptions {
    * Default: for ever.
    */
   retention?: Duration;
+  /**
+   * What a process puts back after a failover that has lost commits: the starts that it acknowledged, and the progress of
+   * the sagas that it ran, within this time before the failover. It takes memory, up to `maxRecoveryBytes`. 0 or `false`:
+   * nothing is kept, and what was lost runs again or is forgotten. docs/reliability.md lists what is covered. Default:
+   * `'60s'`.
+   */
+  recoveryWindow?: Duration | false;
+  /**
+   * The maximum size of what is kept for `recoveryWindow`, in bytes; the oldest is dropped first. A saga counts for 2 kB
+   * and its payloads. Default: 64 MiB.
+   */
+  maxRecoveryBytes?: number;
   /**
    * Partitions the sagas' tables by start time, so that old sagas are deleted by dropping a partition. It is meant for
    * many millions of sagas; docs/retention.md lists the costs. The first start with this option converts the tables and
@@ -149,6 +162,7 @@ export interface ResolvedSagaOptions {
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
   readonly retention?: number;
+  readonly recovery?: RecoveryBounds;
   readonly partitions?: Partitions;
   readonly ambient?: SagaAmbient;
   readonly within?: MethodContext;
@@ -169,6 +183,8 @@ const OPTIONS = [
   'maxPayloadBytes',
   'codec',
   'retention',
+  'recoveryWindow',
+  'maxRecoveryBytes',
   'partitions',
   'ambient',
 ] as const satisfies (keyof SagaModuleOptions)[];
@@ -235,6 +251,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
     approvals: readApprovals(options.approvals ?? {}, reader),
     maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes', reader),
     retention: readRetention(options.retention, reader, report),
+    recovery: readRecovery(options, reader),
     ambient,
     within: methodContextOf(ambient),
   };
@@ -299,6 +316,17 @@ function readRetention(
   if (ms === 0)
     report('retention is 0, which deletes every saga as soon as it ends', 'remove it to keep sagas for ever');
   return ms;
+}
+
+/** Undefined: nothing is put back. */
+function readRecovery(
+  { recoveryWindow = '60s', maxRecoveryBytes = 64 * 2 ** 20 }: Partial<SagaModuleOptions>,
+  reader: OptionReader,
+): RecoveryBounds | undefined {
+  const bytes = whole(maxRecoveryBytes, 'maxRecoveryBytes', reader);
+  if (recoveryWindow === false) return undefined;
+  const window = reader.duration(recoveryWindow, 'recoveryWindow', LONGEST_TIMER);
+  return window === 0 ? undefined : { window, bytes };
 }
 
 /** These are kept in memory, where a count may be larger than an integer of PostgreSQL. */

@@ -12,6 +12,7 @@ import { describeLockCircles } from './contract/lock-circle.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeNotes } from './contract/notes.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
+import { describePutBacks } from './contract/put-back.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeReports } from './contract/report.contract.js';
 import { describeSchedules } from './contract/schedule.contract.js';
@@ -51,6 +52,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeWatching(current);
     describeFinding(current);
     describeLocks(current);
+    describePutBacks(current);
     describeRateLimits(current);
     describeFamilies(current);
     describeFamilyLocks(current);

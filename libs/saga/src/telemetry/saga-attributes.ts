@@ -16,6 +16,7 @@ export const ATTRIBUTE = {
   index: 'saga.step.index',
   attempt: 'saga.step.attempt',
   outcome: 'saga.step.outcome',
+  putBack: 'saga.put_back.what',
   /** OpenTelemetry's own. */
   method: 'code.function.name',
   error: 'error.type',

@@ -21,6 +21,7 @@ export class SagaMeter {
   private readonly claimBatch;
   private readonly claimFailures;
   private readonly relayFailures;
+  private readonly putBacks;
 
   constructor(meter: Meter) {
     this.started = counterOf(meter, 'started');
@@ -34,6 +35,7 @@ export class SagaMeter {
     this.claimBatch = histogramOf(meter, 'claimBatch');
     this.claimFailures = counterOf(meter, 'claimFailures');
     this.relayFailures = counterOf(meter, 'relayFailures');
+    this.putBacks = counterOf(meter, 'putBacks');
   }
 
   /** To be called with how the attempt ended. */
@@ -82,5 +84,9 @@ export class SagaMeter {
 
   leaseLost({ name }: StoredSaga): void {
     this.leaseLosses.add(1, { [ATTRIBUTE.saga]: name });
+  }
+
+  putBack(what: 'start' | 'checkpoint', saga: string): void {
+    this.putBacks.add(1, { [ATTRIBUTE.saga]: saga, [ATTRIBUTE.putBack]: what });
   }
 }

@@ -52,6 +52,11 @@ export const SAGA_METRICS = {
     '{turn}',
     'Runs in which this relay could not read the outbox or record the messages that it sent',
   ),
+  putBacks: counter(
+    'saga.put_back',
+    '{saga}',
+    'Sagas whose start or progress this process stored again after a failover had lost it',
+  ),
   active: gauge('saga.active', '{saga}', 'Unfinished sagas, by status'),
   stuck: gauge('saga.stuck', '{saga}', 'Sagas that need attention'),
   due: gauge('saga.due', '{saga}', 'Due sagas that wait for a worker'),

@@ -55,4 +55,8 @@ export class TelemetryInstrument implements Instrument {
   leaseLost(saga: StoredSaga): void {
     this.meter?.leaseLost(saga);
   }
+
+  putBack(what: 'start' | 'checkpoint', saga: string): void {
+    this.meter?.putBack(what, saga);
+  }
 }

@@ -1,22 +1,35 @@
 import pg from 'pg';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../support/embedded-postgres.mjs';
 import { eventually } from './eventually.js';
+import { TcpProxy } from './tcp-proxy.js';
 
-/** A primary and a standby that streams from it synchronously: a commit is acknowledged once both have it. */
+/** `sync`: a commit is acknowledged once both servers have it. `async`: once the primary has it. */
+export type Replication = 'sync' | 'async';
+
+/** A primary and a standby that streams from it. */
 export class ServerPair {
   private constructor(
     /** It can be written to. */
     public primary: EmbeddedServer,
     public standby: EmbeddedServer,
+    private readonly replication: Replication,
+    /** From the primary to the standby. */
+    private readonly stream: TcpProxy,
   ) {}
 
-  static async start(settings: Record<string, string | number> = {}): Promise<ServerPair> {
+  static async start(
+    replication: Replication,
+    settings: Record<string, string | number> = {},
+  ): Promise<ServerPair> {
     const primary = await startEmbeddedPostgres({ settings });
+    const stream = await TcpProxy.before({ host: '127.0.0.1', port: primary.port });
     try {
-      const pair = new ServerPair(primary, await primary.startStandby());
+      const standby = await primary.startStandby(stream.port);
+      const pair = new ServerPair(primary, standby, replication, stream);
       await pair.waitForBoth();
       return pair;
     } catch (error) {
+      await stream.close();
       await primary.stop();
       throw error;
     }
@@ -30,18 +43,27 @@ export class ServerPair {
 
   /** The server that was the primary becomes the standby. */
   async restore(): Promise<void> {
-    await this.standby.rejoin(this.primary);
+    this.stream.pointTo(this.primary.port);
+    this.stream.heal();
+    await this.standby.rejoin(this.primary, this.stream.port);
     await this.waitForBoth();
+  }
+
+  /** From now on, the standby receives nothing. */
+  fallBehind(): void {
+    this.stream.treat({ kind: 'drop' });
   }
 
   async stop(): Promise<void> {
     // The standby first: a primary that shuts down waits for it.
     await this.standby.stop();
     await this.primary.stop();
+    await this.stream.close();
   }
 
-  /** From now on, the primary acknowledges no commit that the standby does not have. */
+  /** With synchronous replication: from now on, the primary acknowledges no commit that the standby does not have. */
   private async waitForBoth(): Promise<void> {
+    if (this.replication === 'async') return;
     const client = new pg.Client({ connectionString: this.primary.url });
     await client.connect();
     try {

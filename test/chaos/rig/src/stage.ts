@@ -11,7 +11,7 @@ import { RigDaemon } from './daemon/rig-daemon.js';
 import { EFFECTS, Participants } from './programs/participants.js';
 import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
-import { ServerPair } from './server-pair.js';
+import { type Replication, ServerPair } from './server-pair.js';
 import { SmallDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { WorkerProcess } from './worker-process.js';
@@ -29,8 +29,8 @@ export interface Fault {
   readonly settings?: Record<string, string | number>;
   /** The sagas' PostgreSQL lives on a disk of this size, which needs the right to mount one. */
   readonly diskMegabytes?: number;
-  /** The sagas' PostgreSQL has a standby, which has each commit before it is acknowledged. */
-  readonly standby?: boolean;
+  /** The sagas' PostgreSQL has a standby. */
+  readonly standby?: Replication;
   /** The sagas are run by a daemon (`saga serve`) and started over REST, instead of by the workers. */
   readonly daemon?: true;
   /** Makes it happen once, and resolves when it is over. */
@@ -75,7 +75,7 @@ export class DemoEnvironment {
     if (fault.diskMegabytes && !disk) return undefined;
     const [server, participants] = await Promise.all([
       fault.standby
-        ? ServerPair.start(fault.settings)
+        ? ServerPair.start(fault.standby, fault.settings)
         : startEmbeddedPostgres({ settings: fault.settings, ...(disk && { parentDir: disk.path }) }),
       // Nothing ever happens to this one, so it need not be durable.
       startEmbeddedPostgres({ settings: { fsync: 'off' } }),

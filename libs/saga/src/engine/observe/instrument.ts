@@ -56,4 +56,6 @@ export interface Instrument {
   relayFailed(error: unknown): void;
   /** Another worker has taken the saga over, or an operator has. */
   leaseLost(saga: StoredSaga): void;
+  /** After a failover, the start or the progress of a saga was stored again. `saga`: its name. */
+  putBack(what: 'start' | 'checkpoint', saga: string): void;
 }

@@ -123,6 +123,12 @@ export class SagaObservers {
     if (instrument) this.safely(() => instrument.leaseLost(saga));
   }
 
+  /** A process has stored what a failover had lost. @param what a saga's start, or its state */
+  putBack(what: 'start' | 'checkpoint', saga: string): void {
+    const { instrument } = this;
+    if (instrument) this.safely(() => instrument.putBack(what, saga));
+  }
+
   private get isObserved(): boolean {
     return this.observers.length > 0 || this.instrument !== undefined;
   }

@@ -13,11 +13,14 @@ export type OperatorAction =
   | 'complete'
   | 'abandonAttempt';
 
+/** What is kept in a saga's history. `put-back`: a process stored what the database had lost in a failover. */
+export type RecordedAction = OperatorAction | 'put-back';
+
 /** What an operator did to a saga, or asks another one to do as well: stored with what it changed. */
 export interface Operation {
   /** A UUID, one a call: a call whose answer was lost is known by it. */
   readonly id: string;
-  readonly action: OperatorAction;
+  readonly action: RecordedAction;
   readonly by?: string;
   readonly reason?: string;
   /** The step that it was about. */

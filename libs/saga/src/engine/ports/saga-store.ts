@@ -8,6 +8,7 @@ import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './sto
 import type { ExistingSaga, StartResult } from './start-result.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';
+import type { PutBack, SagaRevision } from './put-back.js';
 
 export type { ExistingSaga, StartResult };
 
@@ -160,7 +161,7 @@ export type Edit = EditKind & { readonly operation?: Operation };
 
 /**
  * A new state (the lease, if any, is taken away), a request to the lease's holder, something that the saga waits for, or
- * nothing but what is kept in its history.
+ * nothing but what is kept in its history. Or a state that was lost.
  */
 type EditKind =
   | {
@@ -175,7 +176,8 @@ type EditKind =
   | { readonly requestCancel: { readonly reason?: string } }
   | { readonly requestPause: true }
   | { readonly proposal: true }
-  | { readonly signal: SentSignal };
+  | { readonly signal: SentSignal }
+  | { readonly putBack: PutBack };
 
 /** When a saga is due after such a change. */
 export function dueAfter({ due }: { readonly due: boolean | number }, now: number): number | undefined {
@@ -290,6 +292,8 @@ export interface SagaStore {
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
+  /** How far these sagas have come, of those that exist. */
+  revisions(ids: readonly string[]): Promise<readonly SagaRevision[]>;
   /** Which of these ids no saga has. */
   missing(ids: readonly string[]): Promise<string[]>;
   /** All schedules, by the names of their sagas. */

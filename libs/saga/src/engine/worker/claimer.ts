@@ -5,12 +5,15 @@ import type { SagaObservers } from '../observe/saga-observers.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { Claim, ClaimedSaga, SagaStore } from '../ports/saga-store.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
+import type { Recovery } from '../write/recovery.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import { ClaimTrouble } from './claim-trouble.js';
 
 export interface ClaimerPorts {
   readonly store: SagaStore;
   readonly writers: Pick<SagaWriters, 'took'>;
+  /** Undefined: nothing is put back after a failover. */
+  readonly recovery?: Pick<Recovery, 'claimable'>;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly observers: SagaObservers;
@@ -185,6 +188,7 @@ export class Claimer {
     const held = worker.heldBytes;
     const bytes = { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 };
     return worker.reserveFor(limit, async () => {
+      await ports.recovery?.claimable();
       const claim = await ports.store.claim({ lease, sagas, limit, bytes });
       await ports.writers.took(claim.sagas);
       return claim;

@@ -1,5 +1,6 @@
 import { type Clock, sleep, type Timer } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
+import type { Recovery } from '../write/recovery.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
@@ -14,6 +15,8 @@ export interface LeaseKeeperPorts {
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly log: EngineLog;
+  /** Undefined: nothing is put back after a failover. */
+  readonly recovery?: Pick<Recovery, 'ready'>;
 }
 
 /** Keeps the leases of the runs of one worker: one statement for all that are old enough, none when idle. */
@@ -42,8 +45,13 @@ export class LeaseKeeper {
    * @param longer so many ms more than usual, in which they are not renewed
    */
   async renew(runs: readonly LeasedRun[], longer = 0): Promise<void> {
-    const sentAt = this.ports.clock.monotonic();
+    let sentAt = this.ports.clock.monotonic();
     try {
+      const recovered = this.ports.recovery?.ready();
+      if (recovered) {
+        await recovered;
+        sentAt = this.ports.clock.monotonic();
+      }
       const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, {
         ...this.lease,
         duration: this.lease.duration + longer,
@@ -63,6 +71,7 @@ export class LeaseKeeper {
   async askedOf(run: LeasedRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
     for (let wait = 50; ; wait = Math.min(2_000, wait * 2)) {
       try {
+        await this.ports.recovery?.ready();
         const saga = await this.ports.store.load({ id: run.id });
         return saga?.epoch === run.epoch ? saga : undefined;
       } catch (error) {

@@ -7,6 +7,7 @@ import type { SagaStore } from '../ports/saga-store.js';
 import type { Wakeup } from '../ports/wakeup.js';
 import type { ChildSagas } from '../run/child-sagas.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
+import type { Recovery } from '../write/recovery.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import type { StoreRetry } from '../write/store-retry.js';
 import type { SettledSaga } from './outcome-waiters.js';
@@ -40,6 +41,8 @@ export interface WorkerPorts {
   readonly store: SagaStore;
   readonly retry: StoreRetry;
   readonly writers: SagaWriters;
+  /** Undefined: nothing is put back after a failover. */
+  readonly recovery?: Recovery;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly random: () => number;

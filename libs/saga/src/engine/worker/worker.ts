@@ -106,6 +106,14 @@ export class Worker implements ClaimingWorker {
     return this.runs.has(id) || this.queue.get(id) !== undefined;
   }
 
+  /** The epoch under which it runs a saga, or is about to. Undefined: it does not. */
+  epochOf(id: string): number | undefined {
+    const run = this.runs.get(id);
+    if (run && !run.isFenced) return run.epoch;
+    const queued = this.queue.get(id);
+    return queued && !queued.isFenced ? queued.saga.epoch : undefined;
+  }
+
   /** Does this worker have this saga in this version? */
   runsHere(saga: { readonly name: string; readonly version: number }): boolean {
     return this.sagas.has(sagaLabel(saga));

@@ -15,6 +15,8 @@ import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-sag
 import type { SagaBindings } from '../versions/saga-bindings.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 import type { MadeCheckpoint } from './made-checkpoint.js';
+import type { RecentSagas } from './recent-sagas.js';
+import type { Recovery } from './recovery.js';
 import { RelaxedSagas } from './relaxed-sagas.js';
 import { CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
 import { WritersByDurability } from './writers-by-durability.js';
@@ -38,6 +40,8 @@ export interface SagaWritersPorts {
   readonly observers: SagaObservers;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Undefined: nothing is put back after a failover. */
+  readonly recovery?: Recovery;
 }
 
 /**
@@ -52,13 +56,16 @@ export class SagaWriters {
   private readonly signals: GroupWriter<AddressedSignal, SignalResult>;
   private readonly relaxed: RelaxedSagas;
 
+  private readonly recent: RecentSagas | undefined;
+
   constructor(private readonly ports: SagaWritersPorts) {
+    this.recent = ports.recovery?.recent;
     const { store, lease, retry, bindings, definitions } = ports;
     this.relaxed = new RelaxedSagas(bindings);
     this.starts = new WritersByDurability((durability) =>
       this.group<NewSaga, StartResult>({
         sizeOf: sizeOfStart,
-        write: (batch) => retry.reached(store.start(batch, lease, durability)),
+        write: (batch) => retry.reached(() => store.start(batch, lease, durability)),
         patience: CALL_MAX_WAIT_MS,
       }),
     );
@@ -77,7 +84,7 @@ export class SagaWriters {
     });
     this.signals = this.group<AddressedSignal, SignalResult>({
       sizeOf: sizeOfSignal,
-      write: (batch) => retry.reached(store.signal(batch, definitions.awaitedSignals)),
+      write: (batch) => retry.reached(() => store.signal(batch, definitions.awaitedSignals)),
       patience: CALL_MAX_WAIT_MS,
     });
   }
@@ -85,14 +92,19 @@ export class SagaWriters {
   /** Stores a saga. If the result is leased, this process runs the saga and calls `left` at the end. */
   async start(saga: NewSaga): Promise<StartResult> {
     const result = await this.starts.write(saga, this.relaxed.durabilityOf(saga));
-    if (result.created && result.leased) this.relaxed.took(saga);
+    if (!result.created) return result;
+    this.recent?.started(saga, result.now);
+    if (result.leased) this.relaxed.took(saga);
     return result;
   }
 
   /** Prepares sagas that this process has claimed: their graphs are read, and their durability is known. */
   async took(sagas: readonly StoredSaga[]): Promise<void> {
     await this.ports.retry.run(() => this.ports.bindings.load(sagas));
-    for (const saga of sagas) this.relaxed.took(saga);
+    for (const saga of sagas) {
+      this.recent?.claimed(saga);
+      this.relaxed.took(saga);
+    }
   }
 
   /** The saga does not run here any more. */
@@ -102,16 +114,32 @@ export class SagaWriters {
 
   /** Stores a checkpoint. Transient errors are retried until the writers are closed. */
   checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
-    return this.relaxed.holds(checkpoint.id)
+    const written = this.relaxed.holds(checkpoint.id)
       ? this.checkpointRelaxed(checkpoint)
       : this.write(checkpoint, 'durable');
+    return this.recent ? this.remembered(this.recent, checkpoint, written) : written;
+  }
+
+  private async remembered(
+    recent: RecentSagas,
+    checkpoint: MadeCheckpoint,
+    written: Promise<CheckpointResult>,
+  ): Promise<CheckpointResult> {
+    const result = await written;
+    if (result === 'saved') recent.stored(checkpoint, false);
+    return result;
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
-  transact(work: (transaction: StepTransaction) => Promise<MadeCheckpoint>): Promise<CheckpointResult> {
-    return this.relaxed.transact(this.ports.store, async (transaction) =>
-      this.afterFailover(await work(transaction)),
-    );
+  async transact(work: (transaction: StepTransaction) => Promise<MadeCheckpoint>): Promise<CheckpointResult> {
+    await this.ports.recovery?.ready();
+    let made: MadeCheckpoint | undefined;
+    const result = await this.relaxed.transact(this.ports.store, async (transaction) => {
+      made = await work(transaction);
+      return this.afterFailover(made);
+    });
+    if (result === 'saved') this.recent?.stored(made!, true);
+    return result;
   }
 
   signal(signal: AddressedSignal): Promise<SignalResult> {
@@ -120,6 +148,7 @@ export class SagaWriters {
 
   /** From now on, transient errors of starts and signals are final. */
   hasten(): void {
+    this.ports.recovery?.hasten();
     this.starts.hasten();
     this.signals.hasten();
   }
@@ -165,8 +194,10 @@ export class SagaWriters {
   private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {
     const { store, observers, retry } = this.ports;
     observers.checkpointing(batch.length);
-    const sent = store.lastFailoverAt === -Infinity ? batch : batch.map((made) => this.afterFailover(made));
-    return retry.reached(store.checkpoint(sent, durability));
+    return retry.reached(() => {
+      const sent = store.lastFailoverAt === -Infinity ? batch : batch.map((made) => this.afterFailover(made));
+      return store.checkpoint(sent, durability);
+    });
   }
 
   /** What a saga's last checkpoint, or the claim of its lease, was sent before a failover may be gone: it has to be there. */

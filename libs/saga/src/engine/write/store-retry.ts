@@ -12,6 +12,8 @@ export interface StoreRetryPorts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: EngineLog;
+  /** What has to be put back after a failover before anything else is sent. Undefined: nothing. */
+  readonly recovered: () => Promise<void> | undefined;
 }
 
 /** Retries calls of the store after transient errors, and logs once when an outage of the database begins and ends. */
@@ -29,7 +31,7 @@ export class StoreRetry {
     const until = clock.monotonic() + CALL_MAX_WAIT_MS;
     for (let tries = 0; ; tries += 1) {
       try {
-        return await this.reached(call());
+        return await this.reached(call);
       } catch (error) {
         if (!store.isTransient(error)) throw error;
         if (clock.monotonic() > until) {
@@ -43,9 +45,11 @@ export class StoreRetry {
     }
   }
 
-  /** Logs that an outage has ended, once this call succeeds. */
-  async reached<T>(call: Promise<T>): Promise<T> {
-    const result = await call;
+  /** Makes a call, and logs that an outage has ended once it succeeds. */
+  async reached<T>(call: () => Promise<T>): Promise<T> {
+    const recovered = this.ports.recovered();
+    if (recovered) await recovered;
+    const result = await call();
     if (this.outage) {
       this.outage = false;
       this.ports.log.log('The database can be reached again');

@@ -14,6 +14,7 @@ const DONE: Record<HistoryEntry['action'], string> = {
   approve: 'approved',
   reject: 'rejected',
   signal: 'sent the signal',
+  'put-back': 'put back',
 };
 
 /** An operator action in words: `cancelled by ann, while running: the customer called`. */

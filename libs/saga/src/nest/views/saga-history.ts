@@ -1,14 +1,14 @@
-import type { OperatorAction } from '../../engine/ports/operation.js';
+import type { RecordedAction } from '../../engine/ports/operation.js';
 import { decodePayload } from '../../engine/payload/payload.js';
 import type { HistoryRecord } from '../../engine/ports/saga-store.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 
-/** An operator action on a saga, or a signal. */
+/** An operator action on a saga, a signal, or what a process put back after a failover. */
 export interface HistoryEntry {
   /** The time of the action, by the database's clock. */
   readonly at: Date;
   /** The action. */
-  readonly action: OperatorAction | 'signal';
+  readonly action: RecordedAction | 'signal';
   /** The operator, if the call named one. */
   readonly by?: string;
   /** The reason, if the call gave one. */

@@ -20,6 +20,7 @@ import type {
   StoreTarget,
   UnreadableSaga,
 } from '../../engine/ports/saga-store.js';
+import type { SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
@@ -167,6 +168,10 @@ export class CodedSagaStore implements SagaStore {
   /** @throws SagaCodecError for what a parent would be given of them, and cannot be decoded */
   async ended(ids: readonly string[]): Promise<StoredSaga[]> {
     return (await this.store.ended(ids)).map((saga) => convertSaga(saga, this.coder.decoding));
+  }
+
+  revisions(ids: readonly string[]): Promise<readonly SagaRevision[]> {
+    return this.store.revisions(ids);
   }
 
   missing(ids: readonly string[]): Promise<string[]> {

@@ -94,6 +94,10 @@ export function convertEdit(given: Edit, saga: EditedSaga, by: Conversion): Edit
   if ('requestPause' in edit || 'proposal' in edit) return edit;
   if ('requestCancel' in edit)
     return changed(edit, { requestCancel: convertReason(edit.requestCancel, id, by) });
+  if ('putBack' in edit) {
+    const checkpoint = convertCheckpoint(edit.putBack.checkpoint, by);
+    return { ...edit, putBack: { ...edit.putBack, checkpoint } };
+  }
   if ('signal' in edit) return changed(edit, { signal: convertSignal(edit.signal, by) });
   const changes = differingSteps(saga.read.state.steps, edit.state.steps);
   const state = withStored(convertState(edit.state, id, changes, by), saga, changes);

@@ -26,6 +26,14 @@ export class MemoryLockQueues {
     else this.queues.set(queueOf(row), [row]);
   }
 
+  /** A saga that had begun, and was lost, is before all others of its queue. */
+  goFirst(row: MemoryRow): void {
+    const queue = row.lock && this.queues.get(queueOf(row));
+    if (!row.lock || !queue) return;
+    row.lock.place = queue[0]!.lock!.place - 1;
+    this.queues.set(queueOf(row), [row, ...queue.filter((other) => other !== row)]);
+  }
+
   /** Adds a row again that left its queue and is rolled back now. It gets its old place, before all that arrived since. */
   rejoin(row: MemoryRow): void {
     const { left, saga } = row;

@@ -21,6 +21,7 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
@@ -47,6 +48,7 @@ import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
 import { renewLeases, takeLease } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
+import { prepareRow, revisionsOf } from './memory-put-back.js';
 import { MemoryRates } from './memory-rates.js';
 import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
@@ -266,6 +268,10 @@ export class MemorySagaStore implements SagaStore {
     return settled.map(toStoredSaga);
   }
 
+  async revisions(ids: readonly string[]): Promise<SagaRevision[]> {
+    return revisionsOf(this.rows, ids);
+  }
+
   async missing(ids: readonly string[]): Promise<string[]> {
     return [...new Set(ids)].filter((id) => !this.rows.has(id));
   }
@@ -350,6 +356,7 @@ export class MemorySagaStore implements SagaStore {
       return;
     }
     if ('signal' in edit) return void this.send(row, edit.signal, now);
+    if ('putBack' in edit) return this.putBack(row, edit.putBack, now);
     const changed = differingSteps(saga.state.steps, edit.state.steps);
     record(row, { ...edit, changed, notes: withoutNotes(saga.notes, changed), advances: true }, now);
     const held = saga.lockedBy !== undefined;
@@ -368,6 +375,14 @@ export class MemorySagaStore implements SagaStore {
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });
+  }
+
+  private putBack(row: MemoryRow, given: PutBack, now: number): void {
+    prepareRow(row, given, now);
+    if (given.createdAt !== undefined) this.lockQueues.goFirst(row);
+    this.save(given.checkpoint, now);
+    row.saga.updatedAt = given.storedAt;
+    if (!given.lease) this.wakeup.announceDue();
   }
 
   private send(row: MemoryRow, signal: SentSignal, now: number, awaited?: AwaitedSignals): SignalResult {

@@ -16,7 +16,7 @@ export function keepSignal(
   if (row.signals.some((kept) => kept.messageId === messageId)) return { outcome: 'known', saga: told };
   if (awaited[sagaLabel(row.saga)]?.includes(name) === false) return { outcome: 'refused', saga: told };
   if (isTerminal(state.status)) return { outcome: 'ended', saga: told };
-  row.signals.push({ name, messageId, payload, number: row.signals.length + 1 });
+  row.signals.push({ name, messageId, payload, number: lastNumberOf(row) + 1 });
   row.sentAt.push(now);
   return { outcome: 'kept', saga: told };
 }
@@ -25,4 +25,9 @@ export function keepSignal(
 export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
   if (lockedBy !== undefined || state.status !== 'running') return false;
   return [...state.steps.values()].some((step) => awaitsSignal(step) && step.wait!.signal === name);
+}
+
+/** Signals that were taken may be lost, while the state that took them was put back. */
+function lastNumberOf({ signals, saga: { state } }: MemoryRow): number {
+  return Math.max(signals.at(-1)?.number ?? 0, ...Object.values(state.lastTakenSignals ?? {}));
 }

@@ -18,6 +18,7 @@ import {
   type StoreStats,
   type StoreTarget,
 } from '../../engine/ports/saga-store.js';
+import type { SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
@@ -61,12 +62,6 @@ interface SavedRow {
 interface Held {
   readonly id: string;
   readonly epoch: number;
-}
-
-interface UnsavedRow {
-  readonly id: string;
-  readonly epoch: number;
-  readonly checkpoints: number;
 }
 
 /** Sagas in PostgreSQL. */
@@ -262,6 +257,10 @@ export class PostgresSagaStore implements SagaStore {
     return this.reader.among(ids, 'settled');
   }
 
+  revisions(ids: readonly string[]): Promise<SagaRevision[]> {
+    return this.query<SagaRevision>(this.sql, this.statements.unsaved, [ids]);
+  }
+
   async missing(ids: readonly string[]): Promise<string[]> {
     return (await this.query<{ id: string }>(this.sql, this.statements.missing, [ids])).map(({ id }) => id);
   }
@@ -381,7 +380,7 @@ export class PostgresSagaStore implements SagaStore {
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
-    const found = await this.query<UnsavedRow>(sql, this.statements.unsaved, [unsaved]);
+    const found = await this.query<SagaRevision>(sql, this.statements.unsaved, [unsaved]);
     const rows = new Map(found.map((row) => [row.id, row]));
     return checkpoints.map((c) => {
       if (saved.has(c.id)) return 'saved';

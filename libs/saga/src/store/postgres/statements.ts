@@ -13,6 +13,8 @@ import {
   idByCorrelationSql,
   loadByIdSql,
   lockSql,
+  putBackSql,
+  putBackTimeSql,
   requestCancelSql,
   requestPauseSql,
 } from './edit/edit.sql.js';
@@ -91,6 +93,8 @@ const plainStatements = (s: string) => ({
   idByCorrelation: idByCorrelationSql(s),
   lock: lockSql(s),
   fenceOff: fenceOffSql(s),
+  putBack: putBackSql(s),
+  putBackTime: putBackTimeSql(s),
   requestCancel: requestCancelSql(s),
   requestPause: requestPauseSql(s),
   operation: operationSql(s),

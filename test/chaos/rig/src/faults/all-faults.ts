@@ -6,7 +6,7 @@ import { deaf } from './deaf.js';
 import { deploy } from './deploy.js';
 import { diskFull } from './disk-full.js';
 import { exhaust } from './exhaust.js';
-import { failoverFlapping, failoverSync, splitBrain } from './failover.js';
+import { failoverAsync, failoverFlapping, failoverSync, splitBrain } from './failover.js';
 import { kill } from './kill.js';
 import { cut, delay, forgotten, halfOpen, lostAnswers, throttle } from './network.js';
 import { restartFast, restartImmediate } from './restart.js';
@@ -19,6 +19,6 @@ import { wrongClock } from './wrong-clock.js';
 export const FAULTS: readonly Fault[] = [
   ...[kill, daemonKill, stop, block, deploy, wrongClock],
   ...[restartImmediate, restartFast, terminate, timeouts, deadlocks, exhaust, diskFull],
-  ...[failoverSync, failoverFlapping, splitBrain],
+  ...[failoverSync, failoverAsync, failoverFlapping, splitBrain],
   ...[cut, halfOpen, forgotten, delay, throttle, lostAnswers, deaf],
 ];

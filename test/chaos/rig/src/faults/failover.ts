@@ -4,7 +4,7 @@ import type { DemoEnvironment, Fault } from '../stage.js';
 export const failoverSync: Fault = {
   name: 'failover-sync',
   what: 'The primary is killed. Its address refuses connections for up to two seconds, then leads to the synchronous standby, which is read-only for up to two seconds and is promoted.',
-  standby: true,
+  standby: 'sync',
   repair: ({ pair }) => pair.restore(),
   async inject(stage) {
     const { chance, proxy, pair } = stage;
@@ -17,10 +17,28 @@ export const failoverSync: Fault = {
   },
 };
 
+export const failoverAsync: Fault = {
+  name: 'failover-async',
+  what: 'The same with an asynchronous standby, which has not received the last half a second to one and a half seconds of commits. The processes live on.',
+  standby: 'async',
+  repair: ({ pair }) => pair.restore(),
+  async inject(stage) {
+    const { chance, proxy, pair } = stage;
+    pair.fallBehind();
+    await sleep(chance.between(500, 1_500));
+    proxy.refuse();
+    await pair.primary.halt('immediate');
+    await sleep(chance.between(0, 2_000));
+    proxy.pointTo(pair.standby.port);
+    await sleep(chance.between(0, 2_000));
+    await promote(stage);
+  },
+};
+
 export const failoverFlapping: Fault = {
   name: 'failover-flapping',
-  what: 'The same, but the address changes three times between no server, the old primary and the standby before the promotion.',
-  standby: true,
+  what: 'The same as `failover-sync`, but the address changes three times between no server, the old primary and the standby before the promotion.',
+  standby: 'sync',
   repair: ({ pair }) => pair.restore(),
   async inject(stage) {
     const { chance, proxy, pair } = stage;
@@ -43,7 +61,7 @@ export const failoverFlapping: Fault = {
 export const splitBrain: Fault = {
   name: 'split-brain',
   what: 'The standby is promoted while the old primary goes on: for two to four seconds, half of the connections stay with the old primary, and the address leads to either server in turn.',
-  standby: true,
+  standby: 'sync',
   repair: ({ pair }) => pair.restore(),
   async inject(stage) {
     const { chance, proxy, pair } = stage;

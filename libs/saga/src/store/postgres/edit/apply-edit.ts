@@ -1,5 +1,6 @@
 import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
+import type { PutBack } from '../../../engine/ports/put-back.js';
 import { type StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../../machine/differing-steps.js';
 import { attemptOfFailure } from '../../../machine/failed-attempt.js';
@@ -25,6 +26,7 @@ export async function applyEdit(on: EditTransaction, saga: StoredSaga, edit: Edi
     ]);
   }
   if ('proposal' in edit) return;
+  if ('putBack' in edit) return putBack(on, saga, edit.putBack);
   if ('signal' in edit) {
     await sendSignals(on.query, on.sql, [{ ...edit.signal, target: { id: saga.id } }]);
   } else if ('requestCancel' in edit) {
@@ -66,4 +68,19 @@ async function saveState(
   if (saga.lock) await on.query(on.sql.dequeue, [[saga.id]]);
   if (dueAt !== undefined) await on.notify('due');
   if (saga.lockedBy !== undefined) await on.notify(`look:${saga.id}`);
+}
+
+async function putBack(
+  on: EditTransaction,
+  saga: StoredSaga,
+  { checkpoint, lease, createdAt, parent, storedAt }: PutBack,
+): Promise<void> {
+  const taken = Math.max(0, ...Object.values(checkpoint.state.lastTakenSignals ?? {}));
+  await on.query(on.sql.putBack, [
+    ...[saga.id, checkpoint.epoch, lease?.worker ?? null, lease?.duration ?? null, createdAt ?? null],
+    ...[parent?.id ?? null, parent?.step ?? null, taken],
+  ]);
+  await on.checkpoint(checkpoint);
+  await on.query(on.sql.putBackTime, [saga.id, storedAt]);
+  if (!lease) await on.notify('due');
 }

@@ -1,0 +1,117 @@
+import type { Checkpoint } from '../ports/checkpoint.js';
+import type { PutBack } from '../ports/put-back.js';
+import type { Lease, StoredSaga } from '../ports/stored-saga.js';
+import type { KnownCheckpoint, KnownSaga } from './recent-sagas.js';
+
+/** A saga after a failover: what this process knows of it, and what the database has. */
+export interface AfterFailover {
+  readonly known: KnownSaga;
+  readonly row: StoredSaga;
+  /** This process has just stored the start again. */
+  readonly isNew: boolean;
+  /** The epoch under which this process runs the saga now. Undefined: it does not. */
+  readonly runsUnder: number | undefined;
+  readonly lease: Lease;
+  /** The saga's name has a `concurrency`. */
+  readonly isLimited: boolean;
+  /** The database's time. */
+  readonly now: number;
+}
+
+/**
+ * `current`: nothing of it was lost. `elsewhere`: another worker, or an operator, may have gone on with it since the
+ * failover. `transaction`: all that was lost depends on a step whose transaction was lost.
+ */
+export type PutBackDecision = PutBack | 'current' | 'elsewhere' | 'transaction';
+
+/**
+ * Decides which state of a saga is put back. A step whose transaction was lost has to run again, since what it wrote was
+ * lost as well. So the newest state before it is put back, and nothing after it.
+ */
+export function decidePutBack(after: AfterFailover): PutBackDecision {
+  const { known, row } = after;
+  const newest = known.last;
+  if (newest === undefined || newest.made.number <= row.checkpoints) return 'current';
+  if (!isUntouched(after, newest) || hasOtherSignals(after, newest)) return 'elsewhere';
+  const lost = lostBefore(newest, row.checkpoints);
+  const last = lost.at(-1);
+  if (last === undefined) return 'transaction';
+  const isKept = last === newest && keepsLease(after, newest);
+  return {
+    checkpoint: { ...wholeOf(lost), ...standing(after, last, isKept) },
+    lease: isKept ? after.lease : undefined,
+    createdAt: after.isNew ? (known.claimed?.createdAt ?? known.start!.at) : undefined,
+    parent: last.made.parent,
+    storedAt: storedAt(after),
+  };
+}
+
+/** Nothing has happened to the saga in the new history. Every claim and every edit raises its epoch. */
+function isUntouched({ known: { claimed }, row, lease }: AfterFailover, { made }: KnownCheckpoint) {
+  if (isUnbegun(row)) return true;
+  if (row.epoch === made.epoch) return row.lockedBy === lease.worker;
+  if (row.epoch > made.epoch || claimed === undefined) return false;
+  // The claim was lost, too. Others may have claimed the saga since, as often: the times tell.
+  return row.updatedAt <= claimed.updatedAt && (row.leasedAt ?? -Infinity) <= (claimed.leasedAt ?? -Infinity);
+}
+
+/** As it was started, by whichever process. */
+function isUnbegun({ epoch, checkpoints, lockedBy }: StoredSaga): boolean {
+  return epoch === 0 && checkpoints === 0 && lockedBy === undefined;
+}
+
+/** A signal has the number of one that the saga has taken, and is perhaps another: it must not count as taken. */
+function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { made }: KnownCheckpoint): boolean {
+  const { lastTakenSignals = {} } = made.state;
+  const isSeen = (id: string) => claimed?.signals?.some(({ messageId }) => messageId === id) ?? false;
+  return (row.signals ?? []).some(
+    ({ name, number, messageId }) => number <= (lastTakenSignals[name] ?? 0) && !isSeen(messageId),
+  );
+}
+
+/** The checkpoints after this number, oldest first, up to the first whose transaction was lost. */
+function lostBefore(newest: KnownCheckpoint, number: number): KnownCheckpoint[] {
+  let lost: KnownCheckpoint[] = [];
+  for (let one: KnownCheckpoint | undefined = newest; one && one.made.number > number; one = one.before)
+    lost = one.isTransactional ? [] : [one, ...lost];
+  return lost;
+}
+
+/** The run of this process continues as if nothing had been lost. */
+function keepsLease({ known, row, runsUnder, isLimited }: AfterFailover, { made }: KnownCheckpoint): boolean {
+  if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;
+  if (isLimited && row.epoch !== made.epoch) return false;
+  if (runsUnder === made.epoch) return made.release === undefined;
+  return known.claimed?.epoch === runsUnder && known.claimed.checkpoints === made.number;
+}
+
+type Standing = Pick<Checkpoint, 'epoch' | 'release'>;
+
+function standing(after: AfterFailover, { made }: KnownCheckpoint, isKept: boolean): Standing {
+  const { runsUnder, row, now } = after;
+  if (isKept) return { epoch: runsUnder! };
+  // A run of this process is ahead of what is put back, or may not go on.
+  const epoch = runsUnder === undefined ? made.epoch : Math.max(runsUnder, made.epoch) + 1;
+  // One that waits for its lock is due when it gets the lock. Any other is looked at, at once.
+  return row.lock && !row.lock.held ? { epoch } : { epoch, release: { dueAt: now } };
+}
+
+/** Everything that these have stored, in one. */
+function wholeOf(lost: readonly KnownCheckpoint[]): Omit<Checkpoint, 'epoch'> {
+  const { id, number, state, failedAttempt, step, lock, parent } = lost.at(-1)!.made;
+  const starts = lost.flatMap(({ made }) => made.starts ?? []);
+  const messages = lost.flatMap(({ made }) => made.messages ?? []);
+  return {
+    ...{ id, number, state, failedAttempt, step, lock, parent },
+    changed: [...state.steps.keys()],
+    ...{ advances: true, cancelSeen: true, pauseSeen: true },
+    ...(starts.length > 0 && { starts }),
+    ...(messages.length > 0 && { messages }),
+  };
+}
+
+/** Before the failover, so that another process that knows more may put that back. */
+function storedAt({ known: { claimed, start }, row }: AfterFailover): number {
+  const known = claimed?.updatedAt ?? start?.at ?? row.updatedAt;
+  return isUnbegun(row) ? known : Math.max(row.updatedAt, known);
+}

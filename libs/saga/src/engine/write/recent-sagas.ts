@@ -1,0 +1,147 @@
+import type { Clock } from '../../shared/clock.js';
+import { SlotMap } from '../../shared/slot-map.js';
+import { sizeOfSaga, sizeOfStart } from '../ports/payload-size.js';
+import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+
+/** What a process keeps of the sagas that it started and ran. */
+export interface RecoveryBounds {
+  /** Milliseconds. */
+  readonly window: number;
+  /** A character of a payload counts as a byte. */
+  readonly bytes: number;
+}
+
+/** Bytes that an entry, and a checkpoint of it, count for beside their payloads. */
+const ENTRY_BYTES = 1_024;
+const CHECKPOINT_BYTES = 768;
+
+/** A checkpoint that was acknowledged. */
+export interface KnownCheckpoint {
+  readonly made: MadeCheckpoint;
+  /** The transaction of a step stored it. If it is lost, so is what the step wrote. */
+  readonly isTransactional: boolean;
+  /** The one before, as far as it is needed: for its messages and sub-sagas, or since this one may not be put back. */
+  readonly before: KnownCheckpoint | undefined;
+}
+
+/** A start that was acknowledged. */
+export interface KnownStart {
+  readonly saga: NewSaga;
+  /** The database's time. */
+  readonly at: number;
+}
+
+/** What this process knows of a saga. Everything is referred to, nothing is copied. */
+export class KnownSaga {
+  start: KnownStart | undefined;
+  /** The last claim. */
+  claimed: StoredSaga | undefined;
+  last: KnownCheckpoint | undefined;
+  bytes = ENTRY_BYTES;
+  isForgotten = false;
+
+  constructor(
+    readonly id: string,
+    /** Monotonic ms of the last write. */
+    public at: number,
+    /** Its value when the entry was queued. */
+    public queuedAt: number,
+  ) {}
+}
+
+/** The queue of entries is made anew once so many at its beginning are gone. */
+const COMPACT_AT = 4_096;
+
+/** The sagas that this process lately started and ran, within a time and a number of bytes: the oldest are forgotten. */
+export class RecentSagas {
+  private readonly known = new SlotMap<string, KnownSaga>();
+  private queue: KnownSaga[] = [];
+  private head = 0;
+  private bytes = 0;
+
+  constructor(
+    private readonly bounds: RecoveryBounds,
+    private readonly clock: Clock,
+  ) {}
+
+  get size(): number {
+    return this.known.size;
+  }
+
+  started(saga: NewSaga, at: number): void {
+    const entry = this.touch(saga.id);
+    entry.start = { saga, at };
+    this.add(entry, sizeOfStart(saga));
+  }
+
+  claimed(saga: StoredSaga): void {
+    const entry = this.touch(saga.id);
+    const before = entry.claimed ? sizeOfSaga(entry.claimed) : 0;
+    entry.claimed = saga;
+    this.add(entry, sizeOfSaga(saga) - before);
+  }
+
+  stored(made: MadeCheckpoint, isTransactional: boolean): void {
+    const entry = this.touch(made.id);
+    const { last } = entry;
+    const isReplaced = last !== undefined && !isTransactional && isPlain(last);
+    entry.last = { made, isTransactional, before: isReplaced ? last.before : last };
+    this.add(entry, isReplaced ? made.size : made.size + CHECKPOINT_BYTES);
+  }
+
+  forget(entry: KnownSaga): void {
+    if (entry.isForgotten) return;
+    entry.isForgotten = true;
+    this.bytes -= entry.bytes;
+    this.known.delete(entry.id);
+  }
+
+  /** Oldest first. */
+  all(): KnownSaga[] {
+    return this.queue.slice(this.head).filter(({ isForgotten }) => !isForgotten);
+  }
+
+  /** Forgets what is too old, or too much. */
+  trim(): void {
+    const oldest = this.clock.monotonic() - this.bounds.window;
+    for (; this.head < this.queue.length; this.head += 1) {
+      const entry = this.queue[this.head]!;
+      if (entry.isForgotten) continue;
+      if (entry.at >= oldest && this.bytes <= this.bounds.bytes) break;
+      if (entry.queuedAt === entry.at) this.forget(entry);
+      else {
+        // It was written since: it takes its turn again.
+        entry.queuedAt = entry.at;
+        this.queue.push(entry);
+      }
+    }
+    if (this.head < COMPACT_AT || this.head * 2 < this.queue.length) return;
+    this.queue = this.queue.slice(this.head);
+    this.head = 0;
+  }
+
+  private touch(id: string): KnownSaga {
+    const now = this.clock.monotonic();
+    let entry = this.known.get(id);
+    if (!entry) {
+      entry = new KnownSaga(id, now, now);
+      this.known.set(id, entry);
+      this.queue.push(entry);
+      this.bytes += entry.bytes;
+    }
+    entry.at = now;
+    return entry;
+  }
+
+  private add(entry: KnownSaga, bytes: number): void {
+    entry.bytes += bytes;
+    this.bytes += bytes;
+    this.trim();
+  }
+}
+
+/** The state of the next checkpoint has all that this one has. */
+function isPlain({ isTransactional, made }: KnownCheckpoint): boolean {
+  return !isTransactional && made.messages === undefined && made.starts === undefined;
+}

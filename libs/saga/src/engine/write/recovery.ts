@@ -1,0 +1,155 @@
+import { type Clock, sleep } from '../../shared/clock.js';
+import type { StoreClock } from '../../shared/store-clock.js';
+import { transientWait } from '../../shared/transient-wait.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
+import { serializeError } from '../payload/serialize-error.js';
+import type { EngineLog } from '../ports/engine-log.js';
+import type { SagaStore } from '../ports/saga-store.js';
+import type { Lease } from '../ports/stored-saga.js';
+import type { SagaBindings } from '../versions/saga-bindings.js';
+import { type Lost, type PutBackCount, PutBackSagas } from './put-back-sagas.js';
+import { type KnownSaga, RecentSagas, type RecoveryBounds } from './recent-sagas.js';
+
+export interface RecoveryPorts {
+  readonly store: SagaStore;
+  readonly lease: Lease;
+  readonly bindings: SagaBindings;
+  readonly observers: SagaObservers;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly random: () => number;
+  readonly newId: () => string;
+  readonly log: EngineLog;
+  /** The epoch under which this process runs a saga. Undefined: it does not. */
+  readonly runsUnder: (id: string) => number | undefined;
+}
+
+/** Sagas that are looked at, or started again, with one statement. */
+const BATCH = 200;
+/** Sagas that are put back side by side. */
+const LANES = 4;
+/** No saga is claimed for so long (ms) after a failover was noticed: other processes have something to put back as well. */
+const CLAIM_GRACE = 2_000;
+
+/**
+ * Puts back what a failover has lost and this process still knows: what it has started and run lately. As long as that is in
+ * progress, this process stores nothing else, so that nothing is built on a state that is older than what it knows.
+ */
+export class Recovery {
+  /** What this process would put back. */
+  readonly recent: RecentSagas;
+  private readonly sagas: PutBackSagas;
+  /** The failover after which everything was put back. */
+  private handled = -Infinity;
+  private running: Promise<void> | undefined;
+  private isHastened = false;
+
+  constructor(
+    bounds: RecoveryBounds,
+    private readonly ports: RecoveryPorts,
+  ) {
+    this.recent = new RecentSagas(bounds, ports.clock);
+    this.sagas = new PutBackSagas(ports);
+  }
+
+  /** Undefined: nothing is to be put back. Otherwise it resolves once that is done, and rejects as the database does. */
+  ready(): Promise<void> | undefined {
+    if (this.ports.store.lastFailoverAt === this.handled) return undefined;
+    return (this.running ??= this.recover().finally(() => (this.running = undefined)));
+  }
+
+  /** The same, for those who take up what others may have to put back. */
+  claimable(): Promise<void> | undefined {
+    const { store, clock } = this.ports;
+    const wait = store.lastFailoverAt + CLAIM_GRACE - clock.monotonic();
+    const ready = this.ready();
+    return wait > 0 ? Promise.all([ready, sleep(clock, wait)]).then(() => undefined) : ready;
+  }
+
+  /** What is missing in the database may yet be put back, here or by another process. */
+  get isRecent(): boolean {
+    const { store, clock } = this.ports;
+    return clock.monotonic() - store.lastFailoverAt < 2 * CLAIM_GRACE || this.ready() !== undefined;
+  }
+
+  /**
+   * The scheduled look.
+   * @param asks this process may send nothing to the database by itself, and would not notice a failover
+   */
+  look(asks: boolean): void {
+    this.recent.trim();
+    if (this.recent.size === 0) return;
+    const asked = asks ? this.ports.store.revisions([]) : Promise.resolve();
+    // If it fails, the next look asks again.
+    void asked.then(() => this.ready()).catch(() => undefined);
+  }
+
+  /** From now on, transient errors are final. */
+  hasten(): void {
+    this.isHastened = true;
+  }
+
+  private async recover(): Promise<void> {
+    const { store } = this.ports;
+    for (let at = store.lastFailoverAt; at !== this.handled; at = store.lastFailoverAt) {
+      await this.putAllBack();
+      if (store.lastFailoverAt === at) this.handled = at;
+    }
+  }
+
+  private async putAllBack(): Promise<void> {
+    const known = this.recent.all();
+    const count: PutBackCount = { starts: 0, checkpoints: 0, left: 0 };
+    for (let n = 0; n < known.length; n += BATCH) await this.putBack(known.slice(n, n + BATCH), count);
+    const { starts, checkpoints, left } = count;
+    if (starts + checkpoints + left === 0) return;
+    const others = left === 0 ? '' : `. ${left} others were left as they are stored`;
+    this.ports.log.warn(
+      `A failover has lost commits. Put back: the starts of ${starts} and the progress of ${checkpoints} saga(s)${others}`,
+    );
+  }
+
+  private async putBack(known: readonly KnownSaga[], count: PutBackCount): Promise<void> {
+    const lost = await this.persist(() => this.sagas.lostOf(known));
+    const waiting = [...lost];
+    const lane = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) await this.putOneBack(next, count);
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+  }
+
+  private async putOneBack(lost: Lost, count: PutBackCount): Promise<void> {
+    const { store, observers, log } = this.ports;
+    try {
+      const { what, name } = await this.persist(() => this.sagas.putBack(lost));
+      if (lost.isNew) {
+        count.starts += 1;
+        observers.putBack('start', name);
+      }
+      if (what === 'put-back') {
+        count.checkpoints += 1;
+        observers.putBack('checkpoint', name);
+      } else if (what !== 'current') {
+        count.left += 1;
+        this.recent.forget(lost.known);
+      }
+    } catch (error) {
+      if (store.isTransient(error)) throw error;
+      count.left += 1;
+      log.error(`Saga ${lost.known.id} could not be put back: ${serializeError(error).message}`);
+    }
+  }
+
+  /** Retries what may be repeated until the database answers. */
+  private async persist<T>(call: () => Promise<T>): Promise<T> {
+    const { store, clock, random } = this.ports;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!store.isTransient(error) || this.isHastened) throw error;
+        await sleep(clock, transientWait(tries, random()));
+      }
+    }
+  }
+}

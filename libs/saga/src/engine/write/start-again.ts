@@ -1,0 +1,47 @@
+import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
+import type { KnownSaga, KnownStart } from './recent-sagas.js';
+
+/**
+ * Returns a start that was lost, to be stored again. Its times are those that it had.
+ * Undefined: it was not acknowledged here, and no checkpoint of the saga was.
+ * @param leased this process runs the saga, and nothing of it was stored yet
+ * @param now the database's time
+ */
+export function startAgain(known: KnownSaga, leased: boolean, now: number): NewSaga | undefined {
+  const { start, claimed, last } = known;
+  if (last === undefined) return start && { ...asStarted(start, now), leased };
+  const saga = start ? asStarted(start, now) : claimed && asClaimed(claimed, now);
+  if (saga === undefined) return undefined;
+  // Nothing claims it until its state is stored as well. A lock is waited for in the order of the starts.
+  const startAt = saga.lockKey === undefined ? now + STATE_FOLLOWS : saga.startAt;
+  return { ...saga, leased: false, startAt, step: last.made.step };
+}
+
+/** Milliseconds, at most, between a start that is stored again and the state of the saga. */
+const STATE_FOLLOWS = 5_000;
+
+function asStarted({ saga, at }: KnownStart, now: number): NewSaga {
+  const { delay, timeout, sla, lockKey } = saga;
+  const startAt = saga.startAt ?? (delay === undefined ? undefined : at + delay);
+  const begins = startAt ?? at;
+  const left = (duration: number) => Math.max(0, begins + duration - Math.max(now, begins));
+  return {
+    ...saga,
+    fresh: false,
+    delay: undefined,
+    startAt,
+    // That of a saga with a lock counts from when it gets the lock.
+    timeout: timeout === undefined || lockKey !== undefined ? timeout : left(timeout),
+    sla: sla === undefined ? undefined : left(sla),
+  };
+}
+
+function asClaimed(saga: StoredSaga, now: number): NewSaga {
+  const { id, name, version, correlationId, input, priority, tags, state, slaAt, lock } = saga;
+  const left = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - now));
+  return {
+    ...{ id, name, version, correlationId, input, priority, tags },
+    ...{ fresh: false, leased: false, step: '', timeout: left(state.deadline), sla: left(slaAt) },
+    lockKey: lock?.key,
+  };
+}

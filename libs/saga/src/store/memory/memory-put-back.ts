@@ -1,0 +1,25 @@
+import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
+import type { MemoryRow } from './memory-row.js';
+
+/** How far these sagas have come, of those that exist. */
+export function revisionsOf(rows: ReadonlyMap<string, MemoryRow>, ids: readonly string[]): SagaRevision[] {
+  return [...new Set(ids)].flatMap((id) => {
+    const saga = rows.get(id)?.saga;
+    return saga ? { id, epoch: saga.epoch, checkpoints: saga.checkpoints } : [];
+  });
+}
+
+/** Gives a row the fencing token and the lease of a state that was lost, before its checkpoint. */
+export function prepareRow(
+  row: MemoryRow,
+  { checkpoint, lease, createdAt, parent }: PutBack,
+  now: number,
+): void {
+  const { saga } = row;
+  saga.epoch = checkpoint.epoch;
+  if (lease && saga.lockedBy !== lease.worker) saga.leasedAt = now;
+  saga.lockedBy = lease?.worker;
+  if (lease) saga.dueAt = now + lease.duration;
+  if (createdAt !== undefined) Object.assign(saga, { createdAt });
+  if (parent && !saga.parent) Object.assign(saga, { parent });
+}
