@@ -18,13 +18,17 @@ export function readDatabase({ database, dataSource }: DatabaseOptions, report: 
     report(`dataSource is ${shown(dataSource)}`, 'give the name of a DataSource');
   if (database !== undefined && dataSource !== undefined)
     report('database and dataSource are both set', 'set only one of them');
-  if (database !== undefined && !isDatabase(database)) {
-    const { what, adapter } = nameOfLayer(database);
-    const fix =
-      adapter?.fix ?? 'Give the database of an entry, such as pgDatabase(pool) of nestjs-durable-saga/pg.';
-    report(`database is ${what}`, fix);
-  }
+  if (database !== undefined) checkDatabase(database, 'database', report);
   return { database, dataSource };
+}
+
+/** @param what the option that it is */
+export function checkDatabase(database: object | null, what: string, report: Report): void {
+  if (isDatabase(database)) return;
+  const { what: is, adapter } = nameOfLayer(database);
+  const fix =
+    adapter?.fix ?? 'Give the database of an entry, such as pgDatabase(pool) of nestjs-durable-saga/pg.';
+  report(`${what} is ${is}`, fix);
 }
 
 function isDatabase(given: object | null): given is SagaDatabase {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import type { EngineOptions } from '../engine/saga-engine.js';
+import type { EngineOptions, SagaEngine } from '../engine/saga-engine.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
@@ -28,7 +28,7 @@ export interface PostgresParts {
   readonly processName: string;
   /** How long (ms) PostgreSQL may take for an answer. */
   readonly patience: number;
-  readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit'>;
+  readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit' | 'newId' | 'schedules'>;
   readonly poller: Pick<SagaPoller, 'start' | 'stop'>;
   /** See SagaCleanup. */
   readonly grace?: () => number;
@@ -36,7 +36,9 @@ export interface PostgresParts {
 }
 
 /** Makes what SagaService uses, over tables of PostgreSQL that are migrated. */
-export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly cleanup: SagaCleanup } {
+export function postgresEngine(
+  parts: PostgresParts,
+): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {
   const { sql, options, registry, runnable, graphs, patience, log } = parts;
   const { schema } = options;
   sql.watchdog.setStatementTimeout(patience);

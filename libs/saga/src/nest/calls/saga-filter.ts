@@ -35,6 +35,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The cursor of the next page. Undefined on the last page. */
   readonly next?: string;
+  /** The shards that could not be reached: their items are missing. Undefined: nothing is missing. */
+  readonly unreachable?: readonly string[];
 }
 
 const LONGEST_PAGE = 1_000;
