@@ -14,7 +14,7 @@ export const ROOMS = {
   messaging: ['nest', 'store', 'engine', 'definition', 'shared'],
   telemetry: ['messaging', 'nest', 'engine', 'machine', 'definition', 'shared'],
   admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
-  testing: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
+  testing: ['nest', 'shards', 'store', 'engine', 'machine', 'definition', 'shared'],
   databases: ['store', 'shared'],
   daemon: [
     ...['admin', 'telemetry', 'messaging', 'nest', 'declared'],

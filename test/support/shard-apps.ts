@@ -1,7 +1,7 @@
 import { Module, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import pg from 'pg';
-import { pgDatabase } from '../../libs/saga/src/databases/pg/index.js';
+import { pgDatabase, type SagaDatabase } from '../../libs/saga/src/databases/pg/index.js';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
 import { TcpProxy } from '../chaos/rig/src/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
@@ -34,6 +34,7 @@ interface ShardDatabase {
 export class ShardApps {
   private readonly databases = new Map<string, ShardDatabase>();
   private apps: ShardApp[] = [];
+  private readonly poolsOfSpec: pg.Pool[] = [];
 
   /** To be called at the top of a file, or in a `describe`: each has its own databases. */
   static over(...names: string[]): ShardApps {
@@ -56,8 +57,21 @@ export class ShardApps {
     this.databases.set(name, { database, client, proxy });
   }
 
-  proxy(name: string): TcpProxy {
-    return this.databases.get(name)!.proxy;
+  /** The server of a shard refuses all connections. */
+  lose(name: string): void {
+    this.databases.get(name)!.proxy.refuse();
+  }
+
+  find(name: string): void {
+    const { database, proxy } = this.databases.get(name)!;
+    proxy.pointTo(Number(new URL(database.url).port));
+  }
+
+  /** Over a pool of its own, which ends with the spec. */
+  database(name: string): SagaDatabase {
+    const pool = this.pool(name);
+    this.poolsOfSpec.push(pool);
+    return pgDatabase(pool);
   }
 
   /** On the database of a shard, beside the applications and the proxy. */
@@ -71,7 +85,7 @@ export class ShardApps {
     return rows.map(({ id }) => id);
   }
 
-  pool(name: string): pg.Pool {
+  private pool(name: string): pg.Pool {
     const { database, proxy } = this.databases.get(name)!;
     const url = new URL(database.url);
     url.hostname = '127.0.0.1';
@@ -117,6 +131,7 @@ export class ShardApps {
   }
 
   private async drop(): Promise<void> {
+    await Promise.all(this.poolsOfSpec.map((pool) => pool.end()));
     for (const { database, client, proxy } of this.databases.values()) {
       await client.end();
       await proxy.close();

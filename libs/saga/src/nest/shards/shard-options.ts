@@ -56,9 +56,13 @@ function readNamed(
   if (!read || names.length === 0) return void report(`shards is ${shown(shards)}`, fix);
   const named = new Map<string, SagaDatabase | string>();
   for (const name of names) {
-    const database = read.options[name]!;
+    const database = read.options[name];
+    if (database === undefined) {
+      report(`shards.${name} is undefined`, 'give the database of the shard');
+      continue;
+    }
     if (!NAME.test(name)) report(`shards has the name ${shown(name)}`, NAME_RULE);
-    if (typeof database !== 'string') checkDatabase(database ?? null, `shards.${name}`, report);
+    if (typeof database !== 'string') checkDatabase(database, `shards.${name}`, report);
     else if (database === '') report(`shards.${name} is ''`, 'give the name of a DataSource');
     const [same] = [...named].find(([, other]) => other === database) ?? [];
     if (same !== undefined)

@@ -8,7 +8,8 @@ import { ShardRuntime } from './shard-runtime.js';
 /** The shards of a process in the life of the application. A shard that cannot be reached keeps none of the others. */
 export class ShardedRuntime {
   readonly all: readonly [ShardRuntime, ...ShardRuntime[]];
-  private connecting: Promise<void> | undefined;
+  private connecting: Promise<unknown> | undefined;
+  private refusal: string | undefined;
   private drained = false;
 
   private constructor(
@@ -86,11 +87,14 @@ export class ShardedRuntime {
   private reconnect(): void {
     if (this.drained) return;
     this.connecting ??= this.connect()
-      .catch((error: unknown) => {
-        this.shared.log.error(
-          `A shard could not be set up; it is tried again: ${serializeError(error).message}`,
-        );
-      })
-      .finally(() => (this.connecting = undefined));
+      .then(() => (this.refusal = undefined))
+      .catch((error: unknown) => this.refused(serializeError(error).message))
+      .then(() => (this.connecting = undefined));
+  }
+
+  /** It is tried again at each poll. The log has it once. */
+  private refused(message: string): void {
+    if (message !== this.refusal) this.shared.log.error(`A shard could not be set up: ${message}`);
+    this.refusal = message;
   }
 }
