@@ -51,6 +51,13 @@ class AccountSaga {
   }
 }
 
+@Saga({ name: 'report', schedule: { cron: '0 4 1 1 *' } })
+class ReportSaga {
+  @Step() write() {
+    return 1;
+  }
+}
+
 const sagas = [OrderSaga, ShipmentSaga, PaymentSaga, AccountSaga];
 
 /** Correlation ids that begin with a word. */
@@ -190,6 +197,22 @@ describe('sagas of an application with shards', () => {
     const left = await app.sagas.cleanup({ olderThan: 0, saga: 'payment' });
     expect(left.more).toBe(false);
     expect((await app.sagas.find(filter)).items).toEqual([]);
+  });
+
+  test('start by their schedules on the first shard', async () => {
+    const scheduling = await apps.start({ sagas: [ReportSaga] });
+    const schedules = await until(async () => {
+      const found = await scheduling.sagas.schedules();
+      return found.length > 0 && found;
+    });
+    expect(schedules).toMatchObject([{ saga: 'report', cron: '0 4 1 1 *' }]);
+    const handle = await scheduling.sagas.trigger(ReportSaga);
+    expect((await handle.outcome()).status).toBe('completed');
+    expect(await shardOf(handle.id)).toBe('eu');
+    await scheduling.sagas.pauseSchedule(ReportSaga, { by: 'ann' });
+    expect(await scheduling.sagas.schedules()).toMatchObject([{ paused: { by: 'ann' } }]);
+    await scheduling.close();
+    expect(await apps.sql('us', 'SELECT FROM saga.schedule')).toEqual([]);
   });
 
   test('start in the transaction of the application, in its database', async () => {
