@@ -13,6 +13,7 @@ import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
+import { SHARD_MUTANTS } from './shards.mutants.js';
 import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
 
@@ -33,4 +34,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
   ...WAY_OUT_MUTANTS,
+  ...SHARD_MUTANTS,
 ];

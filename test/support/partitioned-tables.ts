@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { databaseParts } from './database-parts.js';
 import type { TestApp, TestApps } from './test-app.js';
-import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 
 export const DAY = 86_400_000;
 const TABLES = ['instance', 'step', 'signal', 'operation'];
 
 /** What its workers do once a minute. */
 export async function upkeep(app: TestApp): Promise<void> {
-  const { partitions, cleanup } = await app.nest.get(SagaRuntime, { strict: false }).ready();
+  const { partitions, cleanup } = await databaseParts(app.nest);
   await partitions.tick();
   await cleanup.tick();
 }

@@ -131,6 +131,23 @@ export class SagaUnavailableError extends SagaError {
 }
 
 /**
+ * The database of a shard cannot be reached. Other shards are not affected. If the call changes something and was in
+ * progress when the shard was lost, it is not known whether the change is stored.
+ */
+export class SagaShardUnavailableError extends SagaError {
+  readonly code = 'SAGA_SHARD_UNAVAILABLE';
+
+  constructor(
+    message: string,
+    /** The name of the shard. */
+    readonly shard: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
  * A transaction cannot commit the writes of the call: one of its statements failed and the error was caught, so that
  * PostgreSQL turns COMMIT into ROLLBACK, or the transaction had already ended. Nothing of it is stored. `cause` is the
  * error of the failed statement, if it is known.

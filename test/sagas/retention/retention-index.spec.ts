@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { databaseParts } from '../../support/database-parts.js';
 import { Saga, SagaConfigurationError, type SagaModuleOptions, Step } from '../../../libs/saga/src/index.js';
-import { SagaRuntime } from '../../../libs/saga/src/nest/saga.runtime.js';
 import { finishedIndexSql } from '../../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
@@ -88,7 +88,7 @@ describe('the index that deletion reads', () => {
     await old.connect();
     await old.query('BEGIN');
     await old.query('LOCK TABLE saga.instance IN ROW EXCLUSIVE MODE');
-    const ticking = (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
+    const ticking = (await databaseParts(app.nest)).cleanup.tick();
     await until(
       async () =>
         (await apps.sql('SELECT FROM pg_stat_progress_create_index WHERE datname = current_database()'))
@@ -106,7 +106,7 @@ describe('the index that deletion reads', () => {
     for (let n = 0; n < 10; n++) {
       const app = await start({ retention: '30d' });
       await old.query('LOCK TABLE saga.instance IN ROW EXCLUSIVE MODE');
-      const ticking = (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
+      const ticking = (await databaseParts(app.nest)).cleanup.tick();
       for (let turn = 0; turn < n * 10; turn++) await new Promise(setImmediate);
       await app.close();
       await ticking;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { databaseParts } from '../../support/database-parts.js';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import pg from 'pg';
 import {
@@ -15,7 +16,6 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { SagaRuntime } from '../../../libs/saga/src/nest/saga.runtime.js';
 import { finishedIndexSql } from '../../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
@@ -328,7 +328,7 @@ describe('a retention', () => {
     const app = await apps.start({ sagas: [KeptSaga, OrderSaga], providers: [registry] });
     expect(interval(app)).toBe(false);
     await filled(1, 4_000);
-    await (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
+    await (await databaseParts(app.nest)).cleanup.tick();
     expect(await namesLeft()).toEqual(['order']);
   });
 
@@ -339,7 +339,7 @@ describe('a retention', () => {
     await filled(2_500, 2, 'short');
     const app = await apps.start({ sagas, providers: [registry] });
     expect(interval(app)).toBe(true);
-    await (await app.nest.get(SagaRuntime, { strict: false }).ready()).cleanup.tick();
+    await (await databaseParts(app.nest)).cleanup.tick();
     expect(await namesLeft()).toEqual([]);
     await app.close();
     const quick = await apps.start({ sagas: [OrderSaga], options: { retention: '1s' } });
@@ -357,7 +357,7 @@ describe('a retention', () => {
     await other.query(
       `SELECT * FROM saga.cleanup_1('none', 0, '-infinity', '00000000-0000-0000-0000-000000000000', 1, false, true)`,
     );
-    const { cleanup } = await app.nest.get(SagaRuntime, { strict: false }).ready();
+    const { cleanup } = await databaseParts(app.nest);
     await cleanup.tick();
     expect(await left()).toHaveLength(10);
     await other.query('COMMIT');

@@ -1,7 +1,8 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { SagaConfigurationError } from '../errors.js';
-import { type Running, SagaRuntime } from '../nest/saga.runtime.js';
+import type { Running } from '../nest/running.js';
+import { SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
 import {
   pathOf,

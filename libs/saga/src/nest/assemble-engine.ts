@@ -8,13 +8,15 @@ import { type EngineOptions, SagaEngine } from '../engine/saga-engine.js';
 import { SagaBindings } from '../engine/versions/saga-bindings.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { ListSagas } from './calls/find-page.js';
+import type { EngineCalls } from '../shards/engine-calls.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
 import type { SagaCleanup } from './maintenance/saga.cleanup.js';
+import type { ShardCalls } from './shards/shard-calls.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
 
 /** The parts of a process that the calls of SagaService use. */
 export interface ServiceParts {
-  readonly engine: SagaEngine;
+  readonly engine: EngineCalls;
   readonly registry: SagaRegistry;
   readonly options: ResolvedSagaOptions;
   /** Graphs of sagas that other applications have, too. */
@@ -24,6 +26,8 @@ export interface ServiceParts {
   readonly database?: Pick<SagaDatabase, 'join'>;
   /** Lists sagas from a standby. Undefined: the engine does, from the primary. */
   readonly list?: ListSagas;
+  /** Undefined: the sagas are in one database. */
+  readonly shards?: ShardCalls;
 }
 
 /** What SagaService asks for its parts: they are ready once the tables and the graphs are. */

@@ -24,19 +24,24 @@ export function readDatabase({ database, dataSource }: DatabaseOptions, report: 
     report(`dataSource is ${shown(dataSource)}`, 'give the name of a DataSource');
   if (database !== undefined && dataSource !== undefined)
     report('database and dataSource are both set', 'set only one of them');
-  if (database !== undefined && !isDatabase(database)) {
-    const { what, adapter } = nameOfLayer(database);
-    report(`database is ${what}`, adapter?.fix ?? ENTRY);
-  }
+  if (database !== undefined) checkDatabase(database, 'database', report);
   return { database, dataSource };
+}
+
+/** @param what the option that it is */
+export function checkDatabase(database: object | null, what: string, report: Report): void {
+  if (isDatabase(database)) return;
+  const { what: is, adapter } = nameOfLayer(database);
+  report(`${what} is ${is}`, adapter?.fix ?? ENTRY);
 }
 
 /** Reports what is wrong with it. */
 export function readStandby(
-  { readFrom, database }: StandbyOptions & DatabaseOptions,
+  { readFrom, database, shards }: StandbyOptions & DatabaseOptions & { readonly shards?: object },
   report: Report,
 ): StandbyOptions {
   if (readFrom === undefined) return {};
+  if (shards !== undefined) report('readFrom and shards are both set', 'set only one of them');
   if (typeof readFrom === 'string') {
     // Without TypeORM, there is no DataSource of this name.
     if (database !== undefined) report(`readFrom is ${shown(readFrom)}, but database is set`, ENTRY);

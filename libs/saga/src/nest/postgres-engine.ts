@@ -12,11 +12,11 @@ import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import type { Standby } from '../store/postgres/read/standby.js';
 import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
 import { assembleEngine, type ServiceParts } from './assemble-engine.js';
-import type { ListSagas } from './calls/find-page.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
 import { SagaCleanup } from './maintenance/saga.cleanup.js';
 import type { SagaPoller } from './maintenance/saga.poller.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
+import { listOnStandby } from './standby-reads.js';
 
 export interface PostgresParts {
   /** The engine's statements on the application's connections. */
@@ -32,7 +32,7 @@ export interface PostgresParts {
   readonly processName: string;
   /** How long (ms) PostgreSQL may take for an answer. */
   readonly patience: number;
-  readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit'>;
+  readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit' | 'newId' | 'schedules'>;
   readonly poller: Pick<SagaPoller, 'start' | 'stop'>;
   /** See SagaCleanup. */
   readonly grace?: () => number;
@@ -40,7 +40,9 @@ export interface PostgresParts {
 }
 
 /** Makes what SagaService uses, over tables of PostgreSQL that are migrated. */
-export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly cleanup: SagaCleanup } {
+export function postgresEngine(
+  parts: PostgresParts,
+): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {
   const { sql, options, registry, runnable, graphs, patience, standby, log } = parts;
   const { schema } = options;
   sql.watchdog.setStatementTimeout(patience);
@@ -73,19 +75,6 @@ export function postgresEngine(parts: PostgresParts): ServiceParts & { readonly 
     ...{ engine, registry, options, graphs, cleanup, database: sql.database },
     list: standby && listOnStandby(standby, options, engine),
   };
-}
-
-function listOnStandby(
-  standby: Standby,
-  { schema, codec }: ResolvedSagaOptions,
-  engine: SagaEngine,
-): ListSagas {
-  const store = new CodedSagaStore(new PostgresSagaStore(standby.sql, schema), codec);
-  return (filter) =>
-    standby.read(
-      () => store.find(filter),
-      () => engine.find(filter),
-    );
 }
 
 /** What cleanup may have deleted is not started again. */

@@ -24,6 +24,7 @@ const STATUSES: Readonly<Record<string, HttpStatus>> = {
   SAGA_CODEC: HttpStatus.CONFLICT,
   SAGA_TIMEOUT: HttpStatus.GATEWAY_TIMEOUT,
   SAGA_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
+  SAGA_SHARD_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
 };
 
 /** The methods of the response that Express and Fastify share. */

@@ -15,6 +15,7 @@ import type { MethodContext } from '../engine/ports/method-context.js';
 import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
 import { readDatabase, readStandby } from './database-options.js';
+import { readShards, type ShardedStart, type ShardsRead } from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
@@ -36,6 +37,17 @@ export interface SagaModuleOptions {
    * the primary, which also answers while the standby cannot. Default: the primary.
    */
   readFrom?: SagaDatabase | string;
+  /**
+   * Several databases, by the names of the shards: each saga is in one of them. A value is the database of a layer, as for
+   * `database`, or the name of a TypeORM DataSource. The first one has the schedules. It excludes `database` and
+   * `dataSource`. Default: one database.
+   */
+  shards?: Record<string, SagaDatabase | string>;
+  /**
+   * Returns the name of the shard on which a saga starts that `start()` is given no shard for. It must return the same for
+   * the same input. Undefined: the keys of the saga decide. Default: they always do.
+   */
+  shardOf?: (start: ShardedStart) => string | undefined;
   /** The schema of the sagas' tables, which contains nothing else. Default: `'saga'`. */
   schema?: string;
   /** Whether to apply pending migrations at start-up. Default: true. */
@@ -144,6 +156,8 @@ export interface ResolvedSagaOptions {
   readonly database?: SagaDatabase;
   readonly dataSource?: string;
   readonly readFrom?: SagaDatabase | string;
+  readonly shards?: ShardsRead['shards'];
+  readonly shardOf?: ShardsRead['shardOf'];
   readonly schema: string;
   readonly migrate: boolean;
   readonly onDrift: 'error' | 'warn';
@@ -172,6 +186,8 @@ const OPTIONS = [
   'database',
   'dataSource',
   'readFrom',
+  'shards',
+  'shardOf',
   'schema',
   'migrate',
   'onDrift',
@@ -245,6 +261,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const resolved: ResolvedSagaOptions = {
     ...readDatabase(options, report),
     ...readStandby(options, report),
+    ...readShards(options, report),
     ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
     ...resolvedWorker(worker, reader, report),
     declared: readDeclared(options.declared, report),

@@ -14,6 +14,8 @@ import {
   scheduledGraph,
   type ScheduleOperatorOptions,
 } from './calls/schedule-calls.js';
+import { noShards, setAccepting, type ShardOperatorOptions } from './calls/shard-calls.js';
+import type { ShardStatus } from './views/shard-status.js';
 import { type ScheduleStatus, toScheduleStatus } from './views/schedule-status.js';
 import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
 import { type SagaStats, toSagaStats } from './views/saga-stats.js';
@@ -24,7 +26,8 @@ import { findPage, listOn } from './calls/find-page.js';
 import type { Page, SagaFilter } from './calls/saga-filter.js';
 import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
 import { tagsWith } from './ambient.js';
-import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
+import type { ServiceRuntime } from './assemble-engine.js';
+import type { EngineCalls } from '../shards/engine-calls.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import {
@@ -76,6 +79,8 @@ export class SagaService {
    * @throws SagaConflictError if the id or correlation id belongs to a saga with another input
    * @throws SagaCodecError if the codec cannot encode the input, or cannot decode the input of the existing saga
    * @throws SagaUnavailableError if the database could not be reached for 30 s
+   * @throws SagaShardUnavailableError with shards, at once, if the shard cannot be reached
+   * @throws SagaStateError with shards, if the shard is drained
    */
   start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
   /**
@@ -85,22 +90,25 @@ export class SagaService {
   start<S = unknown>(saga: string, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
   async start(saga: Type | string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>> {
     const running = await this.runtime.ready();
-    const { engine, registry } = running;
+    const { registry, shards } = running;
     const graph = typeof saga === 'string' ? registry.latestOf(saga) : registry.latest(saga);
-    const { transaction: given, tags, ...fields } = toStartFields(options);
+    const { transaction: given, tags, shard, ...fields } = toStartFields(options);
+    if (shard !== undefined && !shards) throw noShards('start', shard);
     const { ambient } = running.options;
     const transaction = given ?? ambient?.transaction?.();
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const start = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh }, () =>
-      engine.now(),
+    const made = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh }, () =>
+      running.engine.now(),
     );
+    const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
+    const [start, { engine, database }] = placed ? [placed.saga, placed] : [made, running];
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
-    const isUncommitted = transaction && running.database?.join(transaction).follow?.();
+    const isUncommitted = transaction && database?.join(transaction).follow?.();
     const { created } = result;
-    return this.handle(created ? start.id : result.existing.id, created, running, isUncommitted);
+    return this.handle(created ? start.id : result.existing.id, created, engine, isUncommitted);
   }
 
   /**
@@ -145,7 +153,7 @@ export class SagaService {
     const running = await this.runtime.ready();
     const timeout = readTimeout('wait', options);
     const { id } = await this.get(target);
-    return this.handle<S>(id, false, running).outcome({ timeout });
+    return this.handle<S>(id, false, running.engine).outcome({ timeout });
   }
 
   /**
@@ -383,7 +391,34 @@ export class SagaService {
   async trigger<S = unknown>(saga: Type<S> | string): Promise<SagaHandle<S>> {
     const running = await this.runtime.ready();
     const id = await running.engine.trigger(scheduledGraph(running, saga));
-    return this.handle<S>(id, true, running);
+    return this.handle<S>(id, true, running.engine);
+  }
+
+  /**
+   * Returns the shards of the application, in the order of the module's options, with counts of their sagas. Without
+   * shards: none.
+   */
+  async shards(): Promise<ShardStatus[]> {
+    return (await (await this.runtime.ready()).shards?.status()) ?? [];
+  }
+
+  /**
+   * Drains a shard: no new sagas start there, in any process. Other processes see it after their next poll. Its sagas
+   * continue, and their sub-sagas start there. What may start anywhere starts on other shards. A drained shard is unchanged.
+   * @throws SagaValidationError if the application has no such shard
+   * @throws SagaShardUnavailableError if the shard cannot be reached
+   */
+  async drain(shard: string, options?: ShardOperatorOptions): Promise<void> {
+    return setAccepting(await this.runtime.ready(), 'drain', shard, options);
+  }
+
+  /**
+   * Admits new sagas to a shard that was drained, or that was added to the shards of the application. Call it once all
+   * processes have the shard. A shard that accepts sagas is unchanged.
+   * @throws the same errors as drain()
+   */
+  async admit(shard: string, options?: ShardOperatorOptions): Promise<void> {
+    return setAccepting(await this.runtime.ready(), 'admit', shard, options);
   }
 
   /**
@@ -416,7 +451,7 @@ export class SagaService {
   private handle<S>(
     id: string,
     created: boolean,
-    { engine }: ServiceParts,
+    engine: Pick<EngineCalls, 'waiters'>,
     isUncommitted?: () => boolean,
   ): SagaHandle<S> {
     return {

@@ -2,6 +2,7 @@ import type { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../shared/new-id.js';
 import { SagaConfigurationError, SagaStateError } from '../errors.js';
+import { anyShard } from './any-shard.js';
 import { assembleEngine, type ServiceParts } from '../nest/assemble-engine.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
@@ -140,7 +141,7 @@ export class TestWorld {
         ...{ random: () => 0, newId },
       },
     });
-    this.running = { engine, registry, options, graphs, cleanup: NO_CLEANUP };
+    this.running = { engine, registry, options, graphs, cleanup: NO_CLEANUP, shards: anyShard(engine) };
     this.started = engine.start();
   }
 

@@ -60,6 +60,8 @@ export interface StoreStats {
   readonly messages: number;
   readonly dead: number;
   readonly oldestMessage?: number;
+  /** The shards that are not counted. Undefined: there are none. */
+  readonly unreachable?: readonly string[];
 }
 
 /** `signal`: something that the saga was sent, an operator's decisions apart. */

@@ -2,6 +2,7 @@ import { shown } from '../../shared/shown-value.js';
 import {
   SagaApprovalPendingError,
   SagaNotFoundError,
+  SagaShardUnavailableError,
   SagaStateError,
   SagaValidationError,
 } from '../../errors.js';
@@ -33,6 +34,8 @@ export interface BulkResult {
   readonly failed: readonly { readonly id: string; readonly code: string; readonly error: string }[];
   /** Whether more sagas match than `limit`. */
   readonly more: boolean;
+  /** The shards that could not be reached: their sagas are unchanged. Undefined: all were asked. */
+  readonly unreachable?: readonly string[];
 }
 
 /** The calls that a bulk edit is made of. */
@@ -64,13 +67,14 @@ export async function bulkEdit(
     throw new SagaValidationError(`bulk(): dryRun is ${shown(dryRun)}; give true or false.`);
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
     throw new SagaValidationError(`bulk(): limit is ${shown(limit)}; give a whole number from 1 to ${MOST}.`);
-  const { found, more } = await findAll(find, readFilter('bulk', filter), limit);
+  const { found, more, unreachable } = await findAll(find, readFilter('bulk', filter), limit);
   const outcome = {
     matched: found.length,
     done: 0,
     proposed: 0,
     failed: [] as BulkResult['failed'][number][],
     more,
+    ...(unreachable && { unreachable }),
   };
   if (dryRun) return outcome;
   const queue = [...found];
@@ -85,8 +89,8 @@ export async function bulkEdit(
           outcome.proposed += 1;
           continue;
         }
-        // What is wrong with the call, or with the database, is wrong for the others as well.
-        if (!(error instanceof SagaStateError || error instanceof SagaNotFoundError)) throw error;
+        // What is wrong with the call, or with the only database, is wrong for the others as well.
+        if (!isOfOne(error)) throw error;
         outcome.failed.push({ id, code: error.code, error: error.message });
       }
     }
@@ -95,15 +99,27 @@ export async function bulkEdit(
   return outcome;
 }
 
+/** The error concerns a saga, or the sagas of one shard. */
+function isOfOne(error: unknown): error is SagaStateError | SagaNotFoundError | SagaShardUnavailableError {
+  return (
+    error instanceof SagaStateError ||
+    error instanceof SagaNotFoundError ||
+    error instanceof SagaShardUnavailableError
+  );
+}
+
 type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
 
 async function findAll(find: FindSagas, filter: SagaFilter, limit: number) {
   const found: SagaSummary[] = [];
+  const missing = new Set<string>();
   let { cursor } = filter;
   for (;;) {
     const page = await find({ ...filter, cursor, limit: Math.min(PAGE, limit - found.length) });
     found.push(...page.items);
+    for (const shard of page.unreachable ?? []) missing.add(shard);
     cursor = page.next;
-    if (cursor === undefined || found.length >= limit) return { found, more: cursor !== undefined };
+    if (cursor !== undefined && found.length < limit) continue;
+    return { found, more: cursor !== undefined, unreachable: missing.size > 0 ? [...missing] : undefined };
   }
 }

@@ -1,10 +1,15 @@
 import type { EngineLog } from '../../engine/ports/engine-log.js';
-import type { SagaEngine } from '../../engine/saga-engine.js';
+import type { OutcomeWaiters } from '../../engine/worker/outcome-waiters.js';
 
 /** Milliseconds between two looks at the sagas that hooks wait for. */
 const EVERY = 1_000;
 /** Looks before a hook that still waits is suspected to wait for this process. */
 const SUSPICIOUS = 5;
+
+/** What waits in a process. */
+export interface WaitingProcess {
+  readonly waiters: Pick<OutcomeWaiters, 'waitsForOthers' | 'poll'>;
+}
 
 /**
  * Answers hooks that wait for sagas before the application has started. Nothing runs or listens yet, so that a hook which
@@ -20,15 +25,15 @@ export class EarlyWaits {
     private readonly hasWorker: boolean,
   ) {}
 
-  start(engine: Pick<SagaEngine, 'waiters'>): void {
-    this.timer = setInterval(() => this.look(engine), EVERY).unref();
+  start(process: WaitingProcess): void {
+    this.timer = setInterval(() => this.look(process), EVERY).unref();
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  private look({ waiters }: Pick<SagaEngine, 'waiters'>): void {
+  private look({ waiters }: WaitingProcess): void {
     if (!waiters.waitsForOthers) return;
     waiters.poll();
     this.looks += 1;

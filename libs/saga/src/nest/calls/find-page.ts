@@ -1,4 +1,5 @@
-import type { StoredSummary, StoreFilter } from '../../engine/ports/saga-store.js';
+import type { StoreFilter } from '../../engine/ports/saga-store.js';
+import type { EngineCalls, FoundSagas } from '../../shards/engine-calls.js';
 import type { Dated } from '../../store/postgres/read/standby.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
@@ -6,10 +7,10 @@ import { toSummary } from '../views/to-snapshot.js';
 import { type Page, type SagaFilter, toStoreFilter } from './saga-filter.js';
 
 /** Lists sagas: on the primary, or on a standby. */
-export type ListSagas = (filter: StoreFilter) => Promise<Dated<StoredSummary[]>>;
+export type ListSagas = (filter: StoreFilter) => Promise<Dated<FoundSagas>>;
 
 /** Lists sagas on the primary. */
-export function listOn(engine: { find(filter: StoreFilter): Promise<StoredSummary[]> }): ListSagas {
+export function listOn(engine: Pick<EngineCalls, 'find'>): ListSagas {
   return async (filter) => ({ value: await engine.find(filter) });
 }
 
@@ -26,5 +27,6 @@ export async function findPage(
   const { value: rows, asOf } = await list(query);
   const items = rows.slice(0, query.limit - 1).map(toSummary);
   const next = rows.length === query.limit ? items.at(-1)!.id : undefined;
-  return { items, next, ...(asOf && { asOf }) };
+  const { unreachable } = rows;
+  return { items, next, ...(asOf && { asOf }), ...(unreachable && { unreachable }) };
 }

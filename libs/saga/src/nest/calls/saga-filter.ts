@@ -37,6 +37,8 @@ export interface Page<T> {
   readonly next?: string;
   /** With `forRoot({ readFrom })`: the time whose commits the page shows. Undefined: the page is from the primary. */
   readonly asOf?: Date;
+  /** The shards that could not be reached: their items are missing. Undefined: nothing is missing. */
+  readonly unreachable?: readonly string[];
 }
 
 const LONGEST_PAGE = 1_000;

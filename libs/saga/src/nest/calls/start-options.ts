@@ -34,6 +34,12 @@ export interface StartOptions {
   delay?: Duration;
   /** The time at which the saga begins. A time in the past means at once. It excludes `delay`. Default: at once. */
   startAt?: Date;
+  /**
+   * The name of the shard on which the saga starts, if the application has shards (`SagaModule.forRoot({ shards })`). All
+   * starts of one correlation id must give the same one. Default: `shardOf` of the module, or else the keys of the saga
+   * decide.
+   */
+  shard?: string;
   /** Tags for finding the saga; keys and values have 1 to 255 characters. Default: none. */
   tags?: Record<string, string>;
 }
@@ -48,11 +54,12 @@ const START_OPTIONS = [
   'priority',
   'delay',
   'startAt',
+  'shard',
   'tags',
 ] as const satisfies (keyof StartOptions)[];
 
 type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
-  Pick<StartOptions, 'id' | 'transaction'>;
+  Pick<StartOptions, 'id' | 'transaction' | 'shard'>;
 
 /**
  * Returns the options as they are stored.
@@ -60,7 +67,7 @@ type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'start
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
   const given = readOptions('start(): options', options, START_OPTIONS);
-  const { id, correlationId, transaction, manager, priority = 0, delay, startAt, tags } = given;
+  const { id, correlationId, transaction, manager, priority = 0, delay, startAt, tags, shard } = given;
   const storedTags = tags === undefined ? undefined : readTags(tags);
   const startTime = timeOf(startAt);
   let delayMs: number | undefined;
@@ -90,6 +97,7 @@ export function toStartFields(options: StartOptions | undefined): StartFields {
     // Long ago is now, and some of it is outside of PostgreSQL's time.
     startAt: startTime === undefined ? undefined : Math.max(0, startTime),
     tags: storedTags,
+    shard,
     transaction: transaction ?? manager,
   };
 }

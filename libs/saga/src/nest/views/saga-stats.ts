@@ -27,14 +27,17 @@ export interface SagaStats {
     /** The time at which the oldest waiting message was published. */
     readonly oldest?: Date;
   };
+  /** The shards that could not be reached: they are not counted. Undefined: all are counted. */
+  readonly unreachable?: readonly string[];
 }
 
 export function toSagaStats({ messages, dead, oldestMessage, ...stats }: StoreStats): SagaStats {
-  const { now, sagas, due, oldestDue, overdue } = stats;
+  const { now, sagas, due, oldestDue, overdue, unreachable } = stats;
   return {
     at: new Date(now),
     sagas: sagas.map(({ name, ...rest }) => ({ saga: name, ...rest })),
     ...{ due, overdue },
+    ...(unreachable && { unreachable }),
     ...(oldestDue !== undefined && { oldestDue: new Date(oldestDue) }),
     outbox: {
       ...{ waiting: messages - dead, dead },

@@ -45,7 +45,17 @@ export const SAGA_FUNCTIONS = [
   ],
 ];
 
-const TABLES = ['schedule', 'graph', 'rate_limit', 'concurrency', 'operation', 'signal', 'step', 'instance'];
+const TABLES = [
+  'shard',
+  'schedule',
+  'graph',
+  'rate_limit',
+  'concurrency',
+  'operation',
+  'signal',
+  'step',
+  'instance',
+];
 
 /**
  * The first tables. Idempotent, so that it may be applied by this module and by users' own runs alike.
@@ -207,6 +217,18 @@ export const createSagaTables = (name: string): MigrationSql => {
         last_triggered boolean,
         skipped_at timestamptz
       ) WITH (fillfactor = 50)`,
+      // The row of this database as one of several shards. Empty in an application without shards.
+      `
+      CREATE TABLE IF NOT EXISTS ${schema}.shard (
+        single boolean PRIMARY KEY DEFAULT true CHECK (single),
+        name text NOT NULL,
+        number int NOT NULL,
+        founders text[] NOT NULL,
+        accepting boolean NOT NULL,
+        changed_at timestamptz,
+        changed_by text,
+        change_reason text
+      )`,
       // Unfinished work only: finished sagas have no rank_at, and cost the claim nothing.
       `
       CREATE INDEX IF NOT EXISTS instance_due ON ${schema}.instance (name, version, rank_at)

@@ -43,6 +43,7 @@ export const SAGA_NEEDS: Needs = {
     'rate_limit',
     'concurrency',
     'schedule',
+    'shard',
     ...MESSAGING_NEEDS.tables,
   ],
   sequences: ['lock_position'],

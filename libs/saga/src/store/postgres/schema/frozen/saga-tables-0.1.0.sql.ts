@@ -145,6 +145,17 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         skipped_at timestamptz
       ) WITH (fillfactor = 50)`,
     `
+      CREATE TABLE IF NOT EXISTS "{schema}".shard (
+        single boolean PRIMARY KEY DEFAULT true CHECK (single),
+        name text NOT NULL,
+        number int NOT NULL,
+        founders text[] NOT NULL,
+        accepting boolean NOT NULL,
+        changed_at timestamptz,
+        changed_by text,
+        change_reason text
+      )`,
+    `
       CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
         WHERE rank_at IS NOT NULL`,
     `
@@ -1232,6 +1243,7 @@ $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".slots_taken_1`,
     `DROP FUNCTION IF EXISTS "{schema}".cleanup_1`,
     `DROP FUNCTION IF EXISTS "{schema}".fence_lost_1`,
+    `DROP TABLE IF EXISTS "{schema}".shard`,
     `DROP TABLE IF EXISTS "{schema}".schedule`,
     `DROP TABLE IF EXISTS "{schema}".graph`,
     `DROP TABLE IF EXISTS "{schema}".rate_limit`,

@@ -1,0 +1,25 @@
+import { SagaValidationError } from '../../errors.js';
+import { shown } from '../../shared/shown-value.js';
+import type { ServiceParts } from '../assemble-engine.js';
+import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
+
+/** Options of `SagaService.drain()` and `admit()`: the operator and the reason. */
+export type ShardOperatorOptions = Omit<OperatorOptions, 'expects'>;
+
+/** @throws SagaValidationError if the application has no such shard */
+export async function setAccepting(
+  { shards }: Pick<ServiceParts, 'shards'>,
+  call: 'drain' | 'admit',
+  shard: string,
+  given: ShardOperatorOptions | undefined,
+): Promise<void> {
+  const { by, reason } = readOperatorOptions(call, given);
+  if (!shards) throw noShards(call, shard);
+  await shards.setAccepting(shard, call === 'admit', { by, reason });
+}
+
+export function noShards(call: string, shard: unknown): SagaValidationError {
+  return new SagaValidationError(
+    `${call}(): the shard is ${shown(shard)}, but the application has no shards. Remove it, or set SagaModule.forRoot({ shards }).`,
+  );
+}

@@ -1,0 +1,141 @@
+import { v4 as uuid } from 'uuid';
+import type { OperatorRules } from '../definition/describe/graph-record.js';
+import type { EngineLog } from '../engine/ports/engine-log.js';
+import type { RunnableSaga } from '../engine/ports/invoker.js';
+import type { SagaObservers } from '../engine/observe/saga-observers.js';
+import type { EngineOptions, SagaEngine } from '../engine/saga-engine.js';
+import { agreeOnGraphs } from '../engine/versions/agree-on-graphs.js';
+import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
+import { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
+import { PostgresPartitions } from '../store/postgres/partitions/postgres-partitions.js';
+import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
+import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
+import type { Standby } from '../store/postgres/read/standby.js';
+import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
+import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
+import { requireConnections } from '../store/postgres/setup/require-connections.js';
+import type { ServiceParts } from './assemble-engine.js';
+import type { SagaRegistry } from './discovery/saga.registry.js';
+import type { SagaCleanup } from './maintenance/saga.cleanup.js';
+import { SagaPartitions } from './maintenance/saga.partitions.js';
+import type { SagaPoller } from './maintenance/saga.poller.js';
+import { postgresEngine } from './postgres-engine.js';
+import type { ResolvedSagaOptions } from './saga.options.js';
+
+/** What the databases of a process share. */
+export interface SharedParts {
+  readonly options: ResolvedSagaOptions;
+  readonly registry: SagaRegistry;
+  /** The sagas that the worker runs. */
+  readonly runnable: readonly RunnableSaga[];
+  readonly observers: SagaObservers;
+  readonly poller: Pick<SagaPoller, 'start' | 'stop'>;
+  readonly log: EngineLog;
+}
+
+/** What a process uses of a database. */
+export interface DatabaseParts extends ServiceParts {
+  readonly engine: SagaEngine;
+  readonly database: SagaDatabase;
+  readonly upgrades: SagaUpgrades;
+  readonly cleanup: SagaCleanup;
+  readonly partitions: SagaPartitions;
+  /** The outcome of sagas, over time. */
+  readonly rates: PostgresRates;
+}
+
+/**
+ * How long (ms) the engine waits for an answer of PostgreSQL: short enough for a renewal that hangs to be made again
+ * within the lease, long enough not to take a busy server for a dead one.
+ */
+export function answerPatience(lease: number): number {
+  return Math.max(1_000, lease / 3);
+}
+
+/** What those have to know who operate sagas without these options. */
+function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules {
+  return { ...(Object.keys(approvals).length > 0 && { approvals }), ...(codec && { coded: true }) };
+}
+
+/** Connects to a database, and prepares its tables. */
+export async function preparedSql(
+  database: SagaDatabase,
+  { options, log }: Pick<SharedParts, 'options' | 'log'>,
+): Promise<EngineSql> {
+  if (options.worker) requireConnections(database);
+  const sql = new EngineSql(database);
+  const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
+  await prepareTables(sql, options, needs, log);
+  return sql;
+}
+
+/** The engine over one database, and the maintenance of its tables, in the life of the application. */
+export class DatabaseRuntime {
+  private constructor(readonly parts: DatabaseParts) {}
+
+  /** @param engine options of the engine beside those of the module */
+  static async over(
+    sql: EngineSql,
+    shared: SharedParts,
+    engine: Pick<EngineOptions, 'newId' | 'schedules'> = {},
+    standby?: Standby,
+  ): Promise<DatabaseRuntime> {
+    const { options, registry, runnable, observers, poller, log } = shared;
+    const { schema } = options;
+    const partitions = new SagaPartitions(
+      new PostgresPartitions(sql, schema),
+      registry.retentions,
+      poller,
+      log,
+    );
+    await partitions.prepare(options.partitions);
+    const graphs = new PostgresGraphStore(sql, schema);
+    await agreeOnGraphs(registry.all, graphs, options.onDrift, log, operatorRules(options));
+    // Migrations, and graphs of many instances, may take their time; what comes now may not.
+    const parts = postgresEngine({
+      ...{ sql, standby, options, registry, runnable, graphs },
+      ...{ patience: answerPatience(options.lease), processName: uuid().slice(0, 8) },
+      ...{ engine: { ...engine, observers }, poller, grace: () => partitions.grace, log },
+    });
+    const runs = options.worker ? runnable.map(({ graph }) => graph) : [];
+    return new DatabaseRuntime({
+      ...{ ...parts, database: sql.database, partitions },
+      upgrades: new SagaUpgrades(runs, graphs, parts.engine, log, options.pollInterval),
+      rates: new PostgresRates(sql, schema),
+    });
+  }
+
+  get waiters(): SagaEngine['waiters'] {
+    return this.parts.engine.waiters;
+  }
+
+  async begin(): Promise<void> {
+    const { engine, options, upgrades, cleanup, partitions } = this.parts;
+    await engine.start();
+    void upgrades.tick();
+    if (!options.worker) return;
+    cleanup.start();
+    partitions.start();
+  }
+
+  /** The scheduled poll. */
+  tick(): void {
+    this.parts.engine.tick();
+    void this.parts.upgrades.tick();
+  }
+
+  async drain(): Promise<void> {
+    const { engine, upgrades, cleanup, partitions } = this.parts;
+    await Promise.all([cleanup.stop(), partitions.stop(), upgrades.stop(), engine.drain()]);
+  }
+
+  /** Hands the sagas that run here over to another process or application. */
+  async retire(): Promise<void> {
+    await this.parts.engine.retire();
+  }
+
+  async close(): Promise<void> {
+    await this.parts.engine.close();
+  }
+}

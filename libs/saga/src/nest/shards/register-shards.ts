@@ -1,0 +1,62 @@
+import type { StoredShard } from '../../engine/ports/stored-shard.js';
+import { SagaConfigurationError } from '../../errors.js';
+import { freeNumber } from '../../shards/rendezvous.js';
+import { SHARD_NUMBERS } from '../../shards/shard-id.js';
+import type { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
+
+/** A database that the configuration gives a name, with what it says of itself. */
+export interface NamedRow {
+  readonly name: string;
+  readonly rows: PostgresShardRow;
+  readonly row: StoredShard | undefined;
+}
+
+/**
+ * Registers databases that have never been shards, each in its own database. The first ones accept sagas at once. Those
+ * that are added later do not until they are admitted: processes that do not have them yet would not find sagas there. If
+ * some databases have sagas already, only those are the first ones.
+ * @param shards all of the configuration
+ * @throws SagaConfigurationError if a database is another shard than the configuration says
+ */
+export async function registerShards(shards: readonly NamedRow[]): Promise<void> {
+  const founders = shards.find(({ row }) => row)?.row?.founders ?? (await foundersOf(shards));
+  const taken = new Set(shards.flatMap(({ row }) => row?.number ?? []));
+  // In one order, so that processes that start at the same time give the same numbers.
+  const byName = [...shards].sort((one, other) => (one.name < other.name ? -1 : 1));
+  for (const { name, rows, row } of byName) {
+    if (row) continue;
+    const number = freeNumber(name, taken, SHARD_NUMBERS);
+    taken.add(number);
+    await rows.register({ name, number, founders, accepting: founders.includes(name) });
+  }
+}
+
+async function foundersOf(shards: readonly NamedRow[]): Promise<string[]> {
+  const used: string[] = [];
+  for (const { name, rows } of shards) if (await rows.hasSagas()) used.push(name);
+  return used.length > 0 ? used : shards.map(({ name }) => name);
+}
+
+/**
+ * @throws SagaConfigurationError if a database is another shard than the configuration says, or two shards have one
+ * number
+ */
+export function checkShards(shards: readonly NamedRow[]): void {
+  const named = new Map<number, string>();
+  for (const { name, row } of shards) {
+    if (!row) continue;
+    if (row.name !== name)
+      throw new SagaConfigurationError(
+        `SagaModule.forRoot: the database of shards.${name} is the shard '${row.name}': its ids and its sagas belong to that name. ` +
+          `Give it the name '${row.name}', or give shards.${name} another database.`,
+      );
+    const other = named.get(row.number);
+    if (other !== undefined)
+      throw new SagaConfigurationError(
+        `SagaModule.forRoot: the shards '${other}' and '${name}' have the same number (${row.number}), so that ids do not tell ` +
+          `them apart. They were set up by applications of different configurations. Change the number of the one without ` +
+          `sagas in its table shard.`,
+      );
+    named.set(row.number, name);
+  }
+}

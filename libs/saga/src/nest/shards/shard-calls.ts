@@ -1,0 +1,32 @@
+import type { StartedSaga } from '../../shards/place-saga.js';
+import type { EngineCalls } from '../../shards/engine-calls.js';
+import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import type { ShardStatus } from '../views/shard-status.js';
+
+/** What a start says about its shard. */
+export interface PlaceRequest {
+  /** The name that `start()` was given. */
+  readonly shard: string | undefined;
+  readonly transaction: object | undefined;
+  readonly input: unknown;
+}
+
+/** A saga with the shard on which it starts. */
+export interface PlacedSaga {
+  readonly saga: StartedSaga;
+  readonly engine: EngineCalls;
+  readonly database?: Pick<SagaDatabase, 'join'>;
+}
+
+/** Who changes whether a shard accepts new sagas, and why. */
+export interface ShardChange {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** The calls that exist only with shards. */
+export interface ShardCalls {
+  place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga>;
+  status(): Promise<ShardStatus[]>;
+  setAccepting(name: string, accepting: boolean, change: ShardChange): Promise<void>;
+}

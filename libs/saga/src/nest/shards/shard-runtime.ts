@@ -1,0 +1,129 @@
+import type { StoredShard } from '../../engine/ports/stored-shard.js';
+import { newId } from '../../shared/new-id.js';
+import { idOnShard } from '../../shards/shard-id.js';
+import { Shard } from '../../shards/shard.js';
+import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
+import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
+import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
+import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
+import { SagaLog } from '../saga-log.js';
+import type { NamedRow } from './register-shards.js';
+
+/** One shard in the life of the application: the engine over its database, and whether the database can be reached. */
+export class ShardRuntime {
+  readonly shard: Shard;
+  private readonly shared: SharedParts;
+  private connection: { readonly sql: EngineSql; readonly rows: PostgresShardRow } | undefined;
+  private runtime: DatabaseRuntime | undefined;
+  private begun = false;
+  private looking = false;
+
+  constructor(
+    readonly name: string,
+    readonly database: SagaDatabase,
+    shared: Omit<SharedParts, 'log'>,
+    /** Whether the schedules of sagas run on this shard. */
+    private readonly schedules: boolean,
+  ) {
+    this.shard = new Shard(name);
+    const { poller } = shared;
+    this.shared = {
+      ...shared,
+      log: new SagaLog(`SagaModule ${name}`),
+      poller: {
+        start: (interval, tick, interval_) => poller.start(interval, tick, `${interval_}:${name}`),
+        stop: (interval_) => poller.stop(`${interval_}:${name}`),
+      },
+    };
+  }
+
+  /** Undefined: the database could not be reached since this process has started. */
+  get opened(): DatabaseRuntime | undefined {
+    return this.runtime;
+  }
+
+  /**
+   * Prepares the tables, and reads what the database says of itself. Undefined: it cannot be reached.
+   * @throws SagaConfigurationError
+   */
+  async connect(): Promise<NamedRow | undefined> {
+    try {
+      if (!this.connection) {
+        const sql = await preparedSql(this.database, this.shared);
+        this.connection = { sql, rows: new PostgresShardRow(sql, this.shared.options.schema) };
+      }
+      const { rows } = this.connection;
+      return { name: this.name, rows, row: await rows.read() };
+    } catch (error) {
+      if (!isTransientError(error)) throw error;
+      this.shard.health.lost(error);
+      return undefined;
+    }
+  }
+
+  /** Makes the engine, and starts it if the application runs. Once. */
+  async open(row: StoredShard): Promise<void> {
+    if (this.runtime) return;
+    const { number } = row;
+    this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
+      newId: () => idOnShard(newId(), number),
+      schedules: this.schedules,
+    });
+    this.shard.opened(row, this.runtime.parts.engine);
+    if (this.begun) await this.runtime.begin();
+  }
+
+  async begin(): Promise<void> {
+    this.begun = true;
+    await this.runtime?.begin();
+  }
+
+  tick(): void {
+    this.runtime?.tick();
+    void this.look();
+  }
+
+  /** @throws SagaShardUnavailableError */
+  async setAccepting(
+    accepting: boolean,
+    change: { readonly by?: string; readonly reason?: string },
+  ): Promise<void> {
+    const { health } = this.shard;
+    if (!this.connection) throw health.error;
+    const { rows } = this.connection;
+    const row = await health.guard(() => rows.setAccepting(accepting, change));
+    if (row) this.shard.read(row);
+  }
+
+  /** Reads what the database says of itself, and so learns whether it can be reached. */
+  private async look(): Promise<void> {
+    if (this.looking || !this.runtime) return;
+    this.looking = true;
+    const { health } = this.shard;
+    try {
+      // A connection of the pool may be a broken one.
+      const row = await this.read().catch(() => this.read());
+      if (row) this.shard.read(row);
+    } catch (error) {
+      health.lost(error);
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  /** @throws if no answer comes in time */
+  private async read(): Promise<StoredShard | undefined> {
+    const { rows } = this.connection!;
+    const patience = answerPatience(this.shared.options.lease);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`it did not answer within ${patience} ms`)), patience);
+    });
+    try {
+      return await Promise.race([rows.read(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

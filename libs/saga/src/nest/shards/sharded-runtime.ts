@@ -1,0 +1,100 @@
+import type { SagaEngine } from '../../engine/saga-engine.js';
+import { serializeError } from '../../engine/payload/serialize-error.js';
+import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
+import { checkShards, registerShards } from './register-shards.js';
+import { ShardRuntime } from './shard-runtime.js';
+
+/** The shards of a process in the life of the application. A shard that cannot be reached keeps none of the others. */
+export class ShardedRuntime {
+  readonly all: readonly [ShardRuntime, ...ShardRuntime[]];
+  private connecting: Promise<unknown> | undefined;
+  private refusal: string | undefined;
+  private drained = false;
+
+  private constructor(
+    databases: ReadonlyMap<string, SagaDatabase>,
+    private readonly shared: SharedParts,
+  ) {
+    const shards = [...databases].map(
+      ([name, database], n) => new ShardRuntime(name, database, shared, n === 0),
+    );
+    this.all = shards as [ShardRuntime, ...ShardRuntime[]];
+  }
+
+  /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
+  static async over(
+    databases: ReadonlyMap<string, SagaDatabase>,
+    shared: SharedParts,
+  ): Promise<ShardedRuntime> {
+    const runtime = new ShardedRuntime(databases, shared);
+    await runtime.connect();
+    if (runtime.opened.length === 0) throw runtime.all[0].shard.health.error;
+    return runtime;
+  }
+
+  /** For calls that wait before the application has started. */
+  get waiters(): Pick<SagaEngine['waiters'], 'waitsForOthers' | 'poll'> {
+    const all = this.opened.map(({ waiters }) => waiters);
+    return {
+      waitsForOthers: all.some(({ waitsForOthers }) => waitsForOthers),
+      poll: () => all.forEach((waiters) => waiters.poll()),
+    };
+  }
+
+  async begin(): Promise<void> {
+    for (const shard of this.all) await shard.begin();
+  }
+
+  tick(): void {
+    for (const shard of this.all) shard.tick();
+    if (this.opened.length < this.all.length) this.reconnect();
+  }
+
+  async drain(): Promise<void> {
+    this.drained = true;
+    await this.connecting;
+    await Promise.all(this.opened.map((runtime) => runtime.drain()));
+  }
+
+  async retire(): Promise<void> {
+    await Promise.all(this.opened.map((runtime) => runtime.retire()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.opened.map((runtime) => runtime.close()));
+  }
+
+  private get opened(): DatabaseRuntime[] {
+    return this.all.flatMap(({ opened }) => opened ?? []);
+  }
+
+  /** Opens the shards that can be reached. */
+  private async connect(): Promise<void> {
+    const connect = () => Promise.all(this.all.map((shard) => shard.connect()));
+    let rows = await connect();
+    checkShards(rows.flatMap((row) => row ?? []));
+    const there = rows.flatMap((row) => row ?? []);
+    // Which ones are the first, and which numbers are free, all of them say together.
+    if (there.length === this.all.length && there.some(({ row }) => !row)) {
+      await registerShards(there);
+      rows = await connect();
+      checkShards(rows.flatMap((row) => row ?? []));
+    }
+    for (const [n, named] of rows.entries()) if (named?.row) await this.all[n]!.open(named.row);
+  }
+
+  private reconnect(): void {
+    if (this.drained) return;
+    this.connecting ??= this.connect()
+      .then(() => (this.refusal = undefined))
+      .catch((error: unknown) => this.refused(serializeError(error).message))
+      .then(() => (this.connecting = undefined));
+  }
+
+  /** It is tried again at each poll. The log has it once. */
+  private refused(message: string): void {
+    if (message !== this.refusal) this.shared.log.error(`A shard could not be set up: ${message}`);
+    this.refusal = message;
+  }
+}

@@ -1,0 +1,53 @@
+import type { EngineCalls } from './engine-calls.js';
+import type { ShardHealth } from './shard-health.js';
+
+type Call<Name extends keyof EngineCalls> = EngineCalls[Name];
+
+/** The engine of a shard. Calls fail at once while its database cannot be reached. */
+export class GuardedEngine implements EngineCalls {
+  constructor(
+    private readonly engine: EngineCalls,
+    private readonly health: ShardHealth,
+  ) {}
+
+  /** Not guarded: a call that waits for a saga continues when the shard can be reached again. */
+  get waiters(): EngineCalls['waiters'] {
+    return this.engine.waiters;
+  }
+
+  readonly submit: Call<'submit'> = (saga) => this.health.guard(() => this.engine.submit(saga));
+
+  /** Not guarded: the transaction of the caller fails by itself. */
+  readonly submitWithin: Call<'submitWithin'> = (transaction, saga) =>
+    this.engine.submitWithin(transaction, saga);
+
+  readonly signal: Call<'signal'> = (target, signal) =>
+    this.health.guard(() => this.engine.signal(target, signal));
+
+  readonly signalWithin: Call<'signalWithin'> = (transaction, target, signal) =>
+    this.engine.signalWithin(transaction, target, signal);
+
+  readonly edit: Call<'edit'> = (target, change) => this.health.guard(() => this.engine.edit(target, change));
+
+  readonly graphOf: Call<'graphOf'> = (saga) => this.health.guard(() => this.engine.graphOf(saga));
+
+  readonly load: Call<'load'> = (target) => this.health.guard(() => this.engine.load(target));
+
+  readonly find: Call<'find'> = (filter) => this.health.guard(() => this.engine.find(filter));
+
+  readonly history: Call<'history'> = (target, limit) =>
+    this.health.guard(() => this.engine.history(target, limit));
+
+  readonly stats: Call<'stats'> = () => this.health.guard(() => this.engine.stats());
+
+  readonly allSchedules: Call<'allSchedules'> = () => this.health.guard(() => this.engine.allSchedules());
+
+  readonly editSchedule: Call<'editSchedule'> = (saga, change) =>
+    this.health.guard(() => this.engine.editSchedule(saga, change));
+
+  readonly trigger: Call<'trigger'> = (graph) => this.health.guard(() => this.engine.trigger(graph));
+
+  now(): number {
+    return this.engine.now();
+  }
+}

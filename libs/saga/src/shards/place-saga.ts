@@ -1,0 +1,105 @@
+import { SagaStateError, SagaValidationError } from '../errors.js';
+import { nearestName } from '../shared/nearest-name.js';
+import { shown } from '../shared/shown-value.js';
+import type { NewSaga } from '../engine/ports/stored-saga.js';
+import type { StoreTarget } from '../engine/ports/saga-store.js';
+import { keyOf, locate } from './find-shard.js';
+import { ranked } from './rendezvous.js';
+import { idOnShard } from './shard-id.js';
+import type { Shard } from './shard.js';
+
+export type StartedSaga = Omit<NewSaga, 'leased'>;
+
+/** Returns the shard on which a saga starts, as `shardFor()`, and the saga. A new id carries the number of the shard. */
+export async function placeSaga(
+  saga: StartedSaga,
+  shards: readonly Shard[],
+  chosen: Shard | undefined,
+): Promise<{ readonly shard: Shard; readonly saga: StartedSaga }> {
+  const shard = await shardFor(saga, shards, chosen);
+  const { number } = shard;
+  if (number === undefined) throw shard.health.error;
+  return { shard, saga: saga.fresh ? { ...saga, id: idOnShard(saga.id, number) } : saga };
+}
+
+/**
+ * Returns the shard on which a saga starts. If it exists already, this is the shard that has it.
+ * @param chosen the shard that the application has chosen. Undefined: the keys of the saga decide
+ * @throws SagaStateError if the shard accepts no new sagas
+ * @throws SagaShardUnavailableError if the shard cannot be reached, or one that may have the saga already
+ */
+async function shardFor(
+  saga: StartedSaga,
+  shards: readonly Shard[],
+  chosen: Shard | undefined,
+): Promise<Shard> {
+  const unique = uniqueKeyOf(saga);
+  const key = routingKeyOf(saga, unique);
+  if (!chosen && key === undefined) return anyShard(saga.id, shards);
+  const inOrder = ranked(shards, key ?? '');
+  const target = chosen ?? inOrder.find(({ accepting }) => accepting);
+  if (unique) {
+    const isHome = !chosen && saga.lockKey === undefined;
+    const elsewhere = isHome ? formerHomes(inOrder, target) : shards;
+    const others = elsewhere.filter((shard) => shard !== target || !shard.accepting);
+    const existing = others.length > 0 ? await locate(unique, others) : undefined;
+    if (existing) return existing;
+  }
+  if (!target) throw noneAccepts(shards);
+  if (!target.accepting) throw drained(target);
+  return target;
+}
+
+/** @throws SagaValidationError if there is no such shard */
+export function shardNamed(name: unknown, shards: readonly Shard[], what: string): Shard {
+  const shard = shards.find((one) => one.name === name);
+  if (shard) return shard;
+  const names = shards.map((one) => one.name);
+  const nearest = typeof name === 'string' ? nearestName(name, names) : undefined;
+  const hint = nearest === undefined ? `The shards: ${names.join(', ')}` : `Did you mean '${nearest}'?`;
+  throw new SagaValidationError(`${what} is ${shown(name)}, which is not a shard. ${hint}`);
+}
+
+/** What no other saga may have. Undefined: its id is new. */
+function uniqueKeyOf({ id, name, correlationId, fresh }: StartedSaga): StoreTarget | undefined {
+  if (correlationId !== undefined) return { name, correlationId };
+  return fresh ? undefined : { id };
+}
+
+/** Undefined: the saga may start anywhere. */
+function routingKeyOf({ name, lockKey }: StartedSaga, unique: StoreTarget | undefined): string | undefined {
+  if (lockKey !== undefined) return `lock ${name} ${lockKey}`;
+  return unique && keyOf(unique);
+}
+
+/**
+ * The shards that may have a key whose home is `home`: those before it have been its home if they accepted sagas then;
+ * those after it, if it did not accept sagas.
+ */
+function formerHomes(inOrder: readonly Shard[], home: Shard | undefined): Shard[] {
+  if (!home) return [...inOrder];
+  const before = inOrder.slice(0, inOrder.indexOf(home));
+  const after = inOrder.slice(inOrder.indexOf(home) + 1);
+  return home.row?.changed ? [...before, ...after] : before;
+}
+
+function anyShard(id: string, shards: readonly Shard[]): Shard {
+  const accepting = shards.filter((shard) => shard.accepting);
+  if (accepting.length === 0) throw noneAccepts(shards);
+  const inOrder = ranked(accepting, keyOf({ id }));
+  const shard = inOrder.find(({ health, row }) => row && health.reachable);
+  if (!shard) throw inOrder[0]!.health.error;
+  return shard;
+}
+
+function noneAccepts(shards: readonly Shard[]): SagaStateError {
+  return new SagaStateError(
+    `start(): no shard accepts new sagas: ${shards.map(({ name }) => name).join(', ')} are drained. Call admit() for one of them.`,
+  );
+}
+
+function drained({ name }: Shard): SagaStateError {
+  return new SagaStateError(
+    `start(): shard '${name}' accepts no new sagas. Call admit('${name}'), or start the saga on another shard.`,
+  );
+}

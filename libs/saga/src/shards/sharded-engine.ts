@@ -1,0 +1,142 @@
+import { SagaNotFoundError, SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
+import { candidates, locate, onShardOf } from './find-shard.js';
+import { mergeStats, newestFirst } from './merge-answers.js';
+import { placeSaga } from './place-saga.js';
+import type { EngineCalls } from './engine-calls.js';
+import type { Shard } from './shard.js';
+
+type Call<Name extends keyof EngineCalls> = EngineCalls[Name];
+
+/** The answers of the shards that can be reached, and the names of the others. */
+interface Answers<T> {
+  readonly answers: readonly T[];
+  readonly unreachable?: readonly string[];
+}
+
+/**
+ * The engines of several databases, in the place of one. A call for a saga goes to the shard that has it; lists and
+ * counts are merged.
+ */
+export class ShardedEngine implements EngineCalls {
+  /** Where a saga was read: what is asked for it next is asked there. */
+  private readonly readFrom = new WeakMap<object, Shard>();
+
+  constructor(
+    /** The first one has the schedules. */
+    private readonly shards: readonly [Shard, ...Shard[]],
+    /** Returns the shard in whose database a transaction is open. */
+    private readonly shardOfTransaction: (transaction: unknown) => Promise<Shard>,
+  ) {}
+
+  /** Returns the shard from which a saga was read. */
+  shardOf(saga: object): Shard {
+    return this.readFrom.get(saga) ?? this.shards[0];
+  }
+
+  readonly waiters: EngineCalls['waiters'] = {
+    wait: async (id, timeout, isUncommitted) => {
+      const [home, ...others] = candidates({ id }, this.shards);
+      try {
+        return await home.calls.waiters.wait(id, timeout, isUncommitted);
+      } catch (error) {
+        // The application has chosen the id.
+        const shard = error instanceof SagaNotFoundError ? await locate({ id }, others) : undefined;
+        if (!shard) throw error;
+        return shard.calls.waiters.wait(id, timeout, isUncommitted);
+      }
+    },
+  };
+
+  readonly submit: Call<'submit'> = async (start) => {
+    const { shard, saga } = await placeSaga(start, this.shards, undefined);
+    return shard.calls.submit(saga);
+  };
+
+  readonly submitWithin: Call<'submitWithin'> = async (transaction, start) => {
+    const { shard, saga } = await placeSaga(start, this.shards, await this.shardOfTransaction(transaction));
+    return shard.calls.submitWithin(transaction, saga);
+  };
+
+  readonly signal: Call<'signal'> = (target, signal) =>
+    onShardOf(
+      target,
+      this.shards,
+      async (shard) => shard.calls.signal(target, signal),
+      ({ outcome }) => outcome !== 'unknown',
+    );
+
+  readonly signalWithin: Call<'signalWithin'> = async (transaction, target, signal) => {
+    const joined = await this.shardOfTransaction(transaction);
+    const result = await joined.calls.signalWithin(transaction, target, signal);
+    if (result.outcome !== 'unknown') return result;
+    const others = this.shards.filter((shard) => shard !== joined);
+    const shard = await locate(target, others);
+    if (!shard) return result;
+    throw new SagaTransactionError(
+      `signal(): the saga is on shard '${shard.name}', but the transaction is open in the database of shard '${joined.name}'. Send the ` +
+        `signal without the transaction, or publish a message in it that leads to the signal.`,
+    );
+  };
+
+  readonly edit: Call<'edit'> = (target, change) =>
+    onShardOf(target, this.shards, async (shard) => shard.calls.edit(target, change), isThere);
+
+  readonly graphOf: Call<'graphOf'> = async (saga) => this.shardOf(saga).calls.graphOf(saga);
+
+  readonly load: Call<'load'> = (target) =>
+    onShardOf(target, this.shards, (shard) => this.loadFrom(shard, target), isThere);
+
+  readonly find: Call<'find'> = async (filter) => {
+    const { answers, unreachable } = await this.all((shard) => shard.find(filter));
+    const rows = newestFirst(answers, filter.limit);
+    return unreachable ? Object.assign(rows, { unreachable }) : rows;
+  };
+
+  readonly history: Call<'history'> = (target, limit) =>
+    onShardOf(target, this.shards, async (shard) => shard.calls.history(target, limit), isThere);
+
+  readonly stats: Call<'stats'> = async () => {
+    const { answers, unreachable } = await this.all((shard) => shard.stats());
+    return { ...mergeStats(answers), ...(unreachable && { unreachable }) };
+  };
+
+  readonly allSchedules: Call<'allSchedules'> = async () => this.shards[0].calls.allSchedules();
+
+  readonly editSchedule: Call<'editSchedule'> = async (saga, change) =>
+    this.shards[0].calls.editSchedule(saga, change);
+
+  readonly trigger: Call<'trigger'> = async (graph) => this.shards[0].calls.trigger(graph);
+
+  /** The clock of the first shard that can be asked. */
+  now(): number {
+    return (this.shards.find(({ row }) => row) ?? this.shards[0]).calls.now();
+  }
+
+  /** @throws SagaShardUnavailableError if no shard can be reached */
+  async all<T>(call: (engine: EngineCalls, shard: Shard) => Promise<T>): Promise<Answers<T>> {
+    const asked = await Promise.allSettled(this.shards.map(async (shard) => call(shard.calls, shard)));
+    const answers: T[] = [];
+    const unreachable: string[] = [];
+    let failure: SagaShardUnavailableError | undefined;
+    for (const [n, one] of asked.entries()) {
+      if (one.status === 'fulfilled') answers.push(one.value);
+      else if (one.reason instanceof SagaShardUnavailableError) {
+        failure ??= one.reason;
+        unreachable.push(this.shards[n]!.name);
+      } else throw one.reason;
+    }
+    if (failure && answers.length === 0) throw failure;
+    return { answers, ...(failure && { unreachable }) };
+  }
+
+  private async loadFrom(shard: Shard, target: Parameters<Call<'load'>>[0]): Promise<StoredSaga | undefined> {
+    const saga = await shard.calls.load(target);
+    if (saga) this.readFrom.set(saga, shard);
+    return saga;
+  }
+}
+
+function isThere(answer: unknown): boolean {
+  return answer !== undefined;
+}
