@@ -1,4 +1,5 @@
 import { CODEC_MUTANTS } from './codec.mutants.js';
+import { COMPENSATION_REPLY_MUTANTS } from './compensation-replies.mutants.js';
 import { DATABASE_MUTANTS } from './databases.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
 import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
@@ -33,4 +34,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
   ...WAY_OUT_MUTANTS,
+  ...COMPENSATION_REPLY_MUTANTS,
 ];

@@ -23,6 +23,23 @@ export class WaitHappenings extends ChildHappenings {
     return taker;
   }
 
+  /** B6: its method has returned, and somebody else says when it is done. */
+  protected requested({ step, now }: EventOf<'compensation-requested'>): Book[] {
+    const { timeout } = this.relations.node(step).compensationReply!;
+    if (this.isInProgress(step, 'undoing'))
+      this.change(step, { active: false, reply: timeout === undefined ? {} : { until: now + timeout } });
+    return [this.book];
+  }
+
+  /** B6, W2: it is done. */
+  protected replied({ name, number }: EventOf<'reply-received'>): Book[] {
+    const taker = this.rules.takerOf(name, number)?.name;
+    if (taker === undefined) return [this.book];
+    this.change(taker, { phase: 'undone', reply: undefined });
+    this.book.lastTaken.set(name, number);
+    return [this.book];
+  }
+
   /** W4: nothing has come by then. */
   protected waitExpired({ step, now }: EventOf<'wait-expired'>): Book[] {
     const { until } = this.rules.life(step).wait ?? {};

@@ -163,12 +163,12 @@ class GraphPlayer implements Play {
   }
 
   /**
-   * Steps take what was sent for them. @returns true for a rejection, which is stored before any step that
+   * Steps take what was sent for them. @returns true for a rejection or a confirmation, which is stored before any step that
    * follows starts
    */
   private hear(): boolean {
     for (let event = this.nextSignal(); event; event = this.nextSignal()) {
-      if (event.type === 'refused') {
+      if (event.type === 'refused' || event.type === 'reply-received') {
         this.checkpoint(event);
         return true;
       }
@@ -242,6 +242,10 @@ class GraphPlayer implements Play {
       if (answer === 'throws') return this.failDefinition(node, round);
     }
     if (kind === 'await') return this.checkpoint(waitStarted(node, key, this.now));
+    if (kind === 'miss-reply') {
+      const missed = { kind: 'compensate', node, key, round } as const;
+      return this.checkpoint(failureOf(missed, { ...move, kind: 'timeout' }, this.now, false));
+    }
     if (kind === 'expand') {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
       return this.checkpoint({ type: 'fan-out-started', step: key, items });
@@ -282,7 +286,8 @@ class GraphPlayer implements Play {
       timedOut && attempt.node.probe ? (['done', 'not done', 'unknown'] as const)[move.pick % 3] : '';
     if (goesWell || found === 'done') {
       const event = this.success(attempt);
-      this.learn(attempt, event.type === 'child-started' ? 'none' : 'done', event);
+      const isAsked = event.type === 'child-started' || event.type === 'compensation-requested';
+      this.learn(attempt, isAsked ? 'none' : 'done', event);
       this.apply(event);
     } else {
       const unknown = timedOut && found !== 'not done';
@@ -307,6 +312,8 @@ class GraphPlayer implements Play {
   }
 
   private success({ kind, node, key: step, child }: Attempt): SagaEvent {
+    if (kind === 'compensate' && node.compensationReply)
+      return { type: 'compensation-requested', step, now: this.now };
     if (kind === 'compensate') return { type: 'compensation-completed', step };
     if (kind === 'cancel-child') return { type: 'child-cancelling', step, child: child! };
     if (kind === 'undo-child') return { type: 'child-undoing', step, child: child! };
@@ -389,6 +396,18 @@ class GraphPlayer implements Play {
     const before = this.state;
     this.state = evolve(this.graph, before, event);
     this.entries.push({ type: 'event', event, before, after: this.state, late });
+    if (event.type === 'reply-received') this.learnReply(event.name, before);
+  }
+
+  /** Whoever confirms it has done it. */
+  private learnReply(signal: string, before: SagaState): void {
+    for (const node of this.graph.steps.values()) {
+      const { status } = stepState(this.state, node.name);
+      if (node.compensationReply?.signal !== signal || status === stepState(before, node.name).status)
+        continue;
+      const { round } = stepState(this.state, node.name);
+      this.learn({ kind: 'compensate', node, key: node.name, round }, 'done');
+    }
   }
 
   /** The stored state records only the status of attempts in progress. */

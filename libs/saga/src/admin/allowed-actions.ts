@@ -76,7 +76,9 @@ function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined, kind: 'approv
 
 function signalsOf(graph: SagaGraph | undefined): string[] {
   if (!graph || handlerOf(graph.name) !== undefined) return [];
-  const names = [...graph.steps.values()].flatMap(({ wait }) => (wait ? [wait.signal] : []));
+  const names = [...graph.steps.values()].flatMap(({ wait, compensationReply }) =>
+    [wait?.signal, compensationReply?.signal].filter((name) => name !== undefined),
+  );
   return [...new Set(names)].filter((name) => !name.startsWith(APPROVAL_PREFIX));
 }
 

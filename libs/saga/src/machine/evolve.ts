@@ -22,7 +22,7 @@ import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './incompatible.js';
-import { startWait, refused, signalled, waitExpired } from './waits.js';
+import { refused, replied, requested, signalled, startWait, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -97,9 +97,14 @@ const TRANSITIONS: Transitions = {
           status: 'compensating',
           compensationAttempts: s.compensationAttempts + 1,
           retryAt: undefined,
+          wait: undefined,
           active: true,
         }))
       : state,
+
+  'compensation-requested': requested,
+
+  'reply-received': replied,
 
   'compensation-completed': (graph, state, { step }) =>
     isInProgress(state, step, 'compensating') ? compensated(graph, state, step) : state,

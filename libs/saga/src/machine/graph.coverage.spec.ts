@@ -10,7 +10,7 @@ import { type SagaState, stepState, type StepState } from './saga-state.js';
 // A file of its own beside graph.properties.spec.ts, so that both run at the same time.
 describe('the sagas of the promises', () => {
   it('come to every end, by every way', () => {
-    const plays = fc.sample(randomGraphs, { numRuns: 600, seed: 2 }).map((saga) => playGraph(saga));
+    const plays = fc.sample(randomGraphs, { numRuns: 800, seed: 2 }).map((saga) => playGraph(saga));
     const count = (has: (play: Play) => boolean) => plays.filter(has).length;
     const counts = {
       completed: count(({ end }) => end.status === 'completed'),
@@ -69,6 +69,7 @@ describe('the sagas of the promises', () => {
         'sent again',
       ],
       ...['a wait is cut', 'a wait is rolled back', 'called again'],
+      ...['compensation-requested', 'reply-received', 'a reply is missed'],
     ];
     expect(wanted.filter((way) => ways.filter((other) => other === way).length < 10)).toEqual([]);
   });
@@ -117,6 +118,8 @@ function waysOfWaits(entries: readonly Entry[]): string[] {
     if (late) return event.type === 'signalled' || event.type === 'refused' ? ['sent again'] : [];
     if (before === after) return [];
     const { type } = event;
+    if (type === 'compensation-requested' || type === 'reply-received') return [type];
+    if (type === 'compensation-failed' && stepState(before, event.step).wait) return ['a reply is missed'];
     if (type === 'wait-started' || type === 'signalled' || type === 'refused' || type === 'wait-expired')
       return [type];
     const isLeft = ({ status, wait }: StepState) =>

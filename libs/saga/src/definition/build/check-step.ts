@@ -35,6 +35,7 @@ const STEP_OPTIONS = [
   'idempotent',
   'probe',
   'compensateOnFailure',
+  'compensationReply',
   'rateLimit',
   'savepoint',
   'pivot',
@@ -133,6 +134,7 @@ export function readStep(
             'would fail every attempt of the compensation',
             LONGEST_TIMER,
           ),
+    compensationReply: readReply(options.compensationReply, read, report),
     transactional: read.flag(options.transactional, 'transactional'),
     idempotent,
     compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
@@ -205,6 +207,7 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
   if (options.compensationTimeout !== undefined && options.compensate === undefined) {
     report('compensationTimeout needs a compensation', 'name one with compensate, or remove it');
   }
+  if (options.compensationReply !== undefined) checkReply(options, report);
   if (options.transactional && options.idempotent === false) {
     report('a transactional step already takes effect exactly once', 'remove idempotent');
   }
@@ -228,6 +231,17 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
       'remove concurrency, or add forEach',
     );
   }
+}
+
+function checkReply({ compensate, forEach }: AnyNodeOptions, report: Report): void {
+  if (compensate === undefined)
+    report('compensationReply needs a compensation', 'name one with compensate, or remove it');
+  if (forEach === undefined) return;
+  // The signal does not name the item.
+  report(
+    'compensationReply cannot confirm the compensations of the items of forEach one by one',
+    'remove compensationReply, or make each item a sub-saga',
+  );
 }
 
 /** The edges of a step; an edge that is wrong is reported and left out, or kept for the linker to name. */
@@ -294,6 +308,23 @@ function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader):
       per: read.durationAboveZero(given.per!, 'rateLimit.per', 'would limit nothing'),
     }
   );
+}
+
+function readReply(
+  reply: StepOptions['compensationReply'],
+  read: OptionReader,
+  report: Report,
+): UnlinkedStep['compensationReply'] {
+  if (reply === undefined) return undefined;
+  const form = "such as { signal: 'refund-reply', timeout: '10m' }";
+  const given = read.object(reply, 'compensationReply', ['signal', 'timeout'], form);
+  if (!given) return undefined;
+  const { signal, timeout } = given;
+  const flaw = signalNameFlaw(signal);
+  if (flaw !== undefined) report(`compensationReply.signal is ${shown(signal)}`, flaw);
+  if (timeout === undefined) return { signal: signal! };
+  const name = 'compensationReply.timeout';
+  return { signal: signal!, timeout: read.durationAboveZero(timeout, name, 'would wait for nothing') };
 }
 
 function readWait(

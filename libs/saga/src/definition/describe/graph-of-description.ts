@@ -44,6 +44,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     retry: policyOf(step.retry),
     compensationRetry: policyOf(step.compensationRetry),
     compensationTimeout: step.compensationTimeout,
+    compensationReply: step.compensationReply,
     timeout: wait ? undefined : step.timeout,
     transactional: step.transactional,
     idempotent: step.idempotent,

@@ -90,6 +90,8 @@ export interface StepDescription {
   readonly timeout?: number;
   /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
   readonly compensationTimeout?: number;
+  /** The signal that its compensation waits for, and for how long; absent: none. */
+  readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
   /** At most so many attempts within `per` milliseconds; absent: none. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
 }
@@ -157,6 +159,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
     compensationTimeout: node.compensationTimeout,
+    compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });

@@ -30,6 +30,11 @@ export interface StepNode {
   readonly timeout?: number;
   /** Milliseconds per attempt of the compensation; undefined: `timeout`. */
   readonly compensationTimeout?: number;
+  /**
+   * The signal that completes the compensation, once its method has requested it; `timeout`: milliseconds, after which the
+   * attempt has failed.
+   */
+  readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;

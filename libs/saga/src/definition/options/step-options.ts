@@ -131,6 +131,20 @@ export interface RateLimit {
   per: Duration;
 }
 
+/** The confirmation that a compensation waits for. */
+export interface CompensationReply {
+  /**
+   * The name of the signal by which the participant confirms: 1 to 200 characters. No other step of the saga may wait for
+   * it. One that arrives before the compensation waits for it is kept.
+   */
+  signal: string;
+  /**
+   * The maximum time to wait for it, from the end of the method. After it, the attempt of the compensation has failed,
+   * and `compensationRetry` applies. Default: none, the compensation waits until the signal arrives.
+   */
+  timeout?: Duration;
+}
+
 /** Options of `@Step`. */
 export interface StepOptions<
   Compensation extends string = string,
@@ -157,6 +171,11 @@ export interface StepOptions<
   idempotent?: boolean;
   /** Whether to compensate this step also if it is the step that failed. Default: false. */
   compensateOnFailure?: boolean;
+  /**
+   * The method of the compensation only requests it: the step is compensated when this signal arrives, and not before.
+   * Default: none, the step is compensated when the method returns.
+   */
+  compensationReply?: CompensationReply;
   /**
    * Runs the step once per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation. The
    * step's result is the array of the items' results. More than 100,000 items fail the step with SagaPayloadError.

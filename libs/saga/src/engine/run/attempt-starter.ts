@@ -54,6 +54,10 @@ export class AttemptStarter {
   /** Evaluates the functions of times, `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
   evaluatesFirst(action: Action): boolean {
     const { when, forEach, delayOf, wait } = action.node;
+    if (action.kind === 'miss-reply') {
+      this.run.inbox.put({ event: this.ports.attempts.unanswered(this.attemptFor(action)) });
+      return true;
+    }
     if (!when && !forEach && !delayOf && !wait?.timeoutOf) return false;
     const { maxPayloadBytes } = this.ports;
     const attempt = this.attemptFor(action);

@@ -33,7 +33,7 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     case 'handler':
       return `a worker with handler '${waitingFor.handler}' for step '${waitingFor.step}', ${at('since', waitingFor.since)}: ${handlerIs(waitingFor.deployed)}`;
     case 'signal':
-      return `the signal '${waitingFor.signal}' for step '${waitingFor.step}'${until(waitingFor.until)}`;
+      return `the signal '${waitingFor.signal}' ${waitingFor.during ? 'that confirms the compensation of' : 'for'} step '${waitingFor.step}'${until(waitingFor.until)}`;
     case 'approval':
       return `an operator to approve or reject step '${waitingFor.step}'${until(waitingFor.until)}`;
     case 'paused':

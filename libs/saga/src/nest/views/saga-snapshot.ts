@@ -104,8 +104,17 @@ export type WaitingFor =
    * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
    */
   | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & RemoteHandlerRef)
-  /** The step waits for a signal of this name, at most until this time. */
-  | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
+  /**
+   * The step waits for a signal of this name, at most until this time. With `during`, its compensation was requested and
+   * waits for the confirmation.
+   */
+  | {
+      readonly kind: 'signal';
+      readonly step: string;
+      readonly signal: string;
+      readonly until?: Date;
+      readonly during?: 'compensation';
+    }
   /** An operator must approve or reject this step, at most until this time. */
   | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */

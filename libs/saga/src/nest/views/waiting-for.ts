@@ -1,6 +1,6 @@
 import { approvalSignal, type SagaGraph } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
@@ -26,11 +26,13 @@ export function handlerOrItsStep(
     : { kind: 'remote-step', ...asked };
 }
 export function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
-  for (const [step, { wait }] of [...ownStepsOfKinds(state.steps, KIND.waiting | TIMED)].filter(([, one]) =>
-    awaitsSignal(one),
-  )) {
-    const { signal } = wait!;
-    const until = wait!.until === undefined ? {} : { until: new Date(wait!.until) };
+  const kinds = KIND.waiting | KIND.compensating | TIMED;
+  for (const [step, one] of ownStepsOfKinds(state.steps, kinds)) {
+    const isReplied = awaitsReply(one);
+    if (!isReplied && !awaitsSignal(one)) continue;
+    const { signal, until: end } = one.wait!;
+    const until = end === undefined ? {} : { until: new Date(end) };
+    if (isReplied) return { kind: 'signal', step, signal, ...until, during: 'compensation' };
     return signal === approvalSignal(step)
       ? { kind: 'approval', step, ...until }
       : { kind: 'signal', step, signal, ...until };
