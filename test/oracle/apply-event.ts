@@ -103,6 +103,8 @@ class Happening extends WaitHappenings {
         throw new Error('This oracle has no semantic locks');
       case 'retried':
         return this.retried(event.step, tookEffect);
+      case 'rescheduled':
+        return this.rescheduled(event);
       case 'operator-skipped':
         return this.skippedByHand(event, tookEffect);
       case 'undone':

@@ -34,6 +34,7 @@ export const MOVES = [
   'unwanted signal',
   'signal again',
   'undo',
+  'reschedule',
 ] as const;
 
 export interface Move {
@@ -251,6 +252,7 @@ const ROUGH: Record<Move['kind'], number> = {
   'unwanted signal': 1,
   'signal again': 3,
   undo: 1,
+  reschedule: 2,
 };
 const CALM: Record<Move['kind'], number> = {
   ...ROUGH,

@@ -127,11 +127,20 @@ class GraphPlayer implements Play {
     else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'manual' });
     else if (move.kind === 'retry' && this.inProgress.length === 0) this.edit({ type: 'retried' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
+    else if (move.kind === 'reschedule') this.reschedule(move);
     else if (move.kind === 'end late' && late) this.endLate(late);
     else if (!(attempt ?? action)) this.pass(decision, move);
     else if (move.kind === 'wait') this.now = Math.max(this.now + 10, decision.wakeAt ?? 0);
     else if (action && (move.kind === 'begin' || !attempt)) this.begin(action, move);
     else if (attempt) this.settle(attempt, move);
+  }
+
+  /** An operator moves a time: to one that is over, or to another to come. */
+  private reschedule(move: Move): void {
+    const step = picked([...this.state.steps.keys()], move);
+    const isBusy = this.inProgress.length > 0;
+    if (step === undefined || isBusy) return void (this.now += 1);
+    this.edit({ type: 'rescheduled', step, at: this.now + (move.pick % 5) * 70 });
   }
 
   /** The sagas that steps have started advance, or the worker reads their outcomes. */

@@ -125,7 +125,7 @@ test('SagaTest waits for the reply in virtual time, and answers it by the script
     .signal('refunded')
     .everyFailure({}, ({ outcome, trace }) => {
       expect(outcome.status).toBe('compensated');
-      if (trace.includes('pay')) expect(trace).toContain('refund');
+      if (trace.includes('fail')) expect(trace).toContain('refund');
     });
   expect(report.points.length).toBeGreaterThan(10);
 });

@@ -28,6 +28,8 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
   const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
   const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga)) : [];
   const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];
+  const mayMove = (goes || status === 'paused') && hanging.length === 0;
+  const timed = mayMove ? partsOf(saga, (step) => isTimed(step, saga)) : [];
   const approvals = open ? awaited(saga, graph, 'approval') : [];
   const signals = open ? signalsOf(graph) : [];
   const actions: (AllowedAction | false)[] = [
@@ -41,6 +43,7 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
     signals.length > 0 && { kind: 'signal', signals },
     forward && !turnsBack && !pivotPassed(saga, graph) && { kind: 'cancel' },
     status === 'completed' && graph !== undefined && !pivotPassed(saga, graph) && { kind: 'undo' },
+    timed.length > 0 && { kind: 'reschedule', steps: timed },
     graph !== undefined && waiting.length > 0 && { kind: 'complete', steps: waiting },
     graph !== undefined && hanging.length > 0 && { kind: 'abandonAttempt', steps: hanging },
     open && { kind: 'abort' },
@@ -63,6 +66,13 @@ function isOpen({ status, child, runningSince }: StepSnapshot, saga: SagaSnapsho
 function isBackingOff({ status, retryAt, errors }: StepSnapshot): boolean {
   const waits = status === 'compensating' || (status === 'waiting' && errors.length > 0);
   return waits && retryAt !== undefined;
+}
+
+/** It waits for a time, or may wait no longer than until one. */
+function isTimed({ name, status, child, retryAt }: StepSnapshot, { waitingFor }: SagaSnapshot): boolean {
+  if (child !== undefined) return false;
+  const isConfirmed = waitingFor?.kind === 'signal' && waitingFor.step === name;
+  return status === 'waiting' || (status === 'compensating' && (retryAt !== undefined || isConfirmed));
 }
 
 /** Steps of this kind that wait right now. */

@@ -15,6 +15,7 @@ import { barPivots, barredPivots, passedPivot } from './pivots.js';
 import { uncut } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
@@ -189,6 +190,8 @@ const TRANSITIONS: Transitions = {
     );
     return unstuck(step === undefined ? next : reopenFanOut(next, step));
   },
+
+  rescheduled: (_, state, event) => rescheduled(state, event),
 
   'operator-skipped': (graph, state, { step, result }) => {
     if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;

@@ -128,6 +128,8 @@ export type SagaEvent =
    * An operator tries again what failed permanently, or at once what waits for another attempt; `step`: only this one.
    */
   | { readonly type: 'retried'; readonly step?: string }
+  /** An operator moves the end of a delay, of a wait, or of the time before the next attempt. */
+  | { readonly type: 'rescheduled'; readonly step: string; readonly at: number }
   /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
   | { readonly type: 'operator-skipped'; readonly step: string; readonly result?: string }
   /** Nothing is left to do; what `decide` found. */

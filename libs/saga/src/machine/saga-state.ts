@@ -16,6 +16,8 @@ export interface WaitState {
   readonly signal: string;
   /** Milliseconds since the epoch: no waiting past it. */
   readonly until?: number;
+  /** The number of people who have to approve. Undefined: one. */
+  readonly quorum?: number;
   /** The number of the signal that came. Undefined: none has. */
   readonly takenSignal?: number;
   /** What came with it; JSON text. Undefined: nothing. */

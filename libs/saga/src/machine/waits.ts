@@ -42,13 +42,13 @@ export function startWait(
   state: SagaState,
   { step: name, now, until: given }: EventOf<'wait-started'>,
 ): SagaState {
-  const { signal, timeout } = graph.steps.get(name)!.wait!;
+  const { signal, timeout, quorum } = graph.steps.get(name)!.wait!;
   const until = given ?? (timeout === undefined ? undefined : now + timeout);
   return withStep(state, name, (step) => ({
     ...step,
     status: 'waiting',
     retryAt: undefined,
-    wait: { signal, ...(until !== undefined && { until }) },
+    wait: { signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
   }));
 }
 

@@ -64,10 +64,12 @@ const OPTIONS_OF: Record<
   'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
   remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
   signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
-  approval: ['@Approval', WAIT_OPTIONS],
+  approval: ['@Approval', [...WAIT_OPTIONS, 'quorum'] satisfies (keyof ApprovalOptions)[]],
 };
 /** Items of a fan-out at once, if it does not say. */
 const DEFAULT_CONCURRENCY = 10;
+/** The approvals of a step are read from the latest operations on its saga. */
+const LARGEST_QUORUM = 10;
 /** In all, the first included, if a savepoint does not say. */
 const DEFAULT_SAVEPOINT = { attempts: 2 };
 
@@ -330,13 +332,17 @@ function readReply(
 function readWait(
   kind: 'signal' | 'approval',
   step: string,
-  { signal, timeout }: AnyNodeOptions,
+  { signal, timeout, quorum = 1 }: AnyNodeOptions,
   read: OptionReader,
   report: Report,
 ): UnlinkedStep['wait'] {
   if (kind === 'signal') checkSignalName(signal, report);
+  const people = read.count(quorum, 'quorum');
+  if (people > LARGEST_QUORUM)
+    report(`quorum is ${shown(quorum)}`, `give a whole number from 1 to ${LARGEST_QUORUM}`);
   return {
     signal: kind === 'approval' ? approvalSignal(step) : signal!,
+    ...(people > 1 && { quorum: people }),
     ...(typeof timeout === 'function' && { timeoutOf: timeout }),
     ...(timeout !== undefined &&
       typeof timeout !== 'function' && {

@@ -50,6 +50,8 @@ export interface StepDescription {
   readonly handler?: { readonly name: string; readonly version: number };
   /** The signal that a step of kind `signal` waits for. */
   readonly signal?: string;
+  /** The number of operators who have to approve a step of kind `approval`; absent: one. */
+  readonly quorum?: number;
   /** The steps that it waits for. */
   readonly after: readonly string[];
   /** Waits until `all` of them are done, or `any` one has completed. */
@@ -140,6 +142,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     child: node.child ? sagaNameOf(node.child()) : node.childName,
     handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
+    quorum: node.wait?.quorum,
     after: [...new Set(node.after)],
     join: node.join,
     conditional: node.when !== undefined,

@@ -102,10 +102,16 @@ export interface WaitForOptions<
 }
 
 /** Options of `@Approval`. */
-export type ApprovalOptions<
+export interface ApprovalOptions<
   Compensation extends string = string,
   After extends string = string,
-> = WaitOptions<Compensation, After>;
+> extends WaitOptions<Compensation, After> {
+  /**
+   * The number of different operators (`by`) who have to approve the step, a whole number from 1 to 10. One rejection
+   * rejects it. Default: 1.
+   */
+  quorum?: number;
+}
 
 /** The approval that the method of an `@Approval` step receives. After a rejection, the method is not called. */
 export interface ApprovalDecision {
@@ -115,6 +121,8 @@ export interface ApprovalDecision {
   readonly comment?: string;
   /** The time of the decision, ISO 8601. */
   readonly at: string;
+  /** With a `quorum` above 1, all approvals in their order. The last one is the decision. */
+  readonly approvals?: readonly Omit<ApprovalDecision, 'approvals'>[];
 }
 
 /** Options of a savepoint. */
@@ -205,6 +213,7 @@ export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unk
 export type AnyNodeOptions = Omit<StepOptions, 'timeout'> &
   Pick<WaitOptions, 'timeout'> &
   Pick<Partial<WaitForOptions>, 'signal'> &
+  Pick<ApprovalOptions, 'quorum'> &
   Pick<RemoteStepOptions, 'version'>;
 
 /** Options of `@StepHandler`. Its policies apply to calls from all sagas. */

@@ -11,7 +11,8 @@ export type OperatorAction =
   | 'approve'
   | 'reject'
   | 'complete'
-  | 'abandonAttempt';
+  | 'abandonAttempt'
+  | 'reschedule';
 
 /** What an operator did to a saga, or asks another one to do as well: stored with what it changed. */
 export interface Operation {
@@ -30,7 +31,7 @@ export interface Operation {
   readonly proposed: boolean;
   /** A retry with another input. */
   readonly newInput?: boolean;
-  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion. */
+  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion, the time of `reschedule`. */
   readonly given?: string;
 }
 

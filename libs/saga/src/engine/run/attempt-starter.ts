@@ -55,7 +55,8 @@ export class AttemptStarter {
   evaluatesFirst(action: Action): boolean {
     const { when, forEach, delayOf, wait } = action.node;
     if (action.kind === 'miss-reply') {
-      this.run.inbox.put({ event: this.ports.attempts.unanswered(this.attemptFor(action)) });
+      const request = this.attemptFor({ ...action, kind: 'compensate' });
+      this.run.inbox.put({ event: this.ports.attempts.unanswered(request) });
       return true;
     }
     if (!when && !forEach && !delayOf && !wait?.timeoutOf) return false;

@@ -115,8 +115,17 @@ export type WaitingFor =
       readonly until?: Date;
       readonly during?: 'compensation';
     }
-  /** An operator must approve or reject this step, at most until this time. */
-  | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
+  /**
+   * An operator must approve or reject this step, at most until this time. `quorum`: the number of operators who have to
+   * approve it, if it is more than one, with those who have.
+   */
+  | {
+      readonly kind: 'approval';
+      readonly step: string;
+      readonly until?: Date;
+      readonly quorum?: number;
+      readonly approvals?: readonly { readonly by: string; readonly comment?: string; readonly at: string }[];
+    }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
   /** The saga is due, but as many sagas of its name are running as its `concurrency` allows. */
