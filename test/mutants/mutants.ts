@@ -12,6 +12,7 @@ import type { Mutant } from './mutant.js';
 import { OPTIONAL_STEP_MUTANTS } from './optional-steps.mutants.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { QUORUM_MUTANTS } from './quorum.mutants.js';
 import { RESCHEDULE_MUTANTS } from './reschedule.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
@@ -37,4 +38,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...WAY_OUT_MUTANTS,
   ...COMPENSATION_REPLY_MUTANTS,
   ...RESCHEDULE_MUTANTS,
+  ...QUORUM_MUTANTS,
 ];
