@@ -32,6 +32,7 @@ export function definable(graph: SagaGraph): SagaGraph {
     ...node,
     kind: node === waits ? 'signal' : 'step',
     child: undefined,
+    compensationReply: undefined,
     wait: node === waits ? { signal: SIGNAL } : undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',

@@ -1,4 +1,5 @@
 import { CODEC_MUTANTS } from './codec.mutants.js';
+import { COMPENSATION_REPLY_MUTANTS } from './compensation-replies.mutants.js';
 import { DATABASE_MUTANTS } from './databases.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
 import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
@@ -11,6 +12,8 @@ import type { Mutant } from './mutant.js';
 import { OPTIONAL_STEP_MUTANTS } from './optional-steps.mutants.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { QUORUM_MUTANTS } from './quorum.mutants.js';
+import { RESCHEDULE_MUTANTS } from './reschedule.mutants.js';
 import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { SHARD_MUTANTS } from './shards.mutants.js';
@@ -35,4 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPERATING_MUTANTS,
   ...WAY_OUT_MUTANTS,
   ...SHARD_MUTANTS,
+  ...COMPENSATION_REPLY_MUTANTS,
+  ...RESCHEDULE_MUTANTS,
+  ...QUORUM_MUTANTS,
 ];

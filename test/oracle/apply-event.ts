@@ -66,8 +66,12 @@ class Happening extends WaitHappenings {
         this.change(event.step, { retryAt: event.at });
         return [book];
       case 'compensation-started':
-        this.change(event.step, { phase: 'undoing', active: true, retryAt: undefined });
+        this.change(event.step, { phase: 'undoing', active: true, retryAt: undefined, reply: undefined });
         return [book];
+      case 'compensation-requested':
+        return this.requested(event);
+      case 'reply-received':
+        return this.replied(event);
       case 'compensation-completed':
         if (this.isInProgress(event.step, 'undoing'))
           this.change(event.step, { phase: 'undone', active: false });
@@ -99,6 +103,8 @@ class Happening extends WaitHappenings {
         throw new Error('This oracle has no semantic locks');
       case 'retried':
         return this.retried(event.step, tookEffect);
+      case 'rescheduled':
+        return this.rescheduled(event);
       case 'operator-skipped':
         return this.skippedByHand(event, tookEffect);
       case 'undone':
@@ -141,8 +147,9 @@ class Happening extends WaitHappenings {
   }
 
   private compensationFailed({ step: key, retryable, now, random }: EventOf<'compensation-failed'>): Book[] {
-    if (!this.isInProgress(key, 'undoing')) return [this.book];
     const life = this.rules.life(key);
+    if (!this.isInProgress(key, 'undoing') && life.reply === undefined) return [this.book];
+    life.reply = undefined;
     life.undoFailures += 1;
     const again = retryable && life.undoFailures < this.relations.node(key).compensationRetry.attempts;
     if (again) this.change(key, { active: false, retryAt: now + wait(life.undoFailures, random) });

@@ -132,15 +132,18 @@ function changing(graph: SagaGraph, state: SagaState, events: readonly SagaEvent
 function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
   const failure = { error: { name: 'Error', message: 'late' }, retryable: true, now: 0, random: 0 };
   const events = [...new Set([...graph.steps.keys(), ...state.steps.keys()])].flatMap((step): SagaEvent[] => {
-    const { active, status } = stepState(state, step);
+    const { active, status, wait } = stepState(state, step);
     const stray: SagaEvent[] = [];
     if (!active) {
       stray.push(
         { type: 'step-completed', step, result: '"late"', now: 0 },
         { type: 'step-failed', step, kind: 'timeout', unknown: true, ...failure },
         { type: 'compensation-completed', step },
-        { type: 'compensation-failed', step, ...failure },
+        { type: 'compensation-requested', step, now: 0 },
       );
+      // One that waits for its reply has not got it in time.
+      const isAsked = status === 'compensating' && wait !== undefined;
+      if (!isAsked) stray.push({ type: 'compensation-failed', step, ...failure });
     }
     if (!['pending', 'waiting', 'running'].includes(status)) {
       stray.push(

@@ -18,6 +18,8 @@ export interface Expectation {
   readonly settle: readonly string[];
   /** It may also go on with what is left of `may`. */
   readonly settleIsOpen: boolean;
+  /** Something is waited for from outside. */
+  readonly rests: boolean;
   readonly expired: boolean;
 }
 
@@ -38,7 +40,7 @@ class Expecting implements Expectation {
   expired = false;
   private watchesDeadline = false;
   /** A step waits for a signal. */
-  private rests = false;
+  rests = false;
   private readonly rules: Rules;
 
   constructor(
@@ -185,6 +187,8 @@ class Expecting implements Expectation {
   private undo(node: StepNode, isOpen: boolean): void {
     const kind = this.rollbackActionOf(node.name);
     if (kind === undefined) return;
+    const { reply } = this.rules.life(node.name);
+    if (reply !== undefined) return this.awaitReply(node, reply.until, isOpen);
     const keys = this.rules
       .keys(node)
       .filter(
@@ -195,6 +199,14 @@ class Expecting implements Expectation {
       this.may.push(...keys.map((key) => `${kind} ${key}`));
       this.openProbe(node);
     } else this.addGroup(kind, node, keys);
+  }
+
+  /** B6: until it is confirmed, or its time is over. */
+  private awaitReply({ name }: StepNode, until: number | undefined, isOpen: boolean): void {
+    this.rests = true;
+    if (until === undefined) return;
+    if (until <= this.now) (isOpen ? this.may : this.must).push(`miss-reply ${name}`);
+    else this.wakes.push(until);
   }
 
   /**

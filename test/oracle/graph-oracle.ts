@@ -177,7 +177,8 @@ function unexpected(
   const delays = others.map((event) => (event.type === 'delay-started' ? event.step : event.type));
   if (delays.join() !== expected.delays.join())
     return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
-  if (expected.settle.length > 0 && !(expected.settleIsOpen && (actions.length > 0 || wakeAt !== undefined)))
+  const goesOn = actions.length > 0 || wakeAt !== undefined || expected.rests;
+  if (expected.settle.length > 0 && !(expected.settleIsOpen && goesOn))
     return found(RULED[7], `goes on, should be ${expected.settle.join(' or ')}`);
   const wake = Math.min(...expected.wakes);
   const oversleeps = expected.wakes.length > 0 && (wakeAt === undefined || wakeAt > wake);

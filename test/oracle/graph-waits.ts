@@ -23,6 +23,39 @@ export class WaitHappenings extends ChildHappenings {
     return taker;
   }
 
+  /** B6: its method has returned, and somebody else says when it is done. */
+  protected requested({ step, now }: EventOf<'compensation-requested'>): Book[] {
+    const { timeout } = this.relations.node(step).compensationReply!;
+    if (this.isInProgress(step, 'undoing'))
+      this.change(step, { active: false, reply: timeout === undefined ? {} : { until: now + timeout } });
+    return [this.book];
+  }
+
+  /** B6, W2: it is done. */
+  protected replied({ name, number }: EventOf<'reply-received'>): Book[] {
+    const taker = this.rules.takerOf(name, number)?.name;
+    if (taker === undefined) return [this.book];
+    this.change(taker, { phase: 'undone', reply: undefined });
+    this.book.lastTaken.set(name, number);
+    return [this.book];
+  }
+
+  /** W5: an operator moves what ends at a time: a delay, a wait, or the time before the next attempt. */
+  protected rescheduled({ step, at }: EventOf<'rescheduled'>): Book[] {
+    const { book, rules, relations } = this;
+    const goesOn = ['running', 'returning', 'compensating'].includes(book.mode);
+    const { phase, active, reply, wait, retryAt, failures, delayed } = rules.life(step);
+    if (!goesOn || active) return [book];
+    const isUndone = phase === 'undoing';
+    const isAgain = (isUndone || (phase === 'idle' && failures > 0)) && retryAt !== undefined;
+    if (reply) this.change(step, { reply: { until: at } });
+    else if (isAgain) this.change(step, { retryAt: at });
+    else if (isUndone || rules.isDropped(relations.node(step).name)) return [book];
+    else if (rules.isWaiting(relations.node(step))) this.change(step, { wait: { ...wait, until: at } });
+    else if (phase === 'idle' && delayed && retryAt !== undefined) this.change(step, { retryAt: at });
+    return [book];
+  }
+
   /** W4: nothing has come by then. */
   protected waitExpired({ step, now }: EventOf<'wait-expired'>): Book[] {
     const { until } = this.rules.life(step).wait ?? {};

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
-import { stepAwaiting } from '../../libs/saga/src/machine/waits.js';
+import { isReply, stepAwaiting } from '../../libs/saga/src/machine/waits.js';
 
 /** A signal to the played saga, as it is stored. */
 export interface SentSignal {
@@ -33,7 +33,8 @@ export class PlayedSignals {
     private readonly note: (sent: SentSignal) => void,
   ) {
     this.before = Math.max(0, ...Object.values(lastTakenSignals));
-    this.names = [...new Set([...graph.steps.values()].flatMap(({ wait }) => wait?.signal ?? []))];
+    const nodes = [...graph.steps.values()];
+    this.names = [...new Set(nodes.flatMap((node) => (node.wait ?? node.compensationReply)?.signal ?? []))];
   }
 
   /** Those that the holder knows of. */
@@ -76,7 +77,10 @@ export class PlayedSignals {
         number > (lastTakenSignals[name] ?? 0) &&
         stepAwaiting(this.graph, state, name) !== undefined,
     );
-    return next && eventOf(next, now);
+    if (next === undefined) return undefined;
+    const { name, number } = next;
+    const taker = stepAwaiting(this.graph, state, name)!;
+    return isReply(state, taker) ? { type: 'reply-received', name, number } : eventOf(next, now);
   }
 
   /** One that was taken already, or another before it. */
@@ -88,12 +92,13 @@ export class PlayedSignals {
 
   /** The names of those that this state waits for. */
   awaitedBy({ status, steps }: SagaState): string[] {
-    if (status !== 'running') return [];
+    if (status !== 'running' && status !== 'compensating') return [];
     return [...steps.values()].flatMap((step) => {
-      const { wait, pruned } = step;
-      return step.status === 'waiting' && !pruned && wait && wait.takenSignal === undefined
-        ? [wait.signal]
-        : [];
+      const { wait, pruned, active } = step;
+      if (wait === undefined) return [];
+      if (step.status === 'compensating') return active ? [] : [wait.signal];
+      const isOpen = status === 'running' && step.status === 'waiting' && !pruned;
+      return isOpen && wait.takenSignal === undefined ? [wait.signal] : [];
     });
   }
 }

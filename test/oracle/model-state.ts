@@ -55,6 +55,8 @@ export interface Life {
   child?: { readonly id: string; readonly is: ChildIs };
   /** The wait for a signal: its deadline, and the number of the signal that it took. */
   wait?: { readonly until?: number; readonly number?: number };
+  /** B6: its compensation was requested, and is done once it is confirmed; the time after which the attempt has failed. */
+  reply?: { readonly until?: number };
   /** O1: it failed permanently, and the saga goes on without it. */
   continued?: boolean;
 }
@@ -194,8 +196,16 @@ export class Rules {
    * W1: who takes this signal: each once, those of one name in their order, the first step that waits for it.
    */
   takerOf(name: string, number: number): StepNode | undefined {
-    if (this.book.mode !== 'running' || number <= (this.book.lastTaken.get(name) ?? 0)) return undefined;
-    return this.of.nodes.find((node) => node.wait?.signal === name && this.isWaiting(node));
+    const { mode, lastTaken } = this.book;
+    if (number <= (lastTaken.get(name) ?? 0)) return undefined;
+    if (mode === 'running') {
+      const taker = this.of.nodes.find((node) => node.wait?.signal === name && this.isWaiting(node));
+      if (taker) return taker;
+    }
+    if (mode !== 'running' && mode !== 'returning' && mode !== 'compensating') return undefined;
+    return this.of.nodes.find(
+      (node) => node.compensationReply?.signal === name && this.life(node.name).reply !== undefined,
+    );
   }
 
   anyActive(): boolean {

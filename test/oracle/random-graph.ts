@@ -34,6 +34,7 @@ export const MOVES = [
   'unwanted signal',
   'signal again',
   'undo',
+  'reschedule',
 ] as const;
 
 export interface Move {
@@ -116,6 +117,7 @@ const step = fc.record({
   ),
   waitTimeout: rarely<number | undefined>(1, undefined, fc.constantFrom(80, 700)),
   optional: rarely(5, false, fc.constant(true)),
+  reply: rarely<number | undefined>(4, undefined, fc.constantFrom(0, 90, 600)),
 });
 
 function modes(): fc.Arbitrary<'plain' | 'at most once' | 'transactional'> {
@@ -166,6 +168,8 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     compensate: random.compensated ? `undo ${name}` : undefined,
     retry: resolveRetryPolicy({ attempts: random.attempts, delay: 100 }),
     compensationRetry: resolveRetryPolicy({ attempts: random.compensationAttempts, delay: 100 }),
+    compensationReply:
+      kind === 'step' && random.compensated && !random.items ? replyOf(name, random.reply) : undefined,
     transactional: random.mode === 'transactional',
     idempotent: random.mode !== 'at most once',
     compensateOnFailure: random.compensated && random.compensateOnFailure,
@@ -182,6 +186,12 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     // Nor may the pivot be optional.
     optional: random.optional && !(random.pivot && random.items === undefined),
   });
+}
+
+/** 0: without a time limit. */
+function replyOf(step: string, timeout: number | undefined): StepNode['compensationReply'] {
+  if (timeout === undefined) return undefined;
+  return { signal: `reply ${step}`, ...(timeout > 0 && { timeout }) };
 }
 
 function kindOf({ isSubSaga, waitsFor }: RandomStep): StepNode['kind'] {
@@ -242,6 +252,7 @@ const ROUGH: Record<Move['kind'], number> = {
   'unwanted signal': 1,
   'signal again': 3,
   undo: 1,
+  reschedule: 2,
 };
 const CALM: Record<Move['kind'], number> = {
   ...ROUGH,
@@ -302,6 +313,7 @@ function describeNode(node: StepNode): string {
     node.transactional && 'transactional',
     node.probe && 'probe',
     node.compensateOnFailure && 'compensate on failure',
+    node.compensationReply && `reply within ${node.compensationReply.timeout ?? 'any time'}`,
     node.compensate === undefined ? 'no compensation' : `${compensationRetry.attempts} compensation attempts`,
     `${retry.attempts} attempts`,
   ]

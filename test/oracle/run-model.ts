@@ -127,11 +127,20 @@ class GraphPlayer implements Play {
     else if (move.kind === 'cancel') this.edit({ type: 'cancelled', reason: 'manual' });
     else if (move.kind === 'retry' && this.inProgress.length === 0) this.edit({ type: 'retried' });
     else if (move.kind === 'abort') this.edit({ type: 'aborted' });
+    else if (move.kind === 'reschedule') this.reschedule(move);
     else if (move.kind === 'end late' && late) this.endLate(late);
     else if (!(attempt ?? action)) this.pass(decision, move);
     else if (move.kind === 'wait') this.now = Math.max(this.now + 10, decision.wakeAt ?? 0);
     else if (action && (move.kind === 'begin' || !attempt)) this.begin(action, move);
     else if (attempt) this.settle(attempt, move);
+  }
+
+  /** An operator moves a time: to one that is over, or to another to come. */
+  private reschedule(move: Move): void {
+    const step = picked([...this.state.steps.keys()], move);
+    const isBusy = this.inProgress.length > 0;
+    if (step === undefined || isBusy) return void (this.now += 1);
+    this.edit({ type: 'rescheduled', step, at: this.now + (move.pick % 5) * 70 });
   }
 
   /** The sagas that steps have started advance, or the worker reads their outcomes. */
@@ -163,12 +172,12 @@ class GraphPlayer implements Play {
   }
 
   /**
-   * Steps take what was sent for them. @returns true for a rejection, which is stored before any step that
+   * Steps take what was sent for them. @returns true for a rejection or a confirmation, which is stored before any step that
    * follows starts
    */
   private hear(): boolean {
     for (let event = this.nextSignal(); event; event = this.nextSignal()) {
-      if (event.type === 'refused') {
+      if (event.type === 'refused' || event.type === 'reply-received') {
         this.checkpoint(event);
         return true;
       }
@@ -242,6 +251,10 @@ class GraphPlayer implements Play {
       if (answer === 'throws') return this.failDefinition(node, round);
     }
     if (kind === 'await') return this.checkpoint(waitStarted(node, key, this.now));
+    if (kind === 'miss-reply') {
+      const missed = { kind: 'compensate', node, key, round } as const;
+      return this.checkpoint(failureOf(missed, { ...move, kind: 'timeout' }, this.now, false));
+    }
     if (kind === 'expand') {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
       return this.checkpoint({ type: 'fan-out-started', step: key, items });
@@ -282,7 +295,8 @@ class GraphPlayer implements Play {
       timedOut && attempt.node.probe ? (['done', 'not done', 'unknown'] as const)[move.pick % 3] : '';
     if (goesWell || found === 'done') {
       const event = this.success(attempt);
-      this.learn(attempt, event.type === 'child-started' ? 'none' : 'done', event);
+      const isAsked = event.type === 'child-started' || event.type === 'compensation-requested';
+      this.learn(attempt, isAsked ? 'none' : 'done', event);
       this.apply(event);
     } else {
       const unknown = timedOut && found !== 'not done';
@@ -307,6 +321,8 @@ class GraphPlayer implements Play {
   }
 
   private success({ kind, node, key: step, child }: Attempt): SagaEvent {
+    if (kind === 'compensate' && node.compensationReply)
+      return { type: 'compensation-requested', step, now: this.now };
     if (kind === 'compensate') return { type: 'compensation-completed', step };
     if (kind === 'cancel-child') return { type: 'child-cancelling', step, child: child! };
     if (kind === 'undo-child') return { type: 'child-undoing', step, child: child! };
@@ -389,6 +405,18 @@ class GraphPlayer implements Play {
     const before = this.state;
     this.state = evolve(this.graph, before, event);
     this.entries.push({ type: 'event', event, before, after: this.state, late });
+    if (event.type === 'reply-received') this.learnReply(event.name, before);
+  }
+
+  /** Whoever confirms it has done it. */
+  private learnReply(signal: string, before: SagaState): void {
+    for (const node of this.graph.steps.values()) {
+      const { status } = stepState(this.state, node.name);
+      if (node.compensationReply?.signal !== signal || status === stepState(before, node.name).status)
+        continue;
+      const { round } = stepState(this.state, node.name);
+      this.learn({ kind: 'compensate', node, key: node.name, round }, 'done');
+    }
   }
 
   /** The stored state records only the status of attempts in progress. */

@@ -1,9 +1,11 @@
+import type { SagaService } from 'nestjs-durable-saga';
 import { SagaTest } from 'nestjs-durable-saga/testing';
 import { until } from '../../../test/support/gate.js';
 import {
   Accounts,
   AppointmentSaga,
   Billing,
+  move,
   RenewalSaga,
   SubscriptionModule,
   Subscriptions,
@@ -107,6 +109,7 @@ function chargesOf(billing: Billing): string[] {
 }
 
 describe('an appointment', () => {
+  const apps = RecipeApps.onOwnDatabase();
   const DATE = Date.UTC(2026, 0, 11);
 
   test('is reminded of a day before its date, and thanked for at its date', async () => {
@@ -121,4 +124,29 @@ describe('an appointment', () => {
     const run = await SagaTest.of(AppointmentSaga).run({ customer: 'ada', at: '2026-01-01T12:00:00Z' });
     expect(run.took).toBe(DAY / 2);
   });
+
+  test('that moves is reminded of a day before its new date, once', async () => {
+    const input = { customer: 'ada', at: new Date(Date.now() + 10 * DAY).toISOString() };
+    const { sagas } = await apps.start({ module: { providers: [AppointmentSaga] } });
+    const { id } = await sagas.start(AppointmentSaga, input);
+    await waitsFor(sagas, id, 'remind');
+    const moved = new Date(Date.now() + 20 * DAY);
+    await move(sagas, id, moved, 'ada');
+    await waitsFor(sagas, id, 'remind');
+    const { waitingFor } = await sagas.get(id);
+    expect(waitingFor).toMatchObject({ until: new Date(moved.getTime() - DAY) });
+    // Once the customer knows, only the thank-you moves.
+    await sagas.complete(id, 'remind', { by: 'ada', reason: 'told by telephone' });
+    await waitsFor(sagas, id, 'thank');
+    await move(sagas, id, moved, 'ada');
+    await waitsFor(sagas, id, 'thank');
+    expect((await sagas.get(id)).waitingFor).toMatchObject({ step: 'thank', until: moved });
+  });
 });
+
+async function waitsFor(sagas: SagaService, id: string, step: string): Promise<void> {
+  await until(async () => {
+    const { waitingFor } = await sagas.get(id);
+    return waitingFor?.kind === 'delay' && waitingFor.step === step;
+  });
+}

@@ -167,6 +167,17 @@ export class AppointmentSaga {
   }
 }
 
+/**
+ * The appointment has moved. Each step that waits for its old time waits for the new one: the reminder comes a day before,
+ * unless it was sent already.
+ */
+export async function move(sagas: SagaService, id: string, at: Date, by: string): Promise<void> {
+  const { waitingFor } = await sagas.get(id);
+  if (waitingFor?.kind !== 'delay' || waitingFor.step === undefined) return;
+  const early = waitingFor.step === 'remind' ? DAY_MS : 0;
+  await sagas.reschedule(id, waitingFor.step, new Date(at.getTime() - early), { by, reason: 'moved' });
+}
+
 function dayAfter({ at }: Appointment): Date {
   return new Date(Date.parse(at) + DAY_MS);
 }

@@ -20,6 +20,7 @@ export type { SagaFinding } from './shared/diagnostic.js';
 export type {
   ApprovalDecision,
   ApprovalOptions,
+  CompensationReply,
   ItemsOf,
   NodeOptions,
   Predicate,

@@ -1,8 +1,8 @@
 import { Controller, Logger } from '@nestjs/common';
 import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga/messaging';
 import type { EntityManager } from 'typeorm';
-import type { CustomerCommand } from '../messages/customer-messages.js';
-import { CUSTOMER_COMMANDS, CUSTOMER_REPLIES } from '../messages/topics.js';
+import type { CustomerCommand, Released } from '../messages/customer-messages.js';
+import { CREDIT_RELEASES, CUSTOMER_COMMANDS, CUSTOMER_REPLIES } from '../messages/topics.js';
 import { Receiver } from '../service/receiver.js';
 import { CreditService } from './credit.service.js';
 
@@ -30,8 +30,12 @@ export class CommandsController {
         await this.outbox.reply(manager, { topic: CUSTOMER_REPLIES, type: 'credit-reply', payload });
         return;
       }
-      case 'release-credit':
-        return this.credits.release(manager, command.payload);
+      case 'release-credit': {
+        await this.credits.release(manager, command.payload);
+        const payload: Released = { orderId: command.payload.orderId };
+        await this.outbox.reply(manager, { topic: CREDIT_RELEASES, type: 'credit-released', payload });
+        return;
+      }
       default:
         // If this throws, the command is delivered again, for ever.
         this.log.warn(`Unknown type of command: '${(command as { type: string }).type}'`);

@@ -42,7 +42,7 @@ export async function holds(
   assert.equal(customer.reserved, reserved, `${euros(reserved)} should be reserved for ${customerId}`);
 }
 
-/** A release is a message too, and arrives after the order was rejected. */
+/** The credit of an order, as the customer service shows it. */
 export function creditBecomes(
   { customers }: DemoEnvironment,
   orderId: string,

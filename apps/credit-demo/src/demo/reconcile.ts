@@ -141,8 +141,8 @@ function missingMessages({ orders, credits, hops, outboxes }: Records): string[]
   const missing = orders.flatMap(({ id, status }) => {
     const wanted = ['reserve-credit', 'credit-reply'];
     if (!refused.has(id)) wanted.push('request-payment', 'payment-reply');
-    if (status === 'rejected') wanted.push('release-credit');
-    if (status === 'rejected' && !refused.has(id)) wanted.push('refund-payment');
+    if (status === 'rejected') wanted.push('release-credit', 'credit-released');
+    if (status === 'rejected' && !refused.has(id)) wanted.push('refund-payment', 'payment-refunded');
     const lacks = wanted.filter((type) => !arrived.has(`${type} ${id}`));
     return lacks.length === 0 ? [] : [`the order ${id} is ${status}, without its ${lacks.join(', ')}`];
   });

@@ -9,13 +9,18 @@ export interface ReserveCredit {
   };
 }
 
-/** To the customer service, which does not answer: a release cannot be refused. */
+/** To the customer service. Its answer is a Released: a release cannot be refused. */
 export interface ReleaseCredit {
   readonly type: 'release-credit';
   readonly payload: { readonly orderId: string };
 }
 
 export type CustomerCommand = ReserveCredit | ReleaseCredit;
+
+/** The credit is released, or there was none. */
+export interface Released {
+  readonly orderId: string;
+}
 
 /** A refusal is an answer like any other. */
 export type CreditReply =

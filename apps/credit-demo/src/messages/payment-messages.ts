@@ -15,13 +15,18 @@ export interface RequestPayment {
   };
 }
 
-/** To the payment service, which does not answer: a refund cannot be refused. */
+/** To the payment service. Its answer is a Refunded: a refund cannot be refused. */
 export interface RefundPayment {
   readonly type: 'refund-payment';
   readonly payload: { readonly orderId: string };
 }
 
 export type PaymentCommand = RequestPayment | RefundPayment;
+
+/** The payment is refunded, or there was none. */
+export interface Refunded {
+  readonly orderId: string;
+}
 
 /** A refusal is an answer like any other. */
 export type PaymentReply =

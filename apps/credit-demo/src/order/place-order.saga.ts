@@ -36,8 +36,8 @@ export class PlaceOrderSaga {
   }
 
   /**
-   * The first step is compensated last. When the customer reads 'rejected', the credit is already being
-   * released.
+   * The first step is compensated last. When the customer reads 'rejected', the customer service has released the
+   * credit, and the payment service has refunded the payment: both have confirmed it.
    */
   async rejectOrder({
     input,
@@ -52,7 +52,7 @@ export class PlaceOrderSaga {
    * Undone whatever the answer was, and even if there is none yet: the customer service knows what there is
    * to release.
    */
-  @Step({ compensate: 'releaseCredit' })
+  @Step({ compensate: 'releaseCredit', compensationReply: { signal: 'credit-released' } })
   requestCredit(ctx: StepContext<PlaceOrder>): void {
     const { orderId, customerId, amount } = ctx.input;
     const command: ReserveCredit = { type: 'reserve-credit', payload: { orderId, customerId, amount } };
@@ -69,7 +69,7 @@ export class PlaceOrderSaga {
     if (!reply.granted) throw new StepRejectedError(reply.reason);
   }
 
-  @Step({ compensate: 'refundPayment' })
+  @Step({ compensate: 'refundPayment', compensationReply: { signal: 'payment-refunded' } })
   requestPayment(ctx: StepContext<PlaceOrder>): void {
     const { orderId, amount, card } = ctx.input;
     const command: RequestPayment = { type: 'request-payment', payload: { orderId, amount, card } };

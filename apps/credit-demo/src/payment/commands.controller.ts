@@ -1,8 +1,8 @@
 import { Controller, Logger } from '@nestjs/common';
 import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga/messaging';
 import type { EntityManager } from 'typeorm';
-import type { PaymentCommand } from '../messages/payment-messages.js';
-import { PAYMENT_COMMANDS, PAYMENT_REPLIES } from '../messages/topics.js';
+import type { PaymentCommand, Refunded } from '../messages/payment-messages.js';
+import { PAYMENT_COMMANDS, PAYMENT_REFUNDS, PAYMENT_REPLIES } from '../messages/topics.js';
 import { Receiver } from '../service/receiver.js';
 import { PaymentService } from './payment.service.js';
 
@@ -30,8 +30,12 @@ export class CommandsController {
         await this.outbox.reply(manager, { topic: PAYMENT_REPLIES, type: 'payment-reply', payload });
         return;
       }
-      case 'refund-payment':
-        return this.payments.refund(manager, command.payload);
+      case 'refund-payment': {
+        await this.payments.refund(manager, command.payload);
+        const payload: Refunded = { orderId: command.payload.orderId };
+        await this.outbox.reply(manager, { topic: PAYMENT_REFUNDS, type: 'payment-refunded', payload });
+        return;
+      }
       default:
         // If this throws, the command is delivered again, for ever.
         this.log.warn(`Nothing is known of commands of the type '${(command as { type: string }).type}'`);

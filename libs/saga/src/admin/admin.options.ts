@@ -33,6 +33,7 @@ export type OperatorAction =
   | 'skip'
   | 'complete'
   | 'abandonAttempt'
+  | 'reschedule'
   | 'pause'
   | 'resume'
   | 'trigger'

@@ -28,6 +28,8 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
   const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
   const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga)) : [];
   const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];
+  const mayMove = (goes || status === 'paused') && hanging.length === 0;
+  const timed = mayMove ? partsOf(saga, (step) => isTimed(step, saga)) : [];
   const approvals = open ? awaited(saga, graph, 'approval') : [];
   const signals = open ? signalsOf(graph) : [];
   const actions: (AllowedAction | false)[] = [
@@ -41,6 +43,7 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
     signals.length > 0 && { kind: 'signal', signals },
     forward && !turnsBack && !pivotPassed(saga, graph) && { kind: 'cancel' },
     status === 'completed' && graph !== undefined && !pivotPassed(saga, graph) && { kind: 'undo' },
+    timed.length > 0 && { kind: 'reschedule', steps: timed },
     graph !== undefined && waiting.length > 0 && { kind: 'complete', steps: waiting },
     graph !== undefined && hanging.length > 0 && { kind: 'abandonAttempt', steps: hanging },
     open && { kind: 'abort' },
@@ -65,6 +68,13 @@ function isBackingOff({ status, retryAt, errors }: StepSnapshot): boolean {
   return waits && retryAt !== undefined;
 }
 
+/** It waits for a time, or may wait no longer than until one. */
+function isTimed({ name, status, child, retryAt }: StepSnapshot, { waitingFor }: SagaSnapshot): boolean {
+  if (child !== undefined) return false;
+  const isConfirmed = waitingFor?.kind === 'signal' && waitingFor.step === name;
+  return status === 'waiting' || (status === 'compensating' && (retryAt !== undefined || isConfirmed));
+}
+
 /** Steps of this kind that wait right now. */
 function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined, kind: 'approval'): string[] {
   const waiting = saga.steps.filter(({ name, status }) => {
@@ -76,7 +86,9 @@ function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined, kind: 'approv
 
 function signalsOf(graph: SagaGraph | undefined): string[] {
   if (!graph || handlerOf(graph.name) !== undefined) return [];
-  const names = [...graph.steps.values()].flatMap(({ wait }) => (wait ? [wait.signal] : []));
+  const names = [...graph.steps.values()].flatMap(({ wait, compensationReply }) =>
+    [wait?.signal, compensationReply?.signal].filter((name) => name !== undefined),
+  );
   return [...new Set(names)].filter((name) => !name.startsWith(APPROVAL_PREFIX));
 }
 

@@ -16,7 +16,7 @@ import { serve } from './commands/serve.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
-import { abandonAttempt, complete } from './commands/way-out.js';
+import { abandonAttempt, complete, reschedule } from './commands/way-out.js';
 import { start } from './commands/start.js';
 import { stats } from './commands/stats.js';
 import { watch } from './commands/watch.js';
@@ -25,7 +25,7 @@ import { watch } from './commands/watch.js';
 export const COMMANDS: readonly Command[] = [
   ...[list, show, watch, history, stats],
   ...[start, signal, ...decisions],
-  ...[cancel, ...operations, retry, skip, complete, abandonAttempt],
+  ...[cancel, ...operations, retry, skip, complete, abandonAttempt, reschedule],
   ...scheduleCommands,
   ...[run, serve, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],

@@ -13,7 +13,15 @@ import {
   pivotPassed,
 } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, isSettled, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import {
+  awaitsChild,
+  awaitsReply,
+  isSettled,
+  PENDING,
+  type SagaState,
+  type StepState,
+  stepState,
+} from './saga-state.js';
 import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
 import { openSteps } from './open-steps.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
@@ -22,9 +30,10 @@ import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
 export interface Action {
   /**
    * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), `probe` an at-most-once step that was
-   * interrupted, or begin to `await` a time or a signal (ask until when, and whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself.
+   * interrupted, or begin to `await` a time or a signal (ask until when, and whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself. `miss-reply`: the reply to a compensation has not come in time.
    */
-  readonly kind: 'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child';
+  readonly kind:
+    'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child' | 'miss-reply';
   readonly node: StepNode;
   /** The step's name, or the item's key. */
   readonly key: string;
@@ -278,10 +287,19 @@ function undo(plan: Plan, node: StepNode, step: StepState, index?: number): bool
     if (step.child!.phase === 'running') plan.add('cancel-child', node, step, index);
     return false;
   }
+  if (awaitsReply(step)) return planReply(plan, node, step);
   if (isLostAttempt(node, step)) plan.add('probe', node, step, index);
   else if (step.status === 'compensating' || needsUndo(node, step))
     plan.add(step.child?.phase === 'ended' ? 'undo-child' : 'compensate', node, step, index);
   else return step.status !== 'compensation_failed';
+  return false;
+}
+
+/** What was asked for is not done before the participant says so. */
+function planReply(plan: Plan, node: StepNode, step: StepState): false {
+  const { until } = step.wait!;
+  if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);
+  else plan.rest(until);
   return false;
 }
 

@@ -15,6 +15,7 @@ import { barPivots, barredPivots, passedPivot } from './pivots.js';
 import { uncut } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
@@ -22,7 +23,7 @@ import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './incompatible.js';
-import { startWait, refused, signalled, waitExpired } from './waits.js';
+import { refused, replied, requested, signalled, startWait, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
@@ -97,9 +98,14 @@ const TRANSITIONS: Transitions = {
           status: 'compensating',
           compensationAttempts: s.compensationAttempts + 1,
           retryAt: undefined,
+          wait: undefined,
           active: true,
         }))
       : state,
+
+  'compensation-requested': requested,
+
+  'reply-received': replied,
 
   'compensation-completed': (graph, state, { step }) =>
     isInProgress(state, step, 'compensating') ? compensated(graph, state, step) : state,
@@ -184,6 +190,8 @@ const TRANSITIONS: Transitions = {
     );
     return unstuck(step === undefined ? next : reopenFanOut(next, step));
   },
+
+  rescheduled: (_, state, event) => rescheduled(state, event),
 
   'operator-skipped': (graph, state, { step, result }) => {
     if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;

@@ -6,7 +6,7 @@ import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
-import { isTerminal, type SagaState, stepState } from './saga-state.js';
+import { awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, withError, withStep } from './step-changes.js';
 
@@ -57,7 +57,8 @@ export function compensationFailed(
   state: SagaState,
   event: EventOf<'compensation-failed'>,
 ): SagaState {
-  if (!isInProgress(state, event.step, 'compensating')) return state;
+  const isOpen = isInProgress(state, event.step, 'compensating') || awaitsReply(stepState(state, event.step));
+  if (!isOpen) return state;
   const policy = nodeOf(graph, event.step).compensationRetry;
   return withStep(state, event.step, (step) => {
     const failures = step.compensationFailures + 1;
@@ -65,6 +66,7 @@ export function compensationFailed(
       ...step,
       compensationFailures: failures,
       errors: withError(step, event.error, event.now, 'compensation'),
+      wait: undefined,
       active: false,
     };
     return mayRetry(policy, failures, event.retryable)

@@ -26,7 +26,7 @@ export function relationsOf(graph: SagaGraph): Relations {
       hasJoinAny: nodes.some((node) => node.join === 'any' && node.after.length > 1),
       hasOptional: nodes.some((node) => node.optional),
       hasSubSagas: nodes.some(startsSaga),
-      hasWaits: nodes.some((node) => node.wait !== undefined),
+      hasWaits: nodes.some(({ wait, compensationReply }) => (wait ?? compensationReply) !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
       places: new Map(nodes.map(({ name }, place) => [name, place])),

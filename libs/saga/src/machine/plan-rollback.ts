@@ -4,7 +4,7 @@ import { isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './pre
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, isTerminal, type SagaState, stepState } from './saga-state.js';
+import { awaitsChild, awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 
 /** A compensation that compensating would run. */
@@ -79,8 +79,12 @@ function withFailedPivots(graph: SagaGraph, state: SagaState): SagaState {
 function played(graph: SagaGraph, given: SagaState): PlannedCompensation[] {
   const compensations: PlannedCompensation[] = [];
   let state = given;
-  // Those that were asked before are compensating already.
+  // Those that were asked before are compensating already, and what was requested is only to be confirmed.
   for (const [key, step] of given.steps) {
+    if (awaitsReply(step)) {
+      state = evolve(graph, state, { type: 'compensation-started', step: key });
+      state = evolve(graph, state, { type: 'compensation-completed', step: key });
+    }
     if (!awaitsChild(step) || step.child!.phase === 'running') continue;
     compensations.push({ node: nodeOf(graph, key), key, child: step.child!.id });
     state = evolve(graph, state, childIsGone(key, step.child!.id));

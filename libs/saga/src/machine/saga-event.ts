@@ -47,6 +47,8 @@ export type SagaEvent =
       readonly error: SerializedError;
       readonly now: number;
     }
+  /** The signal with this number has come, which confirms a compensation. */
+  | { readonly type: 'reply-received'; readonly name: string; readonly number: number }
   /** No signal has come in time. */
   | { readonly type: 'wait-expired'; readonly step: string; readonly now: number }
   /** The step's rate limit lets the next attempt begin at this time, or soon after. */
@@ -59,6 +61,9 @@ export type SagaEvent =
   | { readonly type: 'expired'; readonly now: number }
   | { readonly type: 'compensation-started'; readonly step: string }
   | { readonly type: 'compensation-completed'; readonly step: string }
+  /** Its method has returned, and the compensation is done once the participant confirms it. */
+  | { readonly type: 'compensation-requested'; readonly step: string; readonly now: number }
+  /** The attempt failed, or was not confirmed in time. */
   | ({ readonly type: 'compensation-failed' } & AttemptFailed)
   /** A sub-saga step's method gave the input, and the saga with this id is stored together with this event. */
   | { readonly type: 'child-started'; readonly step: string; readonly child: string }
@@ -123,6 +128,8 @@ export type SagaEvent =
    * An operator tries again what failed permanently, or at once what waits for another attempt; `step`: only this one.
    */
   | { readonly type: 'retried'; readonly step?: string }
+  /** An operator moves the end of a delay, of a wait, or of the time before the next attempt. */
+  | { readonly type: 'rescheduled'; readonly step: string; readonly at: number }
   /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
   | { readonly type: 'operator-skipped'; readonly step: string; readonly result?: string }
   /** Nothing is left to do; what `decide` found. */

@@ -16,6 +16,8 @@ export interface WaitState {
   readonly signal: string;
   /** Milliseconds since the epoch: no waiting past it. */
   readonly until?: number;
+  /** The number of people who have to approve. Undefined: one. */
+  readonly quorum?: number;
   /** The number of the signal that came. Undefined: none has. */
   readonly takenSignal?: number;
   /** What came with it; JSON text. Undefined: nothing. */
@@ -83,7 +85,10 @@ export interface StepState {
   readonly continued?: true;
   /** The saga that a sub-saga step has started. */
   readonly child?: ChildState;
-  /** The wait for a signal or an operator, from its start until the step is done. */
+  /**
+   * The wait for a signal or an operator, from its start until the step is done. While it is compensated: for the
+   * confirmation of that.
+   */
   readonly wait?: WaitState;
   /** The last few attempts that were lost, oldest first; undefined: none. */
   readonly lost?: readonly LostAttempt[];
@@ -170,6 +175,11 @@ export function awaitsChild({ status, child }: StepState): boolean {
 /** Its signal has not come yet. */
 export function awaitsSignal({ status, wait, active }: StepState): boolean {
   return status === 'waiting' && !active && wait !== undefined && wait.takenSignal === undefined;
+}
+
+/** Its compensation was requested, and is not confirmed yet. */
+export function awaitsReply({ status, wait, active }: StepState): boolean {
+  return status === 'compensating' && !active && wait !== undefined;
 }
 
 /** It completed, and its result is wanted. */

@@ -56,6 +56,7 @@ export function compensated(graph: SagaGraph, state: SagaState, key: string): Sa
     ...s,
     status: 'compensated',
     retryAt: undefined,
+    wait: undefined,
     active: false,
   }));
   const name = stepOfKey(key);

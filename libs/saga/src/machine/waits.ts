@@ -1,20 +1,39 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently } from './failures.js';
+import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
+import { failPermanently, isInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsSignal, type SagaState, stepState } from './saga-state.js';
+import { compensated } from './step-endings.js';
+import { awaitsReply, awaitsSignal, type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
+import { KIND, TIMED } from './step-kinds.js';
+import { ownStepsOfKinds } from './step-map.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** The step that the next signal of this name is for; undefined: it is kept until one waits for it. */
 export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string): string | undefined {
-  if (state.status !== 'running') return undefined;
-  for (const { name, wait } of graph.steps.values()) {
-    const step = wait && stepState(state, name);
-    if (step?.wait?.signal === signal && awaitsSignal(step) && !step.pruned) return name;
+  const { status } = state;
+  if (status !== 'running' && status !== 'compensating') return undefined;
+  for (const { name, wait, compensationReply } of graph.steps.values()) {
+    if (wait === undefined && compensationReply === undefined) continue;
+    const step = stepState(state, name);
+    if (step.wait?.signal !== signal) continue;
+    if (awaitsReply(step) || (status === 'running' && awaitsSignal(step) && !step.pruned)) return name;
   }
   return undefined;
+}
+
+/** The step waits for a confirmation of its compensation, and for nothing else. */
+export function isReply(state: SagaState, step: string): boolean {
+  return awaitsReply(stepState(state, step));
+}
+
+/** The names of the signals that these steps wait for. */
+export function awaitedSignals(steps: SagaState['steps']): string[] {
+  const names: string[] = [];
+  for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED))
+    if (awaitsSignal(step) || awaitsReply(step)) names.push(step.wait!.signal);
+  return names;
 }
 
 /** The step is ready, and waits. */
@@ -23,25 +42,45 @@ export function startWait(
   state: SagaState,
   { step: name, now, until: given }: EventOf<'wait-started'>,
 ): SagaState {
-  const { signal, timeout } = graph.steps.get(name)!.wait!;
+  const { signal, timeout, quorum } = graph.steps.get(name)!.wait!;
   const until = given ?? (timeout === undefined ? undefined : now + timeout);
   return withStep(state, name, (step) => ({
     ...step,
     status: 'waiting',
     retryAt: undefined,
-    wait: { signal, ...(until !== undefined && { until }) },
+    wait: { signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
   }));
 }
 
 /** What came is the step's; its method is to be called with it. */
 export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'signalled'>): SagaState {
   const step = takerOf(graph, state, event);
-  if (step === undefined) return state;
+  if (step === undefined || isReply(state, step)) return state;
   const { name, number, payload } = event;
   return withStep(withTakenSignal(state, name, number), step, (s) => ({
     ...s,
     wait: { ...s.wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
   }));
+}
+
+/** The method of a compensation has returned. A reply that came before is found by the next look. */
+export function requested(
+  graph: SagaGraph,
+  state: SagaState,
+  { step: key, now }: EventOf<'compensation-requested'>,
+): SagaState {
+  const reply = nodeOf(graph, key).compensationReply;
+  if (!reply || !isInProgress(state, key, 'compensating')) return state;
+  const { signal, timeout } = reply;
+  const wait = { signal, ...(timeout !== undefined && { until: now + timeout }) };
+  return withStep(state, key, (step) => ({ ...step, wait, active: false }));
+}
+
+/** The participant confirms it. */
+export function replied(graph: SagaGraph, state: SagaState, event: EventOf<'reply-received'>): SagaState {
+  const step = takerOf(graph, state, event);
+  if (step === undefined || !isReply(state, step)) return state;
+  return compensated(graph, withTakenSignal(state, event.name, event.number), step);
 }
 
 /** An operator said no. */
@@ -71,7 +110,7 @@ export function waitExpired(
 function takerOf(
   graph: SagaGraph,
   state: SagaState,
-  { name, number }: EventOf<'signalled' | 'refused'>,
+  { name, number }: EventOf<'signalled' | 'refused' | 'reply-received'>,
 ): string | undefined {
   return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
+import type { Duration } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
@@ -36,6 +37,7 @@ import {
   readCancel,
   readComplete,
   readDecisionOn,
+  readReschedule,
   readRetry,
   readSkip,
 } from './calls/step-calls.js';
@@ -312,6 +314,23 @@ export class SagaService {
     options?: OperatorOptions & AbandonOptions,
   ): Promise<void> {
     return this.operate(target, readAbandon(step, options));
+  }
+
+  /**
+   * Moves the time that a step waits for: the end of its delay, the end of its wait for a signal, an approval or the reply
+   * to its compensation, or its next attempt. A wait without a timeout ends at this time from now on.
+   * @param step the name of the step, or of an item (`ship[3]`)
+   * @param at the time, or a duration from now. A time in the past means at once
+   * @throws SagaStateError if the step waits for no time (the message names what it does), or an attempt of the saga is in
+   * progress
+   */
+  async reschedule(
+    target: SagaTarget,
+    step: string,
+    at: Date | Duration,
+    options?: OperatorOptions,
+  ): Promise<void> {
+    return this.operate(target, readReschedule(step, at, options, await this.maxPayloadBytes()));
   }
 
   /**

@@ -9,6 +9,7 @@ import { toOutcome } from '../nest/views/to-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { hasStopped, isQuiet } from '../engine/run/is-quiet.js';
+import { approvalsOf } from '../engine/operate/approvals.js';
 import { type OpenQuestion, openQuestions } from '../engine/run/open-questions.js';
 import type { TestCall } from './test-call.js';
 import type { TestWorld } from './test-world.js';
@@ -162,12 +163,21 @@ export class SagaTestRun<S> {
     for (;;) {
       const saga = (await this.world.store.load({ id: this.id }))!;
       const answer = openQuestions(saga)
-        .map((question) => this.answers.find((one) => isAnswerTo(one, question)))
+        .map((question) => this.answerTo(question, saga))
         .find((one) => one !== undefined);
       if (!answer) return saga;
       await this.give(answer, saga);
       await this.world.settle();
     }
+  }
+
+  /** Of a step that several people have to approve, each answer of the script is one; then there are more like the last. */
+  private answerTo(question: OpenQuestion, saga: StoredSaga): SignalAnswer | undefined {
+    const fitting = this.answers.filter((one) => isAnswerTo(one, question));
+    const made = question.kind === 'approval' ? approvalsOf(saga, question.name).length : 0;
+    const answer = fitting[made] ?? fitting.at(-1);
+    if (answer?.kind !== 'approve' || made < fitting.length) return answer;
+    return { ...answer, by: `${answer.by} ${made + 1}` };
   }
 
   private async give(answer: SignalAnswer, { input }: StoredSaga): Promise<void> {

@@ -1,5 +1,7 @@
 import { Body, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import { SagaApprovalPendingError } from '../../errors.js';
+import type { Duration } from '../../definition/options/duration.js';
+import { givenTime } from '../../shared/given-time.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaService } from '../../nest/saga.service.js';
 import { AdminAccess } from '../admin-access.js';
@@ -13,6 +15,7 @@ import {
   CompleteDto,
   DecisionDto,
   OperatorDto,
+  RescheduleDto,
   RetryDto,
   SignalDto,
   SkipDto,
@@ -155,6 +158,20 @@ export class AdminActionsController {
         given,
         call: (sagas, options) => sagas.abandonAttempt(id, given.step as string, { ...options, ...own }),
       };
+    });
+  }
+
+  @Post('reschedule')
+  @Action('Moves the end of a delay or of a wait, or the next attempt of a step', RescheduleDto)
+  async reschedule(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<OperatorAnswer> {
+    return this.act('reschedule', id, request, () => {
+      const given = readBody(body, [...OPERATOR, 'step', 'at']);
+      const at = givenTime(given.at) as Date | Duration;
+      return { given, call: (sagas, options) => sagas.reschedule(id, given.step as string, at, options) };
     });
   }
 

@@ -45,6 +45,13 @@ export const ACTIONS = {
     asks: ['step'],
     reason: true,
   },
+  reschedule: {
+    label: 'Reschedule…',
+    submit: 'Reschedule',
+    title: 'Move the time that this step waits for?',
+    text: 'The end of its delay or of its wait, or its next attempt. A time in the past means at once.',
+    asks: ['step', 'at'],
+  },
   approve: {
     label: 'Approve',
     look: 'primary',

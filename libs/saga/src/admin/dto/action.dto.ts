@@ -55,6 +55,15 @@ export class CompleteDto extends AbandonDto {
   @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;
 }
 
+export class RescheduleDto extends OperatorDto {
+  @ApiField({ description: 'The step, or the item, that waits.' }) step!: string;
+  @ApiField({
+    description: 'The new time: an ISO date, or a duration from now such as 2h.',
+    example: '2026-12-24T08:00:00Z',
+  })
+  at!: string;
+}
+
 export class SkipDto extends OperatorDto {
   @ApiField({ description: 'The step that was completed manually.' }) step!: string;
   @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;

@@ -1,3 +1,5 @@
+import type { Duration } from '../../definition/options/duration.js';
+import { givenTime } from '../../shared/given-time.js';
 import type { AbandonOptions } from '../../nest/calls/saga-calls.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import { command, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
@@ -66,6 +68,24 @@ export const abandonAttempt = command({
     return onStep(written!, values, terminal, texts, (operated, target, options) =>
       operated.sagas.abandonAttempt(target, step!, options),
     );
+  },
+});
+
+export const reschedule = command({
+  words: 'reschedule',
+  operands: [TARGET, '<step>', '<time>'],
+  summary: 'Moves the end of a delay or of a wait, or the next attempt of a step',
+  details: '<time> is an ISO date, or a duration from now such as 2h. A time in the past means at once.',
+  examples: ['saga reschedule place-order/order-1234 remind 2026-12-24T08:00Z --reason "the date moved"'],
+  options: { ...SAGA_OPTIONS, ...JSON_OPTION, ...OPERATOR_OPTIONS },
+  run: async ({ operands: [written, step, time], values, terminal }) => {
+    const options = operatorOptionsOf(values, terminal);
+    return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, values.reason && '--reason');
+      const at = givenTime(time) as Date | Duration;
+      await operated.sagas.reschedule(readTarget(written!, operated), step!, at, options);
+      return tellDone(`Rescheduled '${step}' of ${written}`, values.json, terminal);
+    });
   },
 });
 

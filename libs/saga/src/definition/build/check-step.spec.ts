@@ -226,3 +226,35 @@ describe('the time of a compensation', () => {
     );
   });
 });
+
+describe('the reply to a compensation', () => {
+  const reply = { signal: 'refunded', timeout: '2m' } as const;
+  const pay = { compensate: 'undo', compensationReply: reply } as const;
+
+  it('has a time limit in milliseconds, or none', () => {
+    expect(node(sagaOf({ pay }), 'pay')).toMatchObject({
+      compensationReply: { signal: 'refunded', timeout: 120_000 },
+    });
+    const patient = { ...pay, compensationReply: { signal: 'refunded' } };
+    expect(node(sagaOf({ pay: patient }), 'pay').compensationReply).toEqual({ signal: 'refunded' });
+  });
+
+  it.each([
+    [{ compensationReply: reply }, /step 'pay': compensationReply needs a compensation/],
+    [
+      { ...pay, compensationReply: { ...reply, timeout: 0 } },
+      /compensationReply.timeout 0 would wait for nothing/,
+    ],
+    [{ ...pay, compensationReply: { signal: 'approval:x' } }, /compensationReply.signal is "?'?approval:x/],
+    [{ ...pay, compensationReply: { ...reply, within: 1 } }, /within/],
+    [{ ...pay, forEach: () => [1] }, /compensationReply cannot confirm the compensations of the items/],
+  ])('is refused where it is wrong: %j', (options, problem) => {
+    expect(problemsOf(sagaOf({ pay: options as never }))).toMatch(problem);
+  });
+
+  it('is refused if another step waits for the same signal', () => {
+    expect(problemsOf(sagaOf({ pay, book: pay }))).toMatch(
+      /its compensationReply is the signal 'refunded', which is also the compensationReply of step 'book'/,
+    );
+  });
+});

@@ -35,6 +35,7 @@ const STEP_OPTIONS = [
   'idempotent',
   'probe',
   'compensateOnFailure',
+  'compensationReply',
   'rateLimit',
   'savepoint',
   'pivot',
@@ -63,10 +64,12 @@ const OPTIONS_OF: Record<
   'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
   remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
   signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
-  approval: ['@Approval', WAIT_OPTIONS],
+  approval: ['@Approval', [...WAIT_OPTIONS, 'quorum'] satisfies (keyof ApprovalOptions)[]],
 };
 /** Items of a fan-out at once, if it does not say. */
 const DEFAULT_CONCURRENCY = 10;
+/** The approvals of a step are read from the latest operations on its saga. */
+const LARGEST_QUORUM = 10;
 /** In all, the first included, if a savepoint does not say. */
 const DEFAULT_SAVEPOINT = { attempts: 2 };
 
@@ -133,6 +136,7 @@ export function readStep(
             'would fail every attempt of the compensation',
             LONGEST_TIMER,
           ),
+    compensationReply: readReply(options.compensationReply, read, report),
     transactional: read.flag(options.transactional, 'transactional'),
     idempotent,
     compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
@@ -205,6 +209,7 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
   if (options.compensationTimeout !== undefined && options.compensate === undefined) {
     report('compensationTimeout needs a compensation', 'name one with compensate, or remove it');
   }
+  if (options.compensationReply !== undefined) checkReply(options, report);
   if (options.transactional && options.idempotent === false) {
     report('a transactional step already takes effect exactly once', 'remove idempotent');
   }
@@ -228,6 +233,17 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
       'remove concurrency, or add forEach',
     );
   }
+}
+
+function checkReply({ compensate, forEach }: AnyNodeOptions, report: Report): void {
+  if (compensate === undefined)
+    report('compensationReply needs a compensation', 'name one with compensate, or remove it');
+  if (forEach === undefined) return;
+  // The signal does not name the item.
+  report(
+    'compensationReply cannot confirm the compensations of the items of forEach one by one',
+    'remove compensationReply, or make each item a sub-saga',
+  );
 }
 
 /** The edges of a step; an edge that is wrong is reported and left out, or kept for the linker to name. */
@@ -296,16 +312,37 @@ function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader):
   );
 }
 
+function readReply(
+  reply: StepOptions['compensationReply'],
+  read: OptionReader,
+  report: Report,
+): UnlinkedStep['compensationReply'] {
+  if (reply === undefined) return undefined;
+  const form = "such as { signal: 'refund-reply', timeout: '10m' }";
+  const given = read.object(reply, 'compensationReply', ['signal', 'timeout'], form);
+  if (!given) return undefined;
+  const { signal, timeout } = given;
+  const flaw = signalNameFlaw(signal);
+  if (flaw !== undefined) report(`compensationReply.signal is ${shown(signal)}`, flaw);
+  if (timeout === undefined) return { signal: signal! };
+  const name = 'compensationReply.timeout';
+  return { signal: signal!, timeout: read.durationAboveZero(timeout, name, 'would wait for nothing') };
+}
+
 function readWait(
   kind: 'signal' | 'approval',
   step: string,
-  { signal, timeout }: AnyNodeOptions,
+  { signal, timeout, quorum = 1 }: AnyNodeOptions,
   read: OptionReader,
   report: Report,
 ): UnlinkedStep['wait'] {
   if (kind === 'signal') checkSignalName(signal, report);
+  const people = read.count(quorum, 'quorum');
+  if (people > LARGEST_QUORUM)
+    report(`quorum is ${shown(quorum)}`, `give a whole number from 1 to ${LARGEST_QUORUM}`);
   return {
     signal: kind === 'approval' ? approvalSignal(step) : signal!,
+    ...(people > 1 && { quorum: people }),
     ...(typeof timeout === 'function' && { timeoutOf: timeout }),
     ...(timeout !== undefined &&
       typeof timeout !== 'function' && {

@@ -82,6 +82,7 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
     concurrency: heir?.concurrency ?? 1,
     optional: heir?.optional ?? false,
     compensationTimeout: heir?.compensationTimeout,
+    compensationReply: heir?.compensationReply,
   };
 }
 

@@ -44,6 +44,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     retry: policyOf(step.retry),
     compensationRetry: policyOf(step.compensationRetry),
     compensationTimeout: step.compensationTimeout,
+    compensationReply: step.compensationReply,
     timeout: wait ? undefined : step.timeout,
     transactional: step.transactional,
     idempotent: step.idempotent,
@@ -69,11 +70,12 @@ function policyOf({ backoff, ...policy }: RetryDescription): ResolvedRetryPolicy
   return backoff === 'fixed' ? { ...policy, backoff } : policy;
 }
 
-function waitOf({ kind, name, signal, timeout, timeoutComputed }: StepDescription): StepNode['wait'] {
+function waitOf({ kind, name, signal, timeout, timeoutComputed, quorum }: StepDescription): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
   const awaited = kind === 'approval' ? approvalSignal(name) : signal!;
   return {
     signal: awaited,
+    ...(quorum !== undefined && { quorum }),
     ...(timeout !== undefined && { timeout }),
     ...(timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
   };

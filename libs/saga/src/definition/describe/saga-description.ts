@@ -50,6 +50,8 @@ export interface StepDescription {
   readonly handler?: { readonly name: string; readonly version: number };
   /** The signal that a step of kind `signal` waits for. */
   readonly signal?: string;
+  /** The number of operators who have to approve a step of kind `approval`; absent: one. */
+  readonly quorum?: number;
   /** The steps that it waits for. */
   readonly after: readonly string[];
   /** Waits until `all` of them are done, or `any` one has completed. */
@@ -90,6 +92,8 @@ export interface StepDescription {
   readonly timeout?: number;
   /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
   readonly compensationTimeout?: number;
+  /** The signal that its compensation waits for, and for how long; absent: none. */
+  readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
   /** At most so many attempts within `per` milliseconds; absent: none. */
   readonly rateLimit?: { readonly count: number; readonly per: number };
 }
@@ -138,6 +142,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     child: node.child ? sagaNameOf(node.child()) : node.childName,
     handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
+    quorum: node.wait?.quorum,
     after: [...new Set(node.after)],
     join: node.join,
     conditional: node.when !== undefined,
@@ -157,6 +162,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
     compensationTimeout: node.compensationTimeout,
+    compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });

@@ -17,6 +17,7 @@ export function analyzeGraph(graph: SagaGraph): SagaFinding[] {
     ...pivotThatMayLose(node, relations),
     ...compensationThatNeverRuns(node, relations),
     ...savepointThatNothingReturnsTo(node, relations),
+    ...replyOfAnother(node, relations),
   ]);
 }
 
@@ -153,6 +154,22 @@ function compensationThatNeverRuns(node: StepNode, relations: Relations): SagaFi
     node,
     `its compensation '${node.compensate}' can never run, because nothing is compensated after the pivot ${quoted(pivots, ' or ')}`,
     `remove compensate, move the step before the pivot, or make the pivot or a step after it a savepoint`,
+  );
+}
+
+/** Which of the two a signal is for would depend on when it comes. */
+function replyOfAnother(node: StepNode, { nodes }: Relations): SagaFinding[] {
+  const signal = node.compensationReply?.signal;
+  if (signal === undefined) return [];
+  const other = nodes.find(
+    ({ name, wait, compensationReply }) =>
+      wait?.signal === signal || (name !== node.name && compensationReply?.signal === signal),
+  );
+  if (other === undefined) return [];
+  return findingOf(
+    node,
+    `its compensationReply is the signal '${signal}', which ${other.wait?.signal === signal ? `step '${other.name}' waits for` : `is also the compensationReply of step '${other.name}'`}`,
+    'give each a signal of its own',
   );
 }
 

@@ -30,6 +30,11 @@ export interface StepNode {
   readonly timeout?: number;
   /** Milliseconds per attempt of the compensation; undefined: `timeout`. */
   readonly compensationTimeout?: number;
+  /**
+   * The signal that completes the compensation, once its method has requested it; `timeout`: milliseconds, after which the
+   * attempt has failed.
+   */
+  readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;
@@ -58,7 +63,13 @@ export interface StepNode {
    * The name of the signal or approval that the step waits for, and the maximum wait in milliseconds, or a function that
    * returns it, or its end.
    */
-  readonly wait?: { readonly signal: string; readonly timeout?: number; readonly timeoutOf?: TimeOf };
+  readonly wait?: {
+    readonly signal: string;
+    readonly timeout?: number;
+    readonly timeoutOf?: TimeOf;
+    /** Of an approval: the number of people who have to approve; undefined: one. */
+    readonly quorum?: number;
+  };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
   /** Its name, where the class is not here. */

@@ -102,10 +102,16 @@ export interface WaitForOptions<
 }
 
 /** Options of `@Approval`. */
-export type ApprovalOptions<
+export interface ApprovalOptions<
   Compensation extends string = string,
   After extends string = string,
-> = WaitOptions<Compensation, After>;
+> extends WaitOptions<Compensation, After> {
+  /**
+   * The number of different operators (`by`) who have to approve the step, a whole number from 1 to 10. One rejection
+   * rejects it. Default: 1.
+   */
+  quorum?: number;
+}
 
 /** The approval that the method of an `@Approval` step receives. After a rejection, the method is not called. */
 export interface ApprovalDecision {
@@ -115,6 +121,8 @@ export interface ApprovalDecision {
   readonly comment?: string;
   /** The time of the decision, ISO 8601. */
   readonly at: string;
+  /** With a `quorum` above 1, all approvals in their order. The last one is the decision. */
+  readonly approvals?: readonly Omit<ApprovalDecision, 'approvals'>[];
 }
 
 /** Options of a savepoint. */
@@ -129,6 +137,20 @@ export interface RateLimit {
   count: number;
   /** The length of the window, in which at most `count` attempts begin. */
   per: Duration;
+}
+
+/** The confirmation that a compensation waits for. */
+export interface CompensationReply {
+  /**
+   * The name of the signal by which the participant confirms: 1 to 200 characters. No other step of the saga may wait for
+   * it. One that arrives before the compensation waits for it is kept.
+   */
+  signal: string;
+  /**
+   * The maximum time to wait for it, from the end of the method. After it, the attempt of the compensation has failed,
+   * and `compensationRetry` applies. Default: none, the compensation waits until the signal arrives.
+   */
+  timeout?: Duration;
 }
 
 /** Options of `@Step`. */
@@ -158,6 +180,11 @@ export interface StepOptions<
   /** Whether to compensate this step also if it is the step that failed. Default: false. */
   compensateOnFailure?: boolean;
   /**
+   * The method of the compensation only requests it: the step is compensated when this signal arrives, and not before.
+   * Default: none, the step is compensated when the method returns.
+   */
+  compensationReply?: CompensationReply;
+  /**
    * Runs the step once per item (`ctx.item`, `ctx.index`), each with its own checkpoint, retries and compensation. The
    * step's result is the array of the items' results. More than 100,000 items fail the step with SagaPayloadError.
    * Default: one run, without an item.
@@ -186,6 +213,7 @@ export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unk
 export type AnyNodeOptions = Omit<StepOptions, 'timeout'> &
   Pick<WaitOptions, 'timeout'> &
   Pick<Partial<WaitForOptions>, 'signal'> &
+  Pick<ApprovalOptions, 'quorum'> &
   Pick<RemoteStepOptions, 'version'>;
 
 /** Options of `@StepHandler`. Its policies apply to calls from all sagas. */

@@ -22,6 +22,7 @@ export function isAtMostOnce({ kind, node }: Action): boolean {
 export const ENDED: ReadonlySet<SagaEvent['type']> = new Set([
   'step-completed',
   'compensation-completed',
+  'compensation-requested',
   'child-started',
 ]);
 

@@ -80,11 +80,16 @@ export class AttemptRunner {
     } finally {
       attempt.messages.close();
     }
-    const event: SagaEvent =
-      attempt.action.kind === 'compensate'
-        ? { type: 'compensation-completed', step: attempt.step }
-        : this.completed(attempt, result);
+    const isStep = attempt.action.kind !== 'compensate';
+    const event = isStep ? this.completed(attempt, result) : this.compensated(attempt);
     return this.ended(attempt, watch, event);
+  }
+
+  /** If a participant confirms it, it was only asked to. */
+  private compensated({ step, action }: StepAttempt): SagaEvent {
+    return action.node.compensationReply === undefined
+      ? { type: 'compensation-completed', step }
+      : { type: 'compensation-requested', step, now: this.options.now() };
   }
 
   /** Undefined: attempts are not measured. */
@@ -159,6 +164,16 @@ export class AttemptRunner {
       const failed = { step, error: serializeError(error), retryable: false, now, random };
       return { type: 'step-failed', kind: 'error', unknown: !leavesNothing(action.node), ...failed };
     }
+  }
+
+  /** No reply has come in time: the attempt of the compensation has failed, and its policy is asked. */
+  unanswered(attempt: StepAttempt): SagaEvent {
+    const { signal, timeout } = attempt.action.node.compensationReply!;
+    const message = `The compensation of step '${attempt.step}' did not receive the signal '${signal}' before its timeout`;
+    return this.failed(
+      attempt,
+      new StepAbortedError(`${message}${timeout === undefined ? '' : ` of ${timeout} ms`}`, 'timeout'),
+    );
   }
 
   /** What a failed attempt means. A transactional one was rolled back, so its outcome is always known. */

@@ -55,7 +55,41 @@ export function decisionEdit(
     );
   if (stands !== 'pending' && stands !== 'waiting')
     throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
-  return { signal: { name, messageId, payload: JSON.stringify(decision) } };
+  const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;
+  const approvals = decision.approved && quorum > 1 ? approvalsWith(saga, step, decision, quorum) : undefined;
+  // Others have to approve it, too.
+  if (approvals && approvals.length < quorum) return { proposal: true };
+  const made: StoredDecision = approvals ? { ...decision, approvals } : decision;
+  return { signal: { name, messageId, payload: JSON.stringify(made) } };
+}
+
+/** The approvals of a step that is not decided yet, oldest first. */
+export function approvalsOf({ operations = [] }: StoredSaga, step: string): Approved[] {
+  const own = operations.filter(
+    ({ action, step: of }) => of === step && (action === 'approve' || action === 'reject'),
+  );
+  // What was not only proposed has decided it.
+  return own.slice(own.findLastIndex(({ proposed }) => !proposed) + 1).map(({ by, reason, at }) => ({
+    by: by!,
+    ...(reason !== undefined && { comment: reason }),
+    at: new Date(at).toISOString(),
+  }));
+}
+
+type Approved = Omit<ApprovalDecision, 'approvals'>;
+
+function approvalsWith(
+  saga: StoredSaga,
+  step: string,
+  { approved: _, ...decision }: StoredDecision,
+  quorum: number,
+): Approved[] {
+  const before = approvalsOf(saga, step);
+  if (!before.some(({ by }) => by === decision.by)) return [...before, decision];
+  throw new SagaStateError(
+    `Step '${step}' of saga ${saga.id} cannot be approved: ${decision.by} has already approved it. ` +
+      `It requires the approval of ${quorum} different operators, and has ${before.length}.`,
+  );
 }
 
 function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined, step: string): void {

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
-import { stepAwaiting } from '../../machine/waits.js';
+import { isReply, stepAwaiting } from '../../machine/waits.js';
 import type { StoredSignal } from '../ports/stored-saga.js';
 import { refusalIn } from './approvals.js';
 
@@ -13,11 +13,13 @@ export function nextSignal(
   now: number,
 ): SagaEvent | undefined {
   const { lastTakenSignals = {} } = state;
-  const next = signals.find(
-    ({ name, number }) =>
-      number > (lastTakenSignals[name] ?? 0) && stepAwaiting(graph, state, name) !== undefined,
-  );
-  return next && eventOf(next, now);
+  for (const signal of signals) {
+    const { name, number } = signal;
+    const taker = number > (lastTakenSignals[name] ?? 0) ? stepAwaiting(graph, state, name) : undefined;
+    if (taker !== undefined)
+      return isReply(state, taker) ? { type: 'reply-received', name, number } : eventOf(signal, now);
+  }
+  return undefined;
 }
 
 function eventOf({ name, number, payload }: StoredSignal, now: number): SagaEvent {

@@ -37,7 +37,8 @@ export interface Operated {
 export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edit | undefined): Operated {
   const before = saga.operations?.find(({ id }) => id === call.id);
   const proposers = proposersOf(saga, call);
-  if (before) return { edit: undefined, ...(before.proposed && { pending: proposers.size }) };
+  const isPending = before?.proposed && call.needed > 1;
+  if (before) return { edit: undefined, ...(isPending && { pending: proposers.size }) };
   checkExpected(saga, call);
   const edit = change();
   if (!edit) return { edit };
@@ -48,7 +49,9 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
     proposed: false,
   };
   const pending = new Set([...proposers, call.by]).size;
-  if (pending >= call.needed) return { edit: { ...edit, operation } };
+  // The step of an approval itself may require several people.
+  const proposed = 'proposal' in edit;
+  if (pending >= call.needed) return { edit: { ...edit, operation: { ...operation, proposed } } };
   const isNew = !proposers.has(call.by!);
   return {
     edit: isNew ? { proposal: true, operation: { ...operation, proposed: true } } : undefined,

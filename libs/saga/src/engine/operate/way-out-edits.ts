@@ -10,7 +10,7 @@ import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { backsOff, isDropped, isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
+import { awaitsChild, awaitsReply, type SagaState, stepState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import { liveState } from '../ports/live-state.js';
@@ -40,7 +40,8 @@ export const abandonEdit: OperatorEdit<WayOut & { error: SerializedError; random
   const graph = graphFor('abandoned', saga, given);
   const live = liveState(saga, graph, now);
   const step = stepState(live, key);
-  if (!step.active) throw notInProgress('abandoned', key, saga, attemptsOf(live));
+  // Its request may be lost: the next attempt sends it again.
+  if (!step.active && !awaitsReply(step)) throw notInProgress('abandoned', key, saga, abandonable(live));
   const failed = { step: key, error, retryable: true, now, random };
   const event: SagaEvent =
     step.status === 'compensating'
@@ -116,6 +117,11 @@ export function attemptsOf(live: SagaState): string[] {
   return [...stepsOfKinds(live.steps, KIND.active)].flatMap(([key, step]) => (step.active ? [key] : []));
 }
 
+/** Those that may be abandoned: also those whose compensation was requested, and not confirmed. */
+function abandonable(live: SagaState): string[] {
+  return [...stepsOfKinds(live.steps, KIND.active | KIND.compensating)].map(([key]) => key);
+}
+
 /** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
 export function completable(graph: SagaGraph, live: SagaState): string[] {
   if (live.status !== 'running' && live.status !== 'compensating') return [];
@@ -127,6 +133,8 @@ export function completable(graph: SagaGraph, live: SagaState): string[] {
     for (const [key, step] of stepsOfKinds(live.steps, KIND.waiting | TIMED))
       if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))
         keys.push(key);
+  for (const [key, step] of stepsOfKinds(live.steps, KIND.compensating))
+    if (awaitsReply(step)) keys.push(key);
   return [...new Set(keys)];
 }
 

@@ -11,7 +11,8 @@ export type OperatorAction =
   | 'approve'
   | 'reject'
   | 'complete'
-  | 'abandonAttempt';
+  | 'abandonAttempt'
+  | 'reschedule';
 
 /** What is kept in a saga's history. `put-back`: a process stored what the database had lost in a failover. */
 export type RecordedAction = OperatorAction | 'put-back';
@@ -33,7 +34,7 @@ export interface Operation {
   readonly proposed: boolean;
   /** A retry with another input. */
   readonly newInput?: boolean;
-  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion. */
+  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion, the time of `reschedule`. */
   readonly given?: string;
 }
 

@@ -54,6 +54,11 @@ export class AttemptStarter {
   /** Evaluates the functions of times, `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
   evaluatesFirst(action: Action): boolean {
     const { when, forEach, delayOf, wait } = action.node;
+    if (action.kind === 'miss-reply') {
+      const request = this.attemptFor({ ...action, kind: 'compensate' });
+      this.run.inbox.put({ event: this.ports.attempts.unanswered(request) });
+      return true;
+    }
     if (!when && !forEach && !delayOf && !wait?.timeoutOf) return false;
     const { maxPayloadBytes } = this.ports;
     const attempt = this.attemptFor(action);

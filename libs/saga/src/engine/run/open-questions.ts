@@ -1,6 +1,6 @@
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { awaitsSignal } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal } from '../../machine/saga-state.js';
 
 /** A signal or a decision that a saga waits for. */
 export interface OpenQuestion {
@@ -11,10 +11,12 @@ export interface OpenQuestion {
 
 /** Everything that a saga waits for and was not sent: parallel branches may each wait for something. */
 export function openQuestions({ state, signals = [] }: StoredSaga): OpenQuestion[] {
-  if (state.status !== 'running') return [];
+  const { status } = state;
+  if (status !== 'running' && status !== 'compensating') return [];
   const sent = signals.map(({ name }) => name);
   return [...state.steps].flatMap(([step, one]): OpenQuestion[] => {
-    if (!awaitsSignal(one) || one.pruned) return [];
+    const awaits = awaitsReply(one) || (status === 'running' && awaitsSignal(one) && !one.pruned);
+    if (!awaits) return [];
     const { signal } = one.wait!;
     const at = sent.indexOf(signal);
     if (at >= 0) {

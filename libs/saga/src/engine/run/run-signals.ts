@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { awaitsSignal, type SagaState } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, type SagaState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
@@ -66,10 +66,12 @@ export class RunSignals {
   /** The time, but before the end of a wait whose signal may have arrived without a hint to this run. */
   knownTime(state: SagaState, now = this.ports.now()): number {
     let time = now;
-    if (state.status !== 'running') return time;
-    for (const [, step] of ownStepsOfKinds(state.steps, KIND.waiting | TIMED)) {
+    const { status, steps } = state;
+    if (status !== 'running' && status !== 'compensating') return time;
+    for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)) {
       const { until = Infinity } = step.wait ?? {};
-      if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;
+      const awaits = awaitsReply(step) || (status === 'running' && awaitsSignal(step));
+      if (until <= time && until > this.asOf && awaits) time = until - 1;
     }
     return time;
   }

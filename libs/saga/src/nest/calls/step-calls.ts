@@ -3,6 +3,7 @@ import { decisionEdit } from '../../engine/operate/approvals.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
 import { cancelEdit, retryEdit, skipEdit } from '../../engine/operate/operator-edits.js';
 import { abandonEdit, completeEdit, retryNowEdit } from '../../engine/operate/way-out-edits.js';
+import { rescheduleEdit } from '../../engine/operate/reschedule-edit.js';
 import { encodePayload } from '../../engine/payload/payload.js';
 import { NEEDS_ATTENTION } from '../../definition/types/saga-status.js';
 import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
@@ -18,6 +19,10 @@ import {
   type SkipOptions,
   withInput,
 } from './saga-calls.js';
+import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import { storableTimeOf } from './start-options.js';
+import { shown } from '../../shared/shown-value.js';
+import { SagaValidationError } from '../../errors.js';
 import { type Decision, readDecision } from './signals.js';
 
 /** An operator's call that was read and checked: who makes it and why, what it changes, and what is kept of it. */
@@ -103,4 +108,28 @@ export function readComplete(
   const result = encodePayload(own.result, `result of step '${step}'`, maxPayloadBytes);
   const change: Change = (saga, graph, now) => completeEdit(saga, graph, now, { step, force, result });
   return { action: 'complete', given, change, about: { step, given: result } };
+}
+
+/** The time is kept as it was given, so that two people who give the same propose the same. */
+export function readReschedule(
+  step: string,
+  at: Date | Duration,
+  options: OperatorOptions | undefined,
+  maxPayloadBytes: number,
+): ReadCall {
+  checkStep('reschedule', step);
+  const { own: _, ...given } = readOperatorOptions('reschedule', options);
+  const date = storableTimeOf(at);
+  if (date === undefined && typeof at !== 'number' && typeof at !== 'string')
+    throw new SagaValidationError(
+      `reschedule(): at is ${shown(at)}; give a Date, or a duration from now such as '2h'.`,
+    );
+  const duration = date === undefined ? toMilliseconds(at as Duration, 'reschedule(): at') : 0;
+  const to = date === undefined ? `${duration} ms` : new Date(date).toISOString();
+  const change: Change = (saga, graph, now) =>
+    rescheduleEdit(saga, graph, now, { step, at: (from) => date ?? from + duration });
+  return {
+    ...{ action: 'reschedule', given, change },
+    about: { step, given: encodePayload(to, 'at', maxPayloadBytes) },
+  };
 }

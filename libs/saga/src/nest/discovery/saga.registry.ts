@@ -81,7 +81,7 @@ export class SagaRegistry implements SagaDefinitions {
     const signals = known.length > 0 ? `Its signals: ${known.join(', ')}` : 'It has no signals';
     throw new SagaValidationError(
       `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
-        `${signals}. Declare one with @WaitFor({ signal }).`,
+        `${signals}. Declare one with @WaitFor({ signal }) or compensationReply.`,
     );
   }
 
@@ -89,7 +89,10 @@ export class SagaRegistry implements SagaDefinitions {
   private signalsOf(name: string): string[] | undefined {
     const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
     const waits = graphs.flatMap(({ steps }) => [...steps.values()]);
-    const signals = waits.flatMap(({ kind, wait }) => (kind === 'signal' ? [wait!.signal] : []));
+    const signals = waits.flatMap(({ kind, wait, compensationReply }) => [
+      ...(kind === 'signal' ? [wait!.signal] : []),
+      ...(compensationReply ? [compensationReply.signal] : []),
+    ]);
     return graphs.length === 0 ? undefined : [...new Set(signals)];
   }
 

@@ -9,6 +9,7 @@ const DONE: Record<HistoryEntry['action'], string> = {
   skip: 'skipped',
   complete: 'completed',
   abandonAttempt: 'abandoned',
+  reschedule: 'rescheduled',
   pause: 'paused',
   resume: 'resumed',
   approve: 'approved',
@@ -19,13 +20,14 @@ const DONE: Record<HistoryEntry['action'], string> = {
 
 /** An operator action in words: `cancelled by ann, while running: the customer called`. */
 export function describeOperation(entry: HistoryEntry): string {
-  const { action, by, reason, step, signal, from, proposed, newInput } = entry;
+  const { action, by, reason, step, signal, from, proposed, newInput, to } = entry;
   const given = entry.input ?? entry.result;
   const what = proposed ? `${action} proposed` : DONE[action];
   return [
     step === undefined ? '' : `${step} `,
     what,
     signal === undefined ? '' : ` '${signal}'`,
+    to === undefined ? '' : ` to ${to}`,
     newInput ? ' with another input' : '',
     given === undefined ? '' : `${newInput ? '' : ' with the result'} ${oneLine(JSON.stringify(given))}`,
     by === undefined ? '' : ` by ${by}`,

@@ -33,9 +33,9 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     case 'handler':
       return `a worker with handler '${waitingFor.handler}' for step '${waitingFor.step}', ${at('since', waitingFor.since)}: ${handlerIs(waitingFor.deployed)}`;
     case 'signal':
-      return `the signal '${waitingFor.signal}' for step '${waitingFor.step}'${until(waitingFor.until)}`;
+      return `the signal '${waitingFor.signal}' ${waitingFor.during ? 'that confirms the compensation of' : 'for'} step '${waitingFor.step}'${until(waitingFor.until)}`;
     case 'approval':
-      return `an operator to approve or reject step '${waitingFor.step}'${until(waitingFor.until)}`;
+      return `${approver(waitingFor)} to approve or reject step '${waitingFor.step}'${until(waitingFor.until)}`;
     case 'paused':
       return `an operator to resume it: paused${pausedBy(waitingFor)}`;
     case 'person':
@@ -43,6 +43,12 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     default:
       return kindOf(waitingFor);
   }
+}
+
+function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' }): string {
+  if (quorum === undefined) return 'an operator';
+  const who = approvals.length > 0 ? `: ${approvals.map(({ by }) => by).join(', ')}` : '';
+  return `operators (${approvals.length} of ${quorum} have approved${who})`;
 }
 
 function delayed(step: string | undefined): string {

@@ -25,6 +25,8 @@ export interface HistoryEntry {
   readonly newInput: boolean;
   /** The new input of a retry. Omitted if it is larger than 64 kB or cannot be decoded here. */
   readonly input?: unknown;
+  /** To when `reschedule()` moved the step: an ISO date, or the milliseconds from the call, as in `3600000 ms`. */
+  readonly to?: string;
   /** The result of a skip or completion. Omitted under the same conditions as `input`. */
   readonly result?: unknown;
 }
@@ -37,7 +39,7 @@ export function toHistoryEntry(record: HistoryRecord): HistoryEntry {
   const told = given === undefined ? undefined : decodedOrNot(given);
   return {
     ...{ at, action, by, reason, step, from, proposed, newInput },
-    ...(told && { [newInput ? 'input' : 'result']: told.value }),
+    ...(told && (action === 'reschedule' ? { to: told.value as string } : { [newInput ? 'input' : 'result']: told.value })),
   };
 }
 

@@ -104,10 +104,28 @@ export type WaitingFor =
    * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
    */
   | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & RemoteHandlerRef)
-  /** The step waits for a signal of this name, at most until this time. */
-  | { readonly kind: 'signal'; readonly step: string; readonly signal: string; readonly until?: Date }
-  /** An operator must approve or reject this step, at most until this time. */
-  | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
+  /**
+   * The step waits for a signal of this name, at most until this time. With `during`, its compensation was requested and
+   * waits for the confirmation.
+   */
+  | {
+      readonly kind: 'signal';
+      readonly step: string;
+      readonly signal: string;
+      readonly until?: Date;
+      readonly during?: 'compensation';
+    }
+  /**
+   * An operator must approve or reject this step, at most until this time. `quorum`: the number of operators who have to
+   * approve it, if it is more than one, with those who have.
+   */
+  | {
+      readonly kind: 'approval';
+      readonly step: string;
+      readonly until?: Date;
+      readonly quorum?: number;
+      readonly approvals?: readonly { readonly by: string; readonly comment?: string; readonly at: string }[];
+    }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
   /** The saga is due, but as many sagas of its name are running as its `concurrency` allows. */

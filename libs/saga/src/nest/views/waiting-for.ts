@@ -1,6 +1,6 @@
 import { approvalSignal, type SagaGraph } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, isTerminal } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
@@ -8,6 +8,7 @@ import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
 import { decide } from '../../machine/decide.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
+import { approvalsOf } from '../../engine/operate/approvals.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
 
 export function toDate(ms: number | undefined): Date | undefined {
@@ -25,14 +26,20 @@ export function handlerOrItsStep(
     ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed }
     : { kind: 'remote-step', ...asked };
 }
-export function signalAwaitedBy({ state }: StoredSaga): WaitingFor | undefined {
-  for (const [step, { wait }] of [...ownStepsOfKinds(state.steps, KIND.waiting | TIMED)].filter(([, one]) =>
-    awaitsSignal(one),
-  )) {
-    const { signal } = wait!;
-    const until = wait!.until === undefined ? {} : { until: new Date(wait!.until) };
+export function signalAwaitedBy(saga: StoredSaga): WaitingFor | undefined {
+  const { state } = saga;
+  const kinds = KIND.waiting | KIND.compensating | TIMED;
+  for (const [step, one] of ownStepsOfKinds(state.steps, kinds)) {
+    const isReplied = awaitsReply(one);
+    if (!isReplied && !awaitsSignal(one)) continue;
+    const { signal, until: end, quorum } = one.wait!;
+    const until = end === undefined ? {} : { until: new Date(end) };
+    if (isReplied) return { kind: 'signal', step, signal, ...until, during: 'compensation' };
     return signal === approvalSignal(step)
-      ? { kind: 'approval', step, ...until }
+      ? {
+          ...{ kind: 'approval', step, ...until },
+          ...(quorum !== undefined && { quorum, approvals: approvalsOf(saga, step) }),
+        }
       : { kind: 'signal', step, signal, ...until };
   }
   return undefined;

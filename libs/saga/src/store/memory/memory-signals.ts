@@ -1,7 +1,8 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { AwaitedSignals, SignalResult } from '../../engine/ports/saga-store.js';
 import type { SentSignal } from '../../engine/ports/stored-saga.js';
-import { awaitsSignal, isTerminal } from '../../machine/saga-state.js';
+import { isTerminal } from '../../machine/saga-state.js';
+import { awaitedSignals } from '../../machine/waits.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** Keeps a signal for a saga, under the next number. */
@@ -23,8 +24,9 @@ export function keepSignal(
 
 /** Whether the saga waits for a signal of this name, and has no lease. */
 export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
-  if (lockedBy !== undefined || state.status !== 'running') return false;
-  return [...state.steps.values()].some((step) => awaitsSignal(step) && step.wait!.signal === name);
+  const { status, steps } = state;
+  if (lockedBy !== undefined || (status !== 'running' && status !== 'compensating')) return false;
+  return awaitedSignals(steps).includes(name);
 }
 
 /** Signals that were taken may be lost, while the state that took them was put back. */

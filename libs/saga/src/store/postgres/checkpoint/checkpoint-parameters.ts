@@ -1,14 +1,7 @@
 import { type Checkpoint, writtenSteps } from '../../../engine/ports/checkpoint.js';
-import {
-  awaitsSignal,
-  isSettled,
-  isTerminal,
-  type StepState,
-  stepState,
-} from '../../../machine/saga-state.js';
+import { isSettled, isTerminal, type StepState, stepState } from '../../../machine/saga-state.js';
+import { awaitedSignals } from '../../../machine/waits.js';
 import type { FailedAttempt } from '../../../machine/failed-attempt.js';
-import { KIND, TIMED } from '../../../machine/step-kinds.js';
-import { ownStepsOfKinds } from '../../../machine/step-map.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
 import { errorsToJson } from './errors-json.js';
 import { notesToJson } from './notes-json.js';
@@ -99,9 +92,7 @@ function failureText({ state: { failure }, failedAttempt }: Checkpoint): string 
  */
 function sagaProgress({ state, notes }: Checkpoint): string | undefined {
   const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
-  const awaits: string[] = [];
-  for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | TIMED))
-    if (awaitsSignal(step)) awaits.push(step.wait!.signal);
+  const awaits = awaitedSignals(steps);
   const isPlain =
     round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
   const isLeftAlone = pendingRollback === undefined && overtaken === undefined;

@@ -559,7 +559,7 @@ BEGIN
     place := given.place;
     id := given.id;
     SELECT i.name, i.version, i.status, i.signals, i.locked_by,
-      i.locked_by IS NULL AND i.status = 'running' AND coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS waits
+      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS waits
     INTO saga FROM "{schema}".instance i WHERE i.id = given.id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       outcome := 'unknown';

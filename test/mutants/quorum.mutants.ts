@@ -1,0 +1,37 @@
+import { type Mutant, specs } from './mutant.js';
+
+const killers = [specs('forward/quorum')];
+
+/** Breaks of approvals that several operators have to give. */
+export const QUORUM_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'go on with the first approval of a quorum',
+    find: 'if (approvals && approvals.length < quorum) return { proposal: true };',
+    replace: '',
+    killers,
+  },
+  {
+    name: 'count the approvals of one operator for a quorum twice',
+    find: 'if (!before.some(({ by }) => by === decision.by)) return [...before, decision];',
+    replace: 'if (before.length < quorum) return [...before, decision];',
+    killers,
+  },
+  {
+    name: 'keep an approval of a quorum as a decision',
+    find: "const proposed = 'proposal' in edit;",
+    replace: 'const proposed = false;',
+    killers,
+  },
+  {
+    name: 'ask several operators for a rejection',
+    find: 'decision.approved && quorum > 1 ? approvalsWith(',
+    replace: 'quorum > 1 ? approvalsWith(',
+    killers,
+  },
+  {
+    name: 'forget the quorum where the saga is not known',
+    find: 'const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;',
+    replace: 'const quorum = graph?.steps.get(step)?.wait?.quorum ?? 1;',
+    killers,
+  },
+];

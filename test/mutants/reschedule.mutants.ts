@@ -1,0 +1,37 @@
+import { type Mutant, specs } from './mutant.js';
+
+const killers = [specs('operate/reschedule'), specs('graph.properties')];
+
+/** Breaks of the operator's call that moves a time. */
+export const RESCHEDULE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'move the next attempt where a wait was to be moved',
+    find: "wait === 'wait' ? { ...step, wait: { ...step.wait!, until: at } } : { ...step, retryAt: at },",
+    replace: '({ ...step, retryAt: at }),',
+    killers,
+  },
+  {
+    name: 'move the time of a step that the saga goes on without',
+    find: 'if (isDropped(stepState(state, stepOfKey(key)))) return undefined;',
+    replace: '',
+    killers: [specs('graph.properties')],
+  },
+  {
+    name: 'skip the wait for a rate limit with reschedule()',
+    find: 'return retryAt !== undefined && permit === undefined && failures === 0;',
+    replace: 'return retryAt !== undefined && failures === 0;',
+    killers: [specs('reschedule-edit')],
+  },
+  {
+    name: 'take the lease from a worker in the middle of an attempt to move another step',
+    find: 'if (busy.length > 0) {\n    throw new SagaStateError(\n      `Step',
+    replace: 'if (busy.length < 0) {\n    throw new SagaStateError(\n      `Step',
+    killers: [specs('operate/reschedule')],
+  },
+  {
+    name: 'move a step to a time that is over',
+    find: 'at: Math.max(now, at(now)) });',
+    replace: 'at: at(now) });',
+    killers: [specs('reschedule-edit')],
+  },
+];
