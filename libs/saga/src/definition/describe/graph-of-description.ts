@@ -45,6 +45,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     compensationRetry: policyOf(step.compensationRetry),
     compensationTimeout: step.compensationTimeout,
     timeout: wait ? undefined : step.timeout,
+    heartbeat: step.heartbeat,
     transactional: step.transactional,
     idempotent: step.idempotent,
     compensateOnFailure: step.compensateOnFailure,

@@ -88,6 +88,8 @@ export interface StepDescription {
   readonly compensationRetry: RetryDescription;
   /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;
+  /** Between two heartbeats of an attempt. Absent: none. */
+  readonly heartbeat?: number;
   /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
   readonly compensationTimeout?: number;
   /** At most so many attempts within `per` milliseconds; absent: none. */
@@ -158,6 +160,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     compensationRetry: retryDescriptionOf(node.compensationRetry),
     compensationTimeout: node.compensationTimeout,
     timeout: node.wait ? node.wait.timeout : node.timeout,
+    heartbeat: node.heartbeat,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });
 }

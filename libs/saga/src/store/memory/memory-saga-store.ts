@@ -12,7 +12,10 @@ import {
   type RateLimit,
   type RenewResult,
   type Reservation,
+  type SagaChange,
   type SagaStore,
+  type SeenSaga,
+  seenOf,
   type SignalResult,
   type StartResult,
   type StepTransaction,
@@ -23,7 +26,14 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+  StoredSignal,
+} from '../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import { withoutNotes } from '../../machine/step-notes.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
@@ -165,10 +175,7 @@ export class MemorySagaStore implements SagaStore {
     }
   }
 
-  async renew(
-    leases: readonly { readonly id: string; readonly epoch: number }[],
-    lease: Lease,
-  ): Promise<RenewResult> {
+  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
     return renewLeases(this.rows, leases, lease, this.now());
   }
 
@@ -264,6 +271,14 @@ export class MemorySagaStore implements SagaStore {
     const settled = rows.filter(({ saga }) => isSettled(saga.state.status));
     for (const row of rows) row.watched ||= !settled.includes(row);
     return settled.map(toStoredSaga);
+  }
+
+  async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
+    return watched.flatMap(({ id, seen }) => {
+      const row = this.rows.get(id);
+      const now = row ? `${seenOf(row.saga)}${row.saga.reports ?? ''}` : '';
+      return now === seen ? [] : { id, seen: now, saga: row && toStoredSaga(row) };
+    });
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {

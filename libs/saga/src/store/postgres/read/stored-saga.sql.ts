@@ -9,7 +9,7 @@ import { isPending, pendingColumn, pendingJson } from '../signals/pending-signal
 export const storedSagaColumns = (schema: string, i: string, inParts: string): string => `
   ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.held_phase, ${i}.failure, ${i}.progress,
   ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.checkpoints, ${i}.locked_by, ${i}.lost_leases, ${i}.takeovers, ${i}.losses,
-  ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
+  ${i}.reports::text AS reports, ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
   (extract(epoch FROM ${i}.sla_at) * 1000)::float8 AS sla_at,
   ${i}.lock_key, ${i}.lock_state, ${i}.lock_deadlock, ${i}.parent_id, ${i}.parent_step,
   (extract(epoch FROM ${i}.due_at) * 1000)::float8 AS due_at,
