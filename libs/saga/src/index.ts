@@ -90,7 +90,7 @@ export type {
   SkipOptions,
 } from './nest/calls/saga-calls.js';
 export { SagaService } from './nest/saga.service.js';
-export type { SagaUpdate, SagaUpdates } from './nest/calls/saga-watch.js';
+export type { SagaUpdate, SagaUpdateIterator, SagaUpdates } from './nest/calls/saga-watch.js';
 export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
 export type {
   RemoteHandlerRef,

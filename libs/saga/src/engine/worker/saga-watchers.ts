@@ -16,7 +16,7 @@ export interface SagaWatchersOptions {
   readonly clock: Clock;
   /**
    * Milliseconds between two queries for a saga that has just changed. Each query that finds no change makes the next one
-   * half as late again, up to eight times as much. Infinity: only hints are followed.
+   * half as late again, up to eight times as much. Infinity: only hints are followed, at once.
    */
   readonly interval: number;
 }
@@ -138,14 +138,15 @@ export class SagaWatchers {
 
   /** A saga is due for the next query, which does not come before HINT_INTERVAL has passed since the last one. */
   private schedule(dueAt: number): void {
-    const at = Math.max(dueAt, this.askedAt + HINT_INTERVAL);
+    const at = this.options.interval === Infinity ? dueAt : Math.max(dueAt, this.askedAt + HINT_INTERVAL);
     // The end of a query looks at all of them.
     if (this.isAsking || at === Infinity || at >= this.timerAt) return;
     this.stop();
-    const { clock } = this.options;
+    const { clock, interval } = this.options;
     this.timerAt = at;
+    // Without queries in between, no time has to pass: it may be virtual.
+    if (interval === Infinity) return void Promise.resolve().then(() => this.ask());
     this.timer = clock.after(Math.max(0, at - clock.monotonic()), () => {
-      this.stop();
       void this.ask();
     });
   }
@@ -153,6 +154,7 @@ export class SagaWatchers {
   /** If a query fails, the next one comes at the interval. */
   private async ask(): Promise<void> {
     const { clock } = this.options;
+    this.stop();
     this.isAsking = true;
     this.askedAt = clock.monotonic();
     const due = [...this.watched.values()].filter(({ dueAt }) => dueAt <= this.askedAt);

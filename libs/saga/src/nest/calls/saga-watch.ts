@@ -14,8 +14,16 @@ export interface SagaUpdate<S = unknown> {
   readonly data: SagaSnapshotOf<S>;
 }
 
+/** The updates of one loop. `return()` ends the watch, and a call of `next()` that waits. */
+export interface SagaUpdateIterator<S = unknown> extends AsyncIterator<SagaUpdate<S>, undefined> {
+  return(): Promise<IteratorResult<SagaUpdate<S>, undefined>>;
+}
+
 /** What `SagaService.watch()` returns: an Observable that can also be iterated with `for await`. */
-export interface SagaUpdates<S = unknown> extends Observable<SagaUpdate<S>>, AsyncIterable<SagaUpdate<S>> {}
+export interface SagaUpdates<S = unknown> extends Observable<SagaUpdate<S>> {
+  /** Each loop watches by itself. A loop that is busy skips to the newest state. */
+  [Symbol.asyncIterator](): SagaUpdateIterator<S>;
+}
 
 /** @param begin loads the saga. What it throws is the error of the watcher */
 export function watchSaga<S>(begin: () => Promise<WatchBegin>): SagaUpdates<S> {
@@ -40,18 +48,20 @@ class WatchedUpdates<S> extends Observable<SagaUpdate<S>> implements SagaUpdates
     });
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<SagaUpdate<S>, void, undefined> {
+  [Symbol.asyncIterator](): SagaUpdateIterator<S> {
     const newest = new NewestUpdate<SagaUpdate<S>>();
     const subscription = this.subscribe(newest);
-    try {
-      for (;;) {
-        const update = await newest.take();
-        if (update === undefined) return;
-        yield update;
-      }
-    } finally {
-      subscription.unsubscribe();
-    }
+    return {
+      next: async () => {
+        const value = await newest.take();
+        return value === undefined ? { done: true, value } : { done: false, value };
+      },
+      return: async () => {
+        subscription.unsubscribe();
+        newest.complete();
+        return { done: true, value: undefined };
+      },
+    };
   }
 }
 

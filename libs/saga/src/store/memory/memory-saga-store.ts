@@ -277,7 +277,7 @@ export class MemorySagaStore implements SagaStore {
     return watched.flatMap(({ id, seen }) => {
       const row = this.rows.get(id);
       const now = row ? `${seenOf(row.saga)}${row.saga.reports ?? ''}` : '';
-      return now === seen ? [] : { id, seen: now, saga: row && toStoredSaga(row) };
+      return now === seen ? [] : { id, seen: now, saga: row && this.toLoaded(row) };
     });
   }
 

@@ -56,13 +56,14 @@ export const standsSql = (schema: string): string =>
  * Sagas of these ids, in this order, up to a number of bytes; `more`: there are others of them left to read.
  * @param ids a query that gives them
  * @param bytes of a page
+ * @param more further columns of the instance row i
  */
-export const pageOfSagasSql = (schema: string, ids: string, bytes: string): string => `
+export const pageOfSagasSql = (schema: string, ids: string, bytes: string, more = ''): string => `
 WITH found AS MATERIALIZED (SELECT ARRAY(${ids}) AS ids),
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL ${schema}.page_1(f.ids, ${bytes}) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place, ${storedSagaColumns(schema, 'i', 'paged.in_parts')}
+  SELECT w.place, ${storedSagaColumns(schema, 'i', 'paged.in_parts')}${more}
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place`;

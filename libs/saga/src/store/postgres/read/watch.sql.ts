@@ -1,3 +1,4 @@
+import { aroundSaga } from '../edit/edit.sql.js';
 import { pageOfSagasSql } from './stored-saga.sql.js';
 
 /**
@@ -41,12 +42,13 @@ LEFT JOIN LATERAL (
   FROM ${schema}.instance i WHERE i.id = w.id LIMIT 1) now ON true
 WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen`;
 
-/** These sagas, up to $2 bytes. $1 ids. */
+/** These sagas, with what is shown of them alone, up to $2 bytes. $1 ids. */
 export const presentSql = (schema: string): string =>
   pageOfSagasSql(
     schema,
     `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) ORDER BY i.id`,
     '$2::bigint',
+    `, ${aroundSaga(schema, 'i')}`,
   );
 
 /** Runs at polls only, for the sagas that calls wait for: each id is looked up in the primary key. */
