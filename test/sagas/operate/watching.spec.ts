@@ -1,4 +1,4 @@
-import { type INestApplicationContext, type Type } from '@nestjs/common';
+import type { INestApplicationContext } from '@nestjs/common';
 import { firstValueFrom, type Subscription } from 'rxjs';
 import {
   Saga,
@@ -146,7 +146,7 @@ test('ends with an error if there is no such saga, if it is deleted, and at shut
   expect(await cut.ended()).toBeInstanceOf(SagaUnavailableError);
 });
 
-test('watching writes nothing, and where nobody watches nothing is asked', async () => {
+test('watching writes nothing, and without watchers nothing is asked', async () => {
   const { sagas: service, nest } = await apps.start(web);
   const { id } = await service.start(OrderSaga, { sku: 'a' });
   const row = () => apps.sql('SELECT xmin, * FROM saga.instance WHERE id = $1', [id]);

@@ -117,7 +117,7 @@ export class SagaViews {
       concatMap(async (update) => (update === newest ? [await this.saga(id, request)] : [])),
       mergeAll(),
       map((data) => ({ id: String(data.revision), data })),
-      // The client connects again, perhaps to another process, and is told why if it may not.
+      // The client connects again, perhaps to another process, and receives the reason if it may not.
       catchError(() => EMPTY),
     );
   }
