@@ -5,6 +5,11 @@ import { inBrowser, TestBrowser } from './support/browser.js';
 
 const PROGRAM = pathToFileURL(fileURLToPath(new URL('../../apps/order-demo/dist/main.js', import.meta.url)));
 const MINUTE = 60_000;
+/** Its carrier does not deliver there. */
+const ORDER = {
+  ...{ sku: 'walnut-desk', quantity: 2, paymentToken: 'tok_visa' },
+  address: { name: 'Ada', street: '1 Ice', city: 'McMurdo', country: 'AQ' },
+};
 
 inBrowser('the order demo, as `npm start` serves it', () => {
   const browser = TestBrowser.open();
@@ -29,11 +34,7 @@ inBrowser('the order demo, as `npm start` serves it', () => {
 
   test('a stuck order is found and freed in the dashboard alone, in under a minute', async () => {
     await send(url, 'PUT', '/faults/payment', { mode: 'failing', operation: 'refund' });
-    const order = {
-      ...{ sku: 'walnut-desk', quantity: 2, paymentToken: 'tok_visa' },
-      address: { name: 'Ada', street: '1 Ice', city: 'McMurdo', country: 'AQ' },
-    };
-    const { id } = await send<{ id: string }>(url, 'POST', '/orders', order);
+    const { id } = await send<{ id: string }>(url, 'POST', '/orders', ORDER);
     await send(url, 'GET', `/orders/${id}/saga?wait=25s`);
     await send(url, 'DELETE', '/faults/payment');
 
@@ -48,6 +49,19 @@ inBrowser('the order demo, as `npm start` serves it', () => {
     await page.getByText('It was compensated').waitFor();
     expect(Date.now() - startTime).toBeLessThan(MINUTE);
     expect((await send<{ status: string }>(url, 'GET', `/orders/${id}`)).status).toBe('cancelled');
+    expect(wrongs).toEqual([]);
+  });
+
+  test("the customer's page shows an order live, until it has ended", async () => {
+    await send(url, 'PUT', '/faults/payment', { mode: 'failing', operation: 'refund' });
+    const { id } = await send<{ id: string }>(url, 'POST', '/orders', ORDER);
+    const { page, wrongs } = await browser.visit(`${url}/orders/${id}/page`);
+    await page.getByText('delayed', { exact: true }).waitFor();
+    expect(await page.getByRole('listitem').allTextContents()).toContain('chargeCard: compensation_failed');
+    await send(url, 'DELETE', '/faults/payment');
+    await send(url, 'POST', `/orders/${id}/saga/retry`, {});
+    await page.getByText('cancelled', { exact: true }).waitFor();
+    expect(await page.getByRole('listitem').allTextContents()).toContain('chargeCard: compensated');
     expect(wrongs).toEqual([]);
   });
 });

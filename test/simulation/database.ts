@@ -13,7 +13,13 @@ import type {
   CheckpointResult,
   StoredMessage,
 } from '../../libs/saga/src/engine/ports/checkpoint.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+} from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
@@ -100,7 +106,7 @@ export class Database {
     return claim;
   }
 
-  async renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
+  async renew(leases: readonly HeldLease[], lease: Lease) {
     const result = await this.memory.renew(leases, lease);
     for (const { id } of leases) if (!result.lost.includes(id)) this.checker.renewed(id, lease);
     return result;

@@ -5,6 +5,7 @@ import type {
   Edit,
   RateLimit,
   SagaStore,
+  SeenSaga,
   StartResult,
   StepTransaction,
   StoreFilter,
@@ -12,7 +13,13 @@ import type {
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { ChangeSchedule } from '../../libs/saga/src/engine/ports/stored-schedule.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+} from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './rng.js';
 import { Database, SimulatedTransaction } from './database.js';
@@ -85,7 +92,7 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.giveBack(leases, lease, delay), { mayBeLate: true });
   }
 
-  renew(leases: readonly { readonly id: string; readonly epoch: number }[], lease: Lease) {
+  renew(leases: readonly HeldLease[], lease: Lease) {
     return this.send(() => this.world.database.renew(leases, lease), { mayBeLate: true });
   }
 
@@ -141,6 +148,10 @@ export class SimulatedStore implements SagaStore {
 
   watch(ids: readonly string[]) {
     return this.send(() => this.world.database.memory.watch(ids));
+  }
+
+  changes(watched: readonly SeenSaga[]) {
+    return this.send(() => this.world.database.memory.changes(watched));
   }
 
   missing(ids: readonly string[]) {

@@ -172,14 +172,14 @@ export class UnknownOutcomeError extends SagaError {
   readonly code: string = 'SAGA_UNKNOWN_OUTCOME';
 }
 
-/** The reason of an aborted `ctx.signal`, and the error of an attempt that exceeded the step's `timeout`. */
+/** The reason of an aborted `ctx.signal`, and the error of an attempt that exceeded the step's `timeout` or `heartbeat`. */
 export class StepAbortedError extends SagaError {
   readonly code = 'SAGA_STEP_ABORTED';
 
   constructor(
     message: string,
     /** The cause of the abort. */
-    readonly trigger: 'timeout' | 'cancelled' | 'lease-lost' | 'shutdown',
+    readonly trigger: 'timeout' | 'heartbeat' | 'cancelled' | 'lease-lost' | 'shutdown',
   ) {
     super(message);
   }

@@ -37,6 +37,7 @@ export type {
 export type {
   CompensationContext,
   ForEachContext,
+  HeartbeatContext,
   ItemCompensationContext,
   StepContext,
   TransactionalCompensationContext,
@@ -55,7 +56,7 @@ export type { RemoteInput } from './definition/types/remote-input.js';
 export type { Duration } from './definition/options/duration.js';
 export type { RetryPolicy } from './definition/options/retry-policy.js';
 export type { AttemptError, SagaFailure, SerializedError } from './definition/types/saga-failure.js';
-export type { InputOf, ResultsOf, SubSagaInput } from './definition/types/contexts.js';
+export type { InputOf, ProgressReport, ResultsOf, SubSagaInput } from './definition/types/contexts.js';
 export type { Serialized } from './shared/serialized.js';
 export * from './errors.js';
 export type { SagaStatus, StepStatus } from './definition/types/saga-status.js';
@@ -93,12 +94,14 @@ export type {
   SkipOptions,
 } from './nest/calls/saga-calls.js';
 export { SagaService } from './nest/saga.service.js';
+export type { SagaUpdate, SagaUpdateIterator, SagaUpdates } from './nest/calls/saga-watch.js';
 export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
 export type {
   RemoteHandlerRef,
   OvertakenRollback,
   PendingRollback,
   SagaOutcome,
+  ProgressSnapshot,
   SagaSnapshot,
   SagaSnapshotOf,
   SagaSummary,

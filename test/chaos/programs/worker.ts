@@ -13,6 +13,7 @@ import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
 import { ChaosStockHandlers, RemoteOrderSaga } from './remote.saga.js';
 import { holdForEver, report } from './report.js';
+import { ResumingSaga } from './resuming.saga.js';
 import { WaitingSaga } from './waiting.saga.js';
 
 const SAGAS = [
@@ -24,6 +25,7 @@ const SAGAS = [
   LimitedSaga,
   LongSaga,
   RemoteOrderSaga,
+  ResumingSaga,
   WaitingSaga,
 ];
 

@@ -16,6 +16,7 @@ Place an order (its answer holds the id), then look at it and at its saga:
   curl ${url}/orders ${json} -d '${order('tok_visa')}'
   curl ${url}/orders/<id>
   curl ${url}/orders/<id>/saga
+or watch it live in a browser: ${url}/orders/<id>/page
 
 A card that is declined; the stock goes back:
   curl ${url}/orders ${json} -d '${order('tok_declined')}'

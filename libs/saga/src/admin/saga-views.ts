@@ -1,4 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { catchError, concatMap, EMPTY, map, mergeAll, type Observable, tap } from 'rxjs';
+import type { SagaUpdate } from '../nest/calls/saga-watch.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { cancelEdit } from '../engine/operate/operator-edits.js';
 import { SagaNotFoundError, SagaStateError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
@@ -40,6 +42,12 @@ export interface AdminSaga extends SagaSnapshot {
   readonly actions: readonly AllowedAction[];
   /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
+}
+
+/** A state of a saga, as it is sent to those who watch it. */
+export interface SagaEvent {
+  readonly id: string;
+  readonly data: AdminSaga;
 }
 
 /** An operator action, with its text. */
@@ -96,6 +104,22 @@ export class SagaViews {
       actions,
       ...failuresOf(snapshot, graph),
     };
+  }
+
+  /**
+   * The saga as it is now, then each later state, until it has ended, may not be looked at any more, or this process shuts
+   * down. States that are outdated before they are read are left out.
+   */
+  events(id: string, request: unknown): Observable<SagaEvent> {
+    let newest: SagaUpdate | undefined;
+    return this.admin.sagas.watch(id).pipe(
+      tap((update) => (newest = update)),
+      concatMap(async (update) => (update === newest ? [await this.saga(id, request)] : [])),
+      mergeAll(),
+      map((data) => ({ id: String(data.revision), data })),
+      // The client connects again, perhaps to another process, and receives the reason if it may not.
+      catchError(() => EMPTY),
+    );
   }
 
   /**

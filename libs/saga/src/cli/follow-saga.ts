@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
+import { describeProgress } from '../nest/views/describe-progress.js';
 import { describeWait } from '../nest/views/describe-wait.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { timelineOf } from '../nest/views/timeline.js';
@@ -12,7 +13,7 @@ import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
 
 export interface FollowOptions {
-  /** Milliseconds between two looks; default 500. */
+  /** Milliseconds after which the saga is drawn again, since time passes; default 500. */
   readonly interval?: number;
   /** Milliseconds. Default: as long as it takes. */
   readonly timeout?: number;
@@ -34,14 +35,31 @@ export async function followSaga(
 ): Promise<SagaSnapshot> {
   const until = performance.now() + timeout;
   const show = json ? jsonLines(terminal) : timelineOn(terminal);
-  for (;;) {
-    const saga = await sagas.get(target);
-    show(saga, { paint: paintOn(terminal), now: running.engine.now() });
-    if (isSettled(saga.status)) return saga;
-    const left = until - performance.now();
-    if (left <= 0)
-      throw new SagaTimeoutError(`Saga ${saga.id} did not finish within ${timeout} ms. It continues.`);
-    await sleep(Math.min(interval, left));
+  const updates = sagas.watch(target)[Symbol.asyncIterator]();
+  try {
+    let saga: SagaSnapshot | undefined;
+    for (let update = updates.next(); ;) {
+      const news = await within(update, Math.min(interval, Math.max(0, until - performance.now())));
+      if (news) update = updates.next();
+      if (news && !news.done) saga = news.value.data;
+      if (saga) show(saga, { paint: paintOn(terminal), now: running.engine.now() });
+      if (saga && isSettled(saga.status)) return saga;
+      if (saga && until <= performance.now())
+        throw new SagaTimeoutError(`Saga ${saga.id} did not finish within ${timeout} ms. It continues.`);
+    }
+  } finally {
+    void updates.return();
+  }
+}
+
+/** Undefined: nothing has come so far. */
+async function within<T>(coming: Promise<T>, wait: number): Promise<T | undefined> {
+  const over = new AbortController();
+  const patience = sleep(wait, undefined, { signal: over.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([coming, patience]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -73,6 +91,8 @@ function lines(terminal: Terminal): Show {
   return (saga, options) => {
     if (stood === undefined) say(headOf(saga, options)[0]!);
     for (const entry of timelineOf(saga)) say(`${entry.at.toISOString()} ${eventText(entry)}`);
+    for (const { name, progress } of saga.steps)
+      if (progress) say(`  ${name}: ${describeProgress(progress)}`);
     const { status, step, waitingFor } = saga;
     const stands = JSON.stringify([status, step, waitingFor]);
     if (stands !== stood) {

@@ -26,9 +26,10 @@ import { WakeupHandler } from './wakeup-handler.js';
 import { SagaSchedules, type ScheduledGraph } from './schedule/saga-schedules.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './ports/stored-schedule.js';
 import { OutcomeWaiters } from './worker/outcome-waiters.js';
+import { SagaWatchers } from './worker/saga-watchers.js';
 import { startedSaga } from './worker/started-saga.js';
 import { Worker } from './worker/worker.js';
-import type { WorkerOptions } from './worker/worker-ports.js';
+import type { RunListener, WorkerOptions } from './worker/worker-ports.js';
 import { type ChangeSaga, SagaEdits } from './write/saga-edits.js';
 import { SagaWriters } from './write/saga-writers.js';
 import type { RecoveryBounds } from './write/recent-sagas.js';
@@ -45,6 +46,8 @@ export interface EngineOptions {
   /** Milliseconds. */
   readonly lease: number;
   readonly maxPayloadBytes: number;
+  /** See SagaWatchersOptions. Default: 250 ms. */
+  readonly watchInterval?: number;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** 0 to 1; default: Math.random. */
@@ -67,12 +70,16 @@ export type CheckEdit = (saga: StoredSaga, graph: SagaGraph | undefined) => void
 /** How long (ms) a saga that is waited for may take to be taken up here, before its row is marked. */
 const WATCH_MAX_WAIT_MS = 50;
 
+/** How often (ms) a saga that is watched, and runs elsewhere, is asked for while it changes. */
+const WATCH_INTERVAL_MS = 250;
+
 /**
  * The engine of one process: stores new sagas, runs sagas that are due, and resolves the calls that wait for outcomes.
  * Everything outside comes through its ports: store, clock, wake-up, and the methods to invoke.
  */
 export class SagaEngine {
   readonly waiters: OutcomeWaiters;
+  readonly watchers: SagaWatchers;
   /** Receive what happens to sagas in this process, by its worker and by operators. */
   readonly observers: SagaObservers;
   private readonly clock: Clock;
@@ -126,6 +133,8 @@ export class SagaEngine {
       runsHere: (id) => this.worker?.holds(id) ?? false,
       patience: options.worker ? WATCH_MAX_WAIT_MS : 0,
     });
+    this.watchers = new SagaWatchers({ store, clock, interval: options.watchInterval ?? WATCH_INTERVAL_MS });
+    observers.hintTo((id) => this.watchers.hint(id));
     // Only the processes that run a saga report that it is overdue.
     this.overdue = new OverdueWatch(options.worker ? sagas.map(({ graph }) => graph) : [], shared);
     const isScheduling = options.worker !== undefined && options.schedules !== false;
@@ -136,10 +145,16 @@ export class SagaEngine {
     const { writers, edits, waiters, overdue } = this;
     if (options.worker) {
       const children = new ChildSagas({ ...shared, definitions, edits });
-      const given = { ...shared, writers, children, listener: waiters, wakeup };
-      this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, given);
+      const listener: RunListener = {
+        settled: (saga) => waiters.settled(saga),
+        left: (id) => waiters.left(id),
+        reported: (id) => this.watchers.hint(id),
+      };
+      const ports = { ...shared, writers, children, listener, wakeup };
+      this.worker = new Worker(sagas, { ...options, ...options.worker }, lease, ports);
     }
-    this.wakeups = new WakeupHandler({ wakeup, worker: this.worker, waiters, overdue });
+    const { watchers } = this;
+    this.wakeups = new WakeupHandler({ wakeup, worker: this.worker, waiters, watchers, overdue });
   }
 
   async start(): Promise<void> {
@@ -290,6 +305,7 @@ export class SagaEngine {
     if (this.worker?.gaveBack) this.wakeup.announceDue();
     await this.wakeup.stop();
     this.waiters.close();
+    this.watchers.close();
   }
 
   /** Resolves once everything that this process was given is stored, or has failed. */

@@ -1,6 +1,7 @@
 import type { OverdueWatch } from './observe/overdue-watch.js';
 import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
 import type { OutcomeWaiters } from './worker/outcome-waiters.js';
+import type { SagaWatchers } from './worker/saga-watchers.js';
 import type { Worker } from './worker/worker.js';
 
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
@@ -11,6 +12,7 @@ export interface WakeupHandlerPorts {
   /** Undefined: this process runs no sagas. */
   readonly worker: Pick<Worker, 'claimSoon' | 'look'> | undefined;
   readonly waiters: Pick<OutcomeWaiters, 'waitsForOthers' | 'poll' | 'left'>;
+  readonly watchers: Pick<SagaWatchers, 'hint'>;
   readonly overdue: Pick<OverdueWatch, 'look'>;
 }
 
@@ -38,7 +40,8 @@ export class WakeupHandler {
   }
 
   private handle(message: WakeupMessage): void {
-    const { worker, waiters } = this.ports;
+    const { worker, waiters, watchers } = this.ports;
+    if ('id' in message) watchers.hint(message.id);
     if (message.type === 'due') worker?.claimSoon();
     else if (message.type === 'missed') this.poll();
     else if (message.type === 'look') worker?.look(message.id);

@@ -22,10 +22,11 @@ import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
 import { type SagaStats, toSagaStats } from './views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
 import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views/saga-snapshot.js';
-import { toOutcome, toSnapshot } from './views/to-snapshot.js';
+import { toOutcome } from './views/to-snapshot.js';
 import { findPage, listOn } from './calls/find-page.js';
 import type { Page, SagaFilter } from './calls/saga-filter.js';
-import { handlerGraphOf, remoteOf } from './views/remote-handlers.js';
+import { handlerGraphOf } from './views/remote-handlers.js';
+import { snapshotOf } from './views/read-snapshot.js';
 import { tagsWith } from './ambient.js';
 import type { ServiceRuntime } from './assemble-engine.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
@@ -43,6 +44,7 @@ import {
 } from './calls/step-calls.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
 import { type Decision, readSignal, type SignalOptions } from './calls/signals.js';
+import { type SagaUpdates, watchSaga } from './calls/saga-watch.js';
 import { type StartOptions, toStartFields } from './calls/start-options.js';
 import {
   type AbandonOptions,
@@ -124,15 +126,29 @@ export class SagaService {
     const { engine, registry } = running;
     const saga = await engine.load(toTarget(target, registry));
     if (!saga) throw notFound(target);
-    const graph = await engine.graphOf(saga);
-    const remote = await remoteOf(saga, graph, running);
-    const snapshot = await toSnapshot(saga, {
-      graph,
-      now: engine.now(),
-      limit: registry.concurrencyOf(saga.name),
-      remote,
+    return (await snapshotOf(saga, running)) as SagaSnapshotOf<S>;
+  }
+
+  /**
+   * Watches a saga: the current state first, then each later one, in order, until the saga has ended (`completed`,
+   * `compensated` or `aborted`). A saga that needs attention (`stuck`, `suspended`, `paused`) is still watched. Return it
+   * from an `@Sse()` method, or iterate it with `for await`.
+   *
+   * A watcher holds no connection and no buffer: the newest state counts, and those in between may be left out. Changes that
+   * this process makes are seen at once. Changes of other processes are seen after 0.25 s, or up to 2 s if the saga has not
+   * changed for a while. Watching ends with the saga, the subscription (or the loop), and the application.
+   *
+   * Errors of the Observable, and of the loop: SagaNotFoundError if the saga does not exist or is deleted;
+   * SagaUnavailableError if this process shuts down; SagaCodecError if it cannot decode the stored values;
+   * SagaValidationError for an invalid target
+   */
+  watch<S = unknown>(target: SagaTarget<S>): SagaUpdates<S> {
+    return watchSaga<S>(async () => {
+      const parts = await this.runtime.ready();
+      const saga = await parts.engine.load(toTarget(target, parts.registry));
+      if (!saga) throw notFound(target);
+      return { saga, parts };
     });
-    return snapshot as SagaSnapshotOf<S>;
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { StoredSummary, StoreFilter } from '../engine/ports/saga-store.js';
 import type { SagaEngine } from '../engine/saga-engine.js';
 import type { OutcomeWaiters } from '../engine/worker/outcome-waiters.js';
+import type { SagaWatchers } from '../engine/worker/saga-watchers.js';
 
 /** The calls of an engine that SagaService makes. */
 export type EngineCalls = Pick<
@@ -20,6 +21,7 @@ export type EngineCalls = Pick<
   | 'now'
 > & {
   readonly waiters: Pick<OutcomeWaiters, 'wait'>;
+  readonly watchers: Pick<SagaWatchers, 'watch'>;
   find(filter: StoreFilter): Promise<FoundSagas>;
 };
 

@@ -15,6 +15,11 @@ export class GuardedEngine implements EngineCalls {
     return this.engine.waiters;
   }
 
+  /** Not guarded, for the same reason. */
+  get watchers(): EngineCalls['watchers'] {
+    return this.engine.watchers;
+  }
+
   readonly submit: Call<'submit'> = (saga) => this.health.guard(() => this.engine.submit(saga));
 
   /** Not guarded: the transaction of the caller fails by itself. */

@@ -48,6 +48,19 @@ export class ShardedEngine implements EngineCalls {
     },
   };
 
+  readonly watchers: EngineCalls['watchers'] = {
+    watch: (saga, watcher) => {
+      const shard = this.shardOf(saga);
+      return shard.calls.watchers.watch(saga, {
+        changed: (state) => {
+          this.readFrom.set(state, shard);
+          watcher.changed(state);
+        },
+        failed: (error) => watcher.failed(error),
+      });
+    },
+  };
+
   readonly submit: Call<'submit'> = async (start) => {
     const { shard, saga } = await placeSaga(start, this.shards, undefined);
     return shard.calls.submit(saga);

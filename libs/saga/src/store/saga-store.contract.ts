@@ -1,4 +1,5 @@
 import { describeBytes } from './contract/bytes.contract.js';
+import { describeChanges } from './contract/changes.contract.js';
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
 import { describeConcurrency } from './contract/concurrency.contract.js';
@@ -50,6 +51,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeEdits(current);
     describeOperations(current);
     describeWatching(current);
+    describeChanges(current);
     describeFinding(current);
     describeLocks(current);
     describePutBacks(current);

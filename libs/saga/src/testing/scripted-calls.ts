@@ -102,8 +102,9 @@ export class ScriptedCalls {
       this.inProgress -= 1;
     }
     call.outcome = 'unknown';
-    // The step's own timeout ends it, in virtual time; without one it says itself that it cannot tell.
-    if (node?.timeout !== undefined) return new Promise<never>(() => undefined);
+    // The step's own timeout, or its heartbeat, ends it, in virtual time; without one it says itself that it cannot tell.
+    const isWatched = node?.heartbeat !== undefined && call.method === node.name;
+    if (node?.timeout !== undefined || isWatched) return new Promise<never>(() => undefined);
     throw new UnknownOutcomeError(`${call.method} took effect, but its response was lost`);
   }
 

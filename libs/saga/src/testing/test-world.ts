@@ -134,6 +134,8 @@ export class TestWorld {
       options: {
         ...options,
         schedules: this.given.from !== undefined,
+        // Everything happens in one process, which gives the hints.
+        watchInterval: Infinity,
         // No poll in between: a year of waiting is one step.
         worker: { ...options.worker!, longestWait: Infinity },
         // No jitter: a test may say how long a saga takes.

@@ -1,15 +1,23 @@
-import { Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { Get, Inject, Param, Query, Req, Sse, UseGuards } from '@nestjs/common';
+import type { Observable } from 'rxjs';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
+import { MayLook } from '../may-look.guard.js';
 import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
 import { LONGEST_PAGE, type Query as QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
-import { type AdminHistoryEntry, type AdminSaga, type AdminSummary, SagaViews } from '../saga-views.js';
+import {
+  type AdminHistoryEntry,
+  type AdminSaga,
+  type AdminSummary,
+  type SagaEvent,
+  SagaViews,
+} from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
 
 /** Looking at sagas. */
@@ -75,6 +83,20 @@ export class AdminSagasController {
     const timeout = readWait(query as QueryString);
     if (timeout !== undefined) await this.views.settled(id, timeout, request);
     return this.views.saga(id, request);
+  }
+
+  @Sse(':id/events')
+  @UseGuards(MayLook)
+  @SafeHeaders()
+  @Route({
+    summary:
+      'Sends the saga as server-sent events: as it is now, then each later state, until it has ended. The newest state counts: those in between may be left out',
+    params: { id: "The saga's id." },
+    answer: SagaDto,
+    errors: [404],
+  })
+  events(@Param('id') id: string, @Req() request: unknown): Observable<SagaEvent> {
+    return this.views.events(id, request);
   }
 
   @Get(':id/history')

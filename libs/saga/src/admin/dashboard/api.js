@@ -18,6 +18,26 @@ export function get(path, query = {}, signal = undefined) {
   return send(url, { signal });
 }
 
+/**
+ * Receives server-sent events while the page is visible, until the signal aborts.
+ * @param {(data: any) => void} receive is called with the data of each event
+ * @returns {() => boolean} whether the connection is open
+ */
+export function events(path, receive, signal) {
+  let source;
+  const close = () => source?.close();
+  const open = () => {
+    close();
+    if (document.hidden || signal.aborted) return;
+    source = new EventSource(new URL(path, BASE), { withCredentials: true });
+    source.onmessage = ({ data }) => receive(JSON.parse(data));
+  };
+  document.addEventListener('visibilitychange', open, { signal });
+  signal.addEventListener('abort', close);
+  open();
+  return () => source?.readyState === EventSource.OPEN;
+}
+
 export function post(path, body) {
   return send(new URL(path, BASE), {
     method: 'POST',

@@ -1,12 +1,13 @@
 import { byId } from './dom.js';
 
 /** The milliseconds between two requests of a visible page. */
-const EVERY = 2_000;
+export const EVERY = 2_000;
 /** The milliseconds between two requests for statistics, which cost more and change slowly. */
 export const SELDOM = 10_000;
 
 /**
  * Loads and shows data, now and at an interval while the page is visible, until the signal aborts.
+ * @param {number | (() => number)} every the milliseconds between two requests
  * @returns a function that loads the data at once
  */
 export function live(signal, load, show, every = EVERY) {
@@ -25,7 +26,7 @@ export function live(signal, load, show, every = EVERY) {
       tell('failed', error.status === 0 ? 'offline' : 'failed');
       show(undefined, error);
     }
-    if (!document.hidden) timer = setTimeout(look, every);
+    if (!document.hidden) timer = setTimeout(look, typeof every === 'function' ? every() : every);
     else tell('paused', 'paused');
   };
   document.addEventListener('visibilitychange', () => document.hidden || look(), { signal });

@@ -1,11 +1,11 @@
-import { get } from './api.js';
+import { events, get } from './api.js';
 import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
 import { byId, h, swap } from './dom.js';
 import { duration, msBetween, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';
 import { jsonView } from './json-view.js';
-import { live } from './live.js';
+import { EVERY, live, SELDOM } from './live.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
 import { at, since } from './time.js';
@@ -15,6 +15,8 @@ import { sagaLink, waitingSentence } from './waiting.js';
 /** More would take the browser long to lay out. */
 const MOST_ITEMS = 200;
 
+const ENDED = ['completed', 'compensated', 'aborted'];
+
 /** Shows one saga: what it waits for, what happened, and the allowed actions. */
 export function sagaPage(root, { params: [id], context, signal }) {
   const path = `sagas/${encodeURIComponent(id)}`;
@@ -22,14 +24,19 @@ export function sagaPage(root, { params: [id], context, signal }) {
   root.append(h('p', { class: 'crumbs' }, h('a', { href: '#/' }, '← All sagas')), page);
   let drawing;
   let shown = '';
+  let pushed;
+  let isPushed = () => false;
   const load = async () => {
-    const [saga, history] = await Promise.all([get(path, {}, signal), get(`${path}/history`, {}, signal)]);
+    const newest = pushed ?? get(path, {}, signal);
+    pushed = undefined;
+    const [saga, history] = await Promise.all([newest, get(`${path}/history`, {}, signal)]);
     // The graph changes only if the saga is moved to another version.
     if (drawing?.version !== saga.version)
       drawing = { version: saga.version, ...(await get(`${path}/graph`, {}, signal).catch(() => undefined)) };
     return { saga, history };
   };
-  const look = live(signal, load, (loaded, error) => {
+  const every = () => (isPushed() ? SELDOM : EVERY);
+  const show = (loaded, error) => {
     if (error) {
       shown = '';
       return swap(page, h('h1', { class: 'visually-hidden' }, 'Saga'), problem(error));
@@ -44,7 +51,17 @@ export function sagaPage(root, { params: [id], context, signal }) {
     shown = now;
     const act = (action) => actionDialog(saga, action, context, look);
     swap(page, head(saga, act), standing(saga), body(saga, drawing, history));
-  });
+  };
+  const look = live(signal, load, show, every);
+  const receive = (saga) => {
+    pushed = saga;
+    // It would connect again, and be sent the same.
+    if (ENDED.includes(saga.status)) stop.abort();
+    void look();
+  };
+  const stop = new AbortController();
+  signal.addEventListener('abort', () => stop.abort());
+  isPushed = events(`${path}/events`, receive, stop.signal);
 }
 
 /** @param {import('../dashboard-data.js').ShownSaga} saga */
@@ -232,6 +249,7 @@ function about(saga) {
 function stepView(step) {
   const { name, status, attempts, compensationAttempts, unknown, errors, result, items, child, retryAt } =
     step;
+  const { progress, heartbeatAt } = step;
   const tries = [
     attempts > 1 && plural(attempts, 'attempt'),
     compensationAttempts > 0 && `${plural(compensationAttempts, 'attempt')} of its compensation`,
@@ -241,6 +259,7 @@ function stepView(step) {
   const rest = [
     unknown && h('p', { class: 'notice' }, 'The outcome of an attempt is unknown: it may have taken effect.'),
     step.continued && h('p', { class: 'notice' }, 'This step is optional: the saga continues without it.'),
+    heartbeatAt && h('p', {}, 'Last heartbeat ', since(heartbeatAt)),
     retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
     child && h('p', {}, 'Saga ', sagaLink(child)),
     errors.map((error) =>
@@ -264,7 +283,12 @@ function stepView(step) {
   ]
     .flat()
     .filter(Boolean);
-  const title = [pill(status), h('b', {}, name), tries && h('small', {}, tries)];
+  const title = [
+    pill(status),
+    h('b', {}, name),
+    tries && h('small', {}, tries),
+    progress && h('small', { class: 'progress' }, progressText(progress)),
+  ];
   if (rest.length === 0)
     return h('p', { class: 'step-line', 'data-status': status, id: `step-${name}` }, title);
   return h(
@@ -279,6 +303,11 @@ function stepView(step) {
     h('summary', {}, title),
     h('div', { class: 'step-body' }, rest),
   );
+}
+
+/** @param {{ percent?: number, message?: string }} progress */
+function progressText({ percent, message }) {
+  return [percent !== undefined && `${Math.floor(percent)} %`, message].filter(Boolean).join(', ');
 }
 
 /** @param {readonly import('../dashboard-data.js').ShownHistoryEntry[]} history */

@@ -81,6 +81,12 @@ export class LostAttemptDto {
   takenOverAt?: Date;
 }
 
+export class ProgressDto {
+  @ApiField({ required: false, type: 'number', minimum: 0, maximum: 100 }) percent?: number;
+  @ApiField({ required: false }) message?: string;
+  @ApiField({ format: 'date-time', description: 'When the step reported it.' }) at!: Date;
+}
+
 export class StepDto {
   @ApiField({}) name!: string;
   @ApiField({ enum: STEP_STATUSES }) status!: string;
@@ -105,6 +111,14 @@ export class StepDto {
   lost?: readonly LostAttemptDto[];
   @ApiField({ required: false, format: 'date-time', description: 'When the attempt in progress began.' })
   runningSince?: Date;
+  @ApiField({
+    required: false,
+    type: ProgressDto,
+    description: 'What the step reported last by `ctx.progress()`.',
+  })
+  progress?: ProgressDto;
+  @ApiField({ required: false, format: 'date-time', description: 'The last heartbeat of the step.' })
+  heartbeatAt?: Date;
   @ApiField({
     required: false,
     description: 'Whether the step is optional and failed, so that the saga continues without it.',

@@ -18,7 +18,7 @@ export const watch = command({
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
     timeout: option.text('<duration>', 'the maximum time to wait: 30s, 10m; default: no limit'),
-    interval: option.text('<duration>', 'the time between two queries; default: 500ms'),
+    interval: option.text('<duration>', 'the time after which it is drawn again; default: 500ms'),
   },
   run: async ({ operands: [written], values, terminal }) => {
     const options = {

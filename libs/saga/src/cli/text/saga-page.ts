@@ -1,3 +1,4 @@
+import { describeProgress } from '../../nest/views/describe-progress.js';
 import { describeWait } from '../../nest/views/describe-wait.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
@@ -85,9 +86,22 @@ function rowsOf(step: StepSnapshot, indent: string, options: PageOptions): StepR
 }
 
 function notesOf(step: StepSnapshot, indent: string, { paint, now, payloads }: PageOptions): string[] {
-  const { errors, lost = [], child, continued, retryAt, result, unknown, round } = step;
+  const {
+    errors,
+    lost = [],
+    child,
+    continued,
+    retryAt,
+    result,
+    unknown,
+    round,
+    progress,
+    heartbeatAt,
+  } = step;
   const last = errors.at(-1);
   const notes: (string | false | undefined)[] = [
+    progress && describeProgress(progress),
+    heartbeatAt && `last heartbeat ${fromNow(heartbeatAt, now)}`,
     last && paint('red', `${last.name}: ${oneLine(last.message)}`),
     lost.length > 0 && paint('yellow', lostText(lost)),
     unknown && paint('yellow', 'its outcome is unknown'),

@@ -17,7 +17,7 @@ export interface Surroundings {
 }
 
 /** The context of a step or of a compensation. */
-export type CallContext = Omit<StepContext, 'round'> &
+export type CallContext = Omit<StepContext, 'round' | 'progress' | 'heartbeat' | 'lastHeartbeat'> &
   Partial<Pick<StepContext, 'round'>> &
   Partial<Pick<CompensationContext, 'result' | 'failure'>>;
 

@@ -27,6 +27,7 @@ const STEP_OPTIONS = [
   'compensationRetry',
   'compensationTimeout',
   'timeout',
+  'heartbeat',
   'transactional',
   'idempotent',
   'compensateOnFailure',

@@ -31,6 +31,7 @@ const STEP_OPTIONS = [
   'compensationRetry',
   'compensationTimeout',
   'timeout',
+  'heartbeat',
   'transactional',
   'idempotent',
   'probe',
@@ -137,6 +138,10 @@ export function readStep(
             LONGEST_TIMER,
           ),
     compensationReply: readReply(options.compensationReply, read, report),
+    heartbeat:
+      options.heartbeat === undefined
+        ? undefined
+        : read.durationAboveZero(options.heartbeat, 'heartbeat', 'would lose every attempt', LONGEST_TIMER),
     transactional: read.flag(options.transactional, 'transactional'),
     idempotent,
     compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
@@ -155,7 +160,20 @@ export function readStep(
     optional: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'continue']) === 'continue',
     rateLimit: readRateLimit(options.rateLimit, read),
   };
+  checkHeartbeat(node, report);
   return node as UnlinkedStep;
+}
+
+function checkHeartbeat({ heartbeat, timeout, transactional }: Partial<UnlinkedStep>, report: Report): void {
+  if (heartbeat === undefined) return;
+  if (transactional) {
+    report(
+      'a transactional step cannot have a heartbeat, because an attempt that is lost leaves nothing to continue from',
+      'set a timeout instead',
+    );
+  }
+  if (timeout !== undefined && heartbeat >= timeout)
+    report('heartbeat is not shorter than timeout, so that it has no effect', 'shorten it, or remove it');
 }
 
 function checkMethod(method: string, methods: SagaMethods, report: Report): void {

@@ -46,6 +46,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     compensationTimeout: step.compensationTimeout,
     compensationReply: step.compensationReply,
     timeout: wait ? undefined : step.timeout,
+    heartbeat: step.heartbeat,
     transactional: step.transactional,
     idempotent: step.idempotent,
     compensateOnFailure: step.compensateOnFailure,

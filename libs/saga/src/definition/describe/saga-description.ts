@@ -90,6 +90,8 @@ export interface StepDescription {
   readonly compensationRetry: RetryDescription;
   /** Per attempt; of a step of kind `signal` or `approval` for all its waiting. Absent: none. */
   readonly timeout?: number;
+  /** Between two heartbeats of an attempt. Absent: none. */
+  readonly heartbeat?: number;
   /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
   readonly compensationTimeout?: number;
   /** The signal that its compensation waits for, and for how long; absent: none. */
@@ -164,6 +166,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     compensationTimeout: node.compensationTimeout,
     compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
+    heartbeat: node.heartbeat,
     rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
   });
 }

@@ -28,6 +28,8 @@ export interface StepNode {
   readonly compensationRetry: ResolvedRetryPolicy;
   /** Milliseconds per attempt. */
   readonly timeout?: number;
+  /** Milliseconds between two heartbeats of an attempt, and before the first. */
+  readonly heartbeat?: number;
   /** Milliseconds per attempt of the compensation; undefined: `timeout`. */
   readonly compensationTimeout?: number;
   /**

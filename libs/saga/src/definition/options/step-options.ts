@@ -168,6 +168,13 @@ export interface StepOptions<
    */
   timeout?: Duration;
   /**
+   * The maximum time between two heartbeats (`ctx.heartbeat()`) of an attempt, and before the first one. After it,
+   * `ctx.signal` aborts, and the attempt is lost: its outcome is unknown, and the next attempt finds the details of the last
+   * heartbeat in `ctx.lastHeartbeat`. It must be shorter than `timeout`, and is not for transactional steps. It does not
+   * apply to the compensation. Default: none.
+   */
+  heartbeat?: Duration;
+  /**
    * Runs the step in a transaction: writes through `ctx.transaction` (TypeORM: `ctx.manager`, too) commit together with
    * the step's checkpoint. This also applies to its compensation. Default: false.
    */
@@ -228,6 +235,7 @@ export interface StepHandlerOptions<
   | 'compensationRetry'
   | 'compensationTimeout'
   | 'timeout'
+  | 'heartbeat'
   | 'transactional'
   | 'idempotent'
   | 'compensateOnFailure'

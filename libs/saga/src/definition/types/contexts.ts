@@ -12,6 +12,14 @@ import type { Serialized } from '../../shared/serialized.js';
 export declare const comparedByStructure: unique symbol;
 export type Compared<T> = { [K in keyof T as never]: T[K] };
 
+/** What `ctx.progress()` shows of a step in progress. */
+export interface ProgressReport {
+  /** How much is done: 0 to 100. Default: not known. */
+  readonly percent?: number;
+  /** What the step does, for people: at most 500 characters. Default: none. */
+  readonly message?: string;
+}
+
 /** The context that every method of a saga receives. */
 interface RunContext<Input, S> {
   /** @hidden */
@@ -52,6 +60,29 @@ interface RunContext<Input, S> {
    * calls of a worker that has lost its lease. `String(token)` writes it into a header.
    */
   readonly fencingToken: bigint;
+  /**
+   * Shows how far the method is: in `get()`, `watch()`, the dashboard and the command line, until the step has ended. It
+   * returns at once. The latest report is stored at most once a second, with those of other sagas. It is not durable
+   * before that, and a report in a transactional step is stored with the next renewal of the lease only.
+   * @throws SagaValidationError for a percentage that is not from 0 to 100, a message that is too long, and unknown
+   * options
+   */
+  progress(report: ProgressReport): void;
+  /**
+   * Reports that the method is alive, with details for the next attempt (16 KB of JSON at most), such as the last line that
+   * it has imported. The latest details are stored at most once a second. If the method fails, they are stored before the
+   * next attempt; if the process dies, up to a second of them is lost. The call gives other work of the process its turn,
+   * so that a loop which awaits it blocks nothing.
+   * @throws StepAbortedError (the promise rejects) once `ctx.signal` is aborted
+   * @throws SagaPayloadError if JSON cannot represent the details, or they are too large
+   */
+  heartbeat(details?: unknown): Promise<void>;
+  /**
+   * The details of the last heartbeat of earlier attempts and of this one, in their stored form. Absent if there is none.
+   * Type it with `HeartbeatContext`.
+   */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- an untyped context cannot know them
+  readonly lastHeartbeat?: any;
 }
 
 /** The context that a step's method receives. */
@@ -66,6 +97,19 @@ export interface StepContext<Input = unknown, S = unknown> extends RunContext<In
   readonly idempotencyKey: string;
   /** 1, or more after a rollback to a savepoint. */
   readonly round: number;
+}
+
+/** The context of a step that reports heartbeats: a StepContext whose details have a type. */
+export interface HeartbeatContext<Input = unknown, Details = unknown, S = unknown> extends StepContext<
+  Input,
+  S
+> {
+  /** @hidden */
+  readonly [comparedByStructure]?: Compared<[Input, Details, S]>;
+  /** See `StepContext`. */
+  heartbeat(details?: Details): Promise<void>;
+  /** The details of the last heartbeat of earlier attempts and of this one, in their stored form. */
+  readonly lastHeartbeat?: Serialized<Details>;
 }
 
 /** The transaction of a context, and the manager if it is TypeORM's. */

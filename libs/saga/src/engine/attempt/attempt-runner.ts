@@ -15,6 +15,7 @@ import type { AttemptWatch } from '../observe/instrument.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { withMethodStacks } from './method-stack.js';
+import { boundAttempt, isBounded } from './bound-attempt.js';
 import type { StepAttempt } from './step-attempt.js';
 
 export interface AttemptRunnerOptions {
@@ -212,23 +213,11 @@ export class AttemptRunner {
 
   /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */
   private bounded(attempt: StepAttempt, call: () => unknown): unknown {
-    const { timeout } = attempt;
-    if (timeout === undefined) return this.inContext(attempt, call);
+    if (!isBounded(attempt)) return this.inContext(attempt, call);
     return new Promise<unknown>((resolve, reject) => {
-      const { clock } = this.options;
-      const timer = clock.after(timeout, () => {
-        attempt.abort(
-          new StepAbortedError(
-            `${attempt.action.kind === 'compensate' ? 'The compensation of step' : 'Step'} '${attempt.step}' ran longer than its timeout of ${timeout} ms`,
-            'timeout',
-          ),
-        );
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
-        reject(TIMED_OUT);
-      });
-      new Promise((settle) => settle(this.inContext(attempt, call)))
-        .then(resolve, reject)
-        .finally(() => clock.cancel(timer));
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
+      const stop = boundAttempt(attempt, this.options.clock, () => reject(TIMED_OUT));
+      new Promise((settle) => settle(this.inContext(attempt, call))).then(resolve, reject).finally(stop);
     });
   }
 

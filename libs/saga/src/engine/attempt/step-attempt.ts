@@ -1,4 +1,4 @@
-import type { CompensationContext, StepContext } from '../../definition/types/contexts.js';
+import type { CompensationContext, ProgressReport, StepContext } from '../../definition/types/contexts.js';
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import type { AttemptError, SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import type { Action } from '../../machine/decide.js';
@@ -12,7 +12,16 @@ import { decodePayload } from '../payload/payload.js';
 import type { MeasuredAttempt } from '../observe/instrument.js';
 import type { StepTransaction } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import type { Clock } from '../../shared/clock.js';
+import { reportKey } from '../ports/step-reports.js';
+import { AttemptReports, type ReportKeeper, type ReportPlace } from './attempt-reports.js';
 import { type PublishPorts, StepMessages } from './step-messages.js';
+
+export interface AttemptPorts extends PublishPorts {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds since the epoch, by the store's clock. */
+  readonly now: () => number;
+}
 
 /** One attempt of a step or of a compensation: its context, and the handle by which it is aborted. */
 export class StepAttempt {
@@ -25,6 +34,7 @@ export class StepAttempt {
   /** What its method publishes. */
   readonly messages: StepMessages;
   private controller: AbortController | undefined;
+  private ownReports: AttemptReports | undefined;
 
   constructor(
     readonly action: Action,
@@ -32,7 +42,8 @@ export class StepAttempt {
     private readonly state: SagaState,
     /** Monotonic time, milliseconds. */
     readonly startedAt: number,
-    private readonly ports: PublishPorts,
+    private readonly ports: AttemptPorts,
+    private readonly keeper: ReportKeeper,
   ) {
     this.messages = new StepMessages(askingSaga(saga), ports, saga.tags);
   }
@@ -85,8 +96,41 @@ export class StepAttempt {
 
   /** The call of the probe for this attempt: the same attempt, with a signal of its own. */
   probe(): StepAttempt {
-    const { action, saga, state, startedAt, ports } = this;
-    return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports);
+    const { action, saga, state, startedAt, ports, keeper } = this;
+    return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports, keeper);
+  }
+
+  /** Its method has been called, and has not ended. */
+  get isInProgress(): boolean {
+    return this.messages.isOpen;
+  }
+
+  get isTransactional(): boolean {
+    return this.action.node.transactional;
+  }
+
+  /** Milliseconds between two heartbeats; undefined: none is needed. */
+  get heartbeat(): number | undefined {
+    return this.action.kind === 'run' ? this.action.node.heartbeat : undefined;
+  }
+
+  /** Where its step's reports, or those of its step's compensation, are. */
+  get reportPlace(): ReportPlace {
+    const { kind, node, key } = this.action;
+    const { round } = stepState(this.state, node.name);
+    return { key: reportKey(key, kind === 'compensate' ? 'compensation' : 'step'), round };
+  }
+
+  /** Made on first use: most steps report nothing. */
+  get reports(): AttemptReports {
+    const { clock, now } = this.ports;
+    const time = { monotonic: () => clock.monotonic(), now };
+    return (this.ownReports ??= new AttemptReports(this.reportPlace, this, this.keeper, time));
+  }
+
+  /** Monotonic time of its last heartbeat. */
+  get beatAt(): number | undefined {
+    return this.ownReports?.beatAt;
   }
 
   /** What its step waited for, a copy for each attempt; only going forward. */
@@ -176,6 +220,18 @@ class AttemptContext {
 
   publish(message: OutboxMessage): void {
     this.#attempt.messages.publish(message);
+  }
+
+  progress(report: ProgressReport): void {
+    this.#attempt.reports.progress(report);
+  }
+
+  heartbeat(details?: unknown): Promise<void> {
+    return this.#attempt.reports.heartbeat(details);
+  }
+
+  get lastHeartbeat(): unknown {
+    return this.#attempt.reports.last;
   }
 
   get signal(): AbortSignal {

@@ -18,7 +18,8 @@ export interface PublishPorts {
 /** What one attempt publishes: sent if, and only if, what the attempt comes to is stored. */
 export class StepMessages {
   private messages: StoredMessage[] = NOTHING;
-  private isOpen = false;
+  /** Messages may be published. */
+  isOpen = false;
   /** The span of the attempt in progress. Undefined: it has none. */
   private traceparent: string | undefined;
 

@@ -22,6 +22,7 @@ type Start = Omit<NewSaga, 'leased'>;
  */
 export class SagaObservers {
   private observers: readonly SagaObserver[] = [];
+  private hints: readonly ((id: string) => void)[] = [];
   /** Undefined: nothing is measured. */
   private instrument: Instrument | undefined;
 
@@ -33,6 +34,11 @@ export class SagaObservers {
 
   add(observer: SagaObserver): void {
     this.observers = [...this.observers, observer];
+  }
+
+  /** Calls this with the id of each saga of which something was stored by this process. */
+  hintTo(hint: (id: string) => void): void {
+    this.hints = [...this.hints, hint];
   }
 
   measureBy(instrument: Instrument): void {
@@ -49,6 +55,7 @@ export class SagaObservers {
     at: number,
     graph: SagaGraph | undefined,
   ): void {
+    for (const hint of this.hints) hint(saga.id);
     if (this.isObserved) for (const event of observedChanges(saga, before, after, at)) this.tell(event, saga);
     const { status } = after;
     if (status !== before.status && (status === 'stuck' || status === 'suspended'))
@@ -57,6 +64,7 @@ export class SagaObservers {
 
   /** A worker begins with a saga that nothing has happened to. */
   started(saga: ObservedSaga, at: number): void {
+    for (const hint of this.hints) hint(saga.id);
     if (this.isObserved) this.tell({ type: 'started', ...headOf(saga, 'running', at) }, saga);
   }
 

@@ -4,7 +4,7 @@ import type { SagaCodecError } from '../../errors.js';
 import type { Operation, StoredOperation } from './operation.js';
 import { type SagaState } from '../../machine/saga-state.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
+import type { HeldLease, Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
 import type { ExistingSaga, StartResult } from './start-result.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';
@@ -29,6 +29,29 @@ export interface StepTransaction {
 export interface UnreadableSaga {
   readonly id: string;
   readonly unreadable: SagaCodecError;
+}
+
+/** A saga that is watched, with what was seen of it last. Undefined: nothing. */
+export interface SeenSaga {
+  readonly id: string;
+  readonly seen?: string;
+}
+
+/** `saga` is undefined if it does not exist. `seen` is not later than the saga itself. */
+export interface SagaChange {
+  readonly id: string;
+  readonly seen: string;
+  readonly saga: StoredSaga | UnreadableSaga | undefined;
+}
+
+/**
+ * What of a saga differs whenever it has changed, other than by the renewal of its lease. Its reports are left out: the
+ * store adds what it knows of them.
+ */
+export function seenOf(saga: StoredSaga): string {
+  const { checkpoints, epoch, lockedBy, cancelRequested, pauseRequested, overdue } = saga;
+  const flags = [cancelRequested !== undefined, pauseRequested, overdue].map((flag) => (flag ? 't' : 'f'));
+  return `${checkpoints}.${epoch}.${flags.join('')}.${lockedBy ?? ''}`;
 }
 
 /** A saga that has become overdue. */
@@ -246,10 +269,7 @@ export interface SagaStore {
    * turned away.
    */
   claim(request: ClaimRequest): Promise<Claim>;
-  renew(
-    leases: readonly { readonly id: string; readonly epoch: number }[],
-    lease: Lease,
-  ): Promise<RenewResult>;
+  renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult>;
   /**
    * Releases leases under which nothing has started, as if they had not been taken. The sagas are due again after
    * `delay` milliseconds. Takeovers that were counted stay counted. Leases of other workers are unchanged.
@@ -296,6 +316,11 @@ export interface SagaStore {
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
   /** How far these sagas have come, of those that exist. */
   revisions(ids: readonly string[]): Promise<readonly SagaRevision[]>;
+  /**
+   * Those of these sagas that differ from what was seen of them, and those that do not exist: see `seenOf`. Reads, and marks
+   * nothing.
+   */
+  changes(watched: readonly SeenSaga[]): Promise<SagaChange[]>;
   /** Which of these ids no saga has. */
   missing(ids: readonly string[]): Promise<string[]>;
   /** All schedules, by the names of their sagas. */

@@ -45,6 +45,13 @@ export interface Lease {
   /** Milliseconds. */
   readonly duration: number;
 }
+/** A lease that is to be extended. */
+export interface HeldLease {
+  readonly id: string;
+  readonly epoch: number;
+  /** What is stored with it in place of the saga's reports. Undefined: they stay. */
+  readonly reports?: string;
+}
 /** A saga as it is stored. Times are milliseconds since the epoch, by the database's clock. */
 export interface StoredSaga {
   readonly id: string;
@@ -82,6 +89,8 @@ export interface StoredSaga {
   readonly cancelRequested?: { readonly reason?: string };
   /** The worker that holds the saga, or claims it next, pauses it. */
   readonly pauseRequested?: boolean;
+  /** What its steps have reported of their attempts, as JSON text: see step-reports.ts. Undefined: nothing. */
+  readonly reports?: string;
   /** When it is overdue, if it has not finished by then. */
   readonly slaAt?: number;
   /** It was reported as overdue. */

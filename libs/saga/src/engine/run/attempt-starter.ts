@@ -4,7 +4,8 @@ import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { askFirst } from '../attempt/evaluate-conditions.js';
 import { StepAttempt } from '../attempt/step-attempt.js';
-import { attemptInTransaction, type TransactionHost } from '../attempt/transactional-attempt.js';
+import { attemptInTransaction, isFailure, type TransactionHost } from '../attempt/transactional-attempt.js';
+import type { ReportKeeper } from '../attempt/attempt-reports.js';
 import type { Invoker } from '../ports/invoker.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { Inbox } from './inbox.js';
@@ -17,13 +18,17 @@ export type RunMessage =
   { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
 
 /** The run whose attempts are started. */
-export interface AttemptingRun extends TransactionHost {
+export interface AttemptingRun extends TransactionHost, ReportKeeper {
   readonly saga: StoredSaga;
   readonly state: SagaState;
   readonly attempts: RunAttempts;
   readonly inbox: Inbox<RunMessage>;
   /** Undefined: no step starts a saga. */
   readonly children: RunChildren | undefined;
+  /** Steps have reported something that is not stored. */
+  readonly hasUnsavedReports: boolean;
+  /** Stores them, unless that fails: then the next renewal of the lease does. */
+  storeReports(): Promise<void>;
   /** The cancellation of the saga was requested. */
   readonly cancelAsked: boolean;
   /** The store failed, and it is unknown what is stored. */
@@ -42,7 +47,7 @@ export class AttemptStarter {
     const attempt = this.attemptFor(action);
     this.run.attempts.add(attempt);
     void this.outcomeOf(attempt).then(
-      (events) => this.ended(attempt, events),
+      (events) => this.settled(attempt, events),
       (error: unknown) => {
         this.run.fenceAfter(error);
         this.ended(attempt, undefined);
@@ -68,7 +73,8 @@ export class AttemptStarter {
   }
 
   private attemptFor(action: Action): StepAttempt {
-    return new StepAttempt(action, this.run.saga, this.run.state, this.ports.clock.monotonic(), this.ports);
+    const { run, ports } = this;
+    return new StepAttempt(action, run.saga, run.state, ports.clock.monotonic(), ports, run);
   }
 
   /** Resolves to the outcome. Undefined: it is stored already. */
@@ -78,6 +84,15 @@ export class AttemptStarter {
     return node.transactional
       ? attemptInTransaction(attempt, this.invoke, this.run, this.ports)
       : this.ports.attempts.run(attempt, this.invoke);
+  }
+
+  /** The next attempt may be another worker's: it is to find the last heartbeat of one that failed. */
+  private settled(attempt: StepAttempt, outcome: SagaEvent | SagaEvent[] | undefined): void {
+    const { run } = this;
+    const end = () => this.ended(attempt, outcome);
+    if (run.hasUnsavedReports && outcome && !Array.isArray(outcome) && isFailure(outcome))
+      void run.storeReports().then(end);
+    else end();
   }
 
   private ended(attempt: StepAttempt, outcome: SagaEvent | SagaEvent[] | undefined): void {

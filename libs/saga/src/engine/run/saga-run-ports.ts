@@ -3,6 +3,7 @@ import type { AttemptRunner } from '../attempt/attempt-runner.js';
 import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
+import type { RunReports } from './run-reports.js';
 import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
@@ -22,6 +23,8 @@ export interface LeasedRun {
   pause(): void;
   /** The lease ran out before it could be renewed. */
   leaseExpired(): void;
+  /** What its steps have reported. Undefined: nothing. */
+  readonly reported?: RunReports;
 }
 
 /** What a run needs of its worker. */
@@ -49,6 +52,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly asked: (
     run: LeasedRun,
   ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
+  /** A step has reported something that is to be stored soon. */
+  readonly reportSoon: () => void;
   readonly children: ChildSagas;
   /** Claims soon: a checkpoint has made other sagas due. */
   readonly claimSoon: () => void;

@@ -11,7 +11,9 @@ import { serializeError } from '../payload/serialize-error.js';
 import { logErrorOf, subjectOf } from '../ports/engine-log.js';
 import type { Invoker } from '../ports/invoker.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
+import type { StepReport } from '../ports/step-reports.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import type { ReportPlace } from '../attempt/attempt-reports.js';
 import { type AttemptingRun, AttemptStarter, type RunMessage } from './attempt-starter.js';
 import { Inbox } from './inbox.js';
 import { staysFor } from './near-retry.js';
@@ -22,6 +24,7 @@ import { RunChildren } from './run-children.js';
 import { RunLease } from './run-lease.js';
 import { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
+import { type Report, RunReports } from './run-reports.js';
 import { RunSignals } from './run-signals.js';
 import { RunWriter, type WrittenRun } from './run-writer.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
@@ -50,6 +53,8 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   readonly children: RunChildren | undefined;
   /** Undefined: none of its steps waits for one. */
   readonly signals: RunSignals | undefined;
+  /** Undefined: none of its steps has reported anything. */
+  reported: RunReports | undefined;
 
   constructor(
     readonly saga: StoredSaga,
@@ -72,6 +77,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
     this.writer = new RunWriter(this, ports);
+    if (saga.reports !== undefined) this.reported = new RunReports(saga.reports);
     this.starter = new AttemptStarter(this, invoke, ports);
   }
 
@@ -109,6 +115,24 @@ export class SagaRun implements AttemptingRun, WrittenRun {
 
   get requests(): WrittenRun['requests'] {
     return { cancelSeen: this.cancelSeen, pauseSeen: this.isPausing };
+  }
+
+  get hasUnsavedReports(): boolean {
+    return this.reported?.hasNews ?? false;
+  }
+
+  storeReports(): Promise<void> {
+    return this.ports.renew(this);
+  }
+
+  reportOf({ key, round }: ReportPlace): StepReport | undefined {
+    return this.reported?.of(key, round);
+  }
+
+  keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
+    this.reported ??= new RunReports(undefined);
+    this.reported.put(key, round, report);
+    if (isUrgent) this.ports.reportSoon();
   }
 
   /** Events that happened before this run, such as the loss of the worker before. */
@@ -363,7 +387,10 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.apply(event);
     // An attempt that failed, or that the run does not wait for any more, sends no messages.
     const ended = ENDED.has(event.type) && this.state !== before;
-    if (attempt && ended) this.checkpoints.publish(attempt.step, attempt.messages.all);
+    if (attempt && ended) {
+      this.checkpoints.publish(attempt.step, attempt.messages.all);
+      this.reported?.forget(attempt.reportPlace.key);
+    }
     this.attempts.abortObsolete(this.graph, this.state);
   }
 

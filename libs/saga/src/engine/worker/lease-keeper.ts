@@ -3,9 +3,15 @@ import type { EngineLog } from '../ports/engine-log.js';
 import type { Recovery } from '../write/recovery.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
 import type { SagaStore } from '../ports/saga-store.js';
-import type { Lease, StoredSaga } from '../ports/stored-saga.js';
+import type { HeldLease, Lease, StoredSaga } from '../ports/stored-saga.js';
+import type { RunListener } from './worker-ports.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { StoreClock } from '../../shared/store-clock.js';
+
+/** What steps report is stored at most so often (ms), all of it together. */
+const REPORT_INTERVAL = 1_000;
+/** Sagas of which one statement stores reports: each of them may be some KB. */
+const REPORTS_AT_ONCE = 200;
 
 /** Leases are renewed after a third of their time, so that two renewals may fail. */
 const RENEWALS_PER_LEASE = 3;
@@ -17,11 +23,16 @@ export interface LeaseKeeperPorts {
   readonly log: EngineLog;
   /** Undefined: nothing is put back after a failover. */
   readonly recovery?: Pick<Recovery, 'ready'>;
+  readonly listener?: Pick<RunListener, 'reported'>;
 }
 
 /** Keeps the leases of the runs of one worker: one statement for all that are old enough, none when idle. */
 export class LeaseKeeper {
   private timer: Timer | undefined;
+  /** Set while something is to be stored. */
+  private reporting: Timer | undefined;
+  /** Monotonic time at which reports were stored last. */
+  private reportedAt = -Infinity;
 
   constructor(
     private readonly runs: { values(): Iterable<LeasedRun> },
@@ -38,6 +49,25 @@ export class LeaseKeeper {
 
   stop(): void {
     this.ports.clock.cancel(this.timer);
+    this.ports.clock.cancel(this.reporting);
+  }
+
+  /** A run has a report to store: at once, or a second after the last ones were. */
+  reportSoon(): void {
+    if (this.reporting) return;
+    const { clock } = this.ports;
+    const wait = Math.max(0, this.reportedAt + REPORT_INTERVAL - clock.monotonic());
+    this.reporting = clock.after(wait, () => {
+      this.reporting = undefined;
+      void this.storeReports();
+    });
+  }
+
+  private async storeReports(): Promise<void> {
+    this.reportedAt = this.ports.clock.monotonic();
+    const runs = [...this.runs.values()].filter(({ reported }) => reported?.hasNews);
+    for (let n = 0; n < runs.length; n += REPORTS_AT_ONCE)
+      await this.renew(runs.slice(n, n + REPORTS_AT_ONCE));
   }
 
   /**
@@ -46,23 +76,27 @@ export class LeaseKeeper {
    */
   async renew(runs: readonly LeasedRun[], longer = 0): Promise<void> {
     let sentAt = this.ports.clock.monotonic();
+    const reporting = runs.filter(({ reported }) => reported?.hasNews);
+    const sent = reporting.length === 0 ? runs.map(heldBy) : runs.map(heldWithReports);
     try {
       const recovered = this.ports.recovery?.ready();
       if (recovered) {
         await recovered;
         sentAt = this.ports.clock.monotonic();
       }
-      const { lost, cancelled, paused, now } = await this.ports.store.renew(runs, {
+      const { lost, cancelled, paused, now } = await this.ports.store.renew(sent, {
         ...this.lease,
         duration: this.lease.duration + longer,
       });
       this.ports.storeClock.observe(now);
+      for (const { id } of reporting) this.ports.listener?.reported(id);
       for (const run of runs) run.leasedAt = sentAt + longer;
       const byId = new Map(runs.map((run) => [run.id, run]));
       for (const id of lost) byId.get(id)?.fence();
       for (const { id, reason } of cancelled) byId.get(id)?.cancel(reason);
       for (const id of paused) byId.get(id)?.pause();
     } catch (error) {
+      for (const { reported } of reporting) reported!.giveBack();
       this.ports.log.warn(`Leases could not be renewed: ${serializeError(error).message}`);
     }
   }
@@ -89,4 +123,13 @@ export class LeaseKeeper {
     for (const run of old) if (now - run.leasedAt > this.lease.duration) run.leaseExpired();
     if (old.length > 0) await this.renew(old);
   }
+}
+
+function heldBy({ id, epoch }: LeasedRun): HeldLease {
+  return { id, epoch };
+}
+
+function heldWithReports({ id, epoch, reported }: LeasedRun): HeldLease {
+  const reports = reported?.take();
+  return reports === undefined ? { id, epoch } : { id, epoch, reports };
 }

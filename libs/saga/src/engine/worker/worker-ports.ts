@@ -35,6 +35,8 @@ export interface RunListener {
   settled(saga: SettledSaga): void;
   /** The saga does not run here any more, and is not settled. */
   left(id: string): void;
+  /** What steps of the saga have reported is stored. */
+  reported(id: string): void;
 }
 
 export interface WorkerPorts {

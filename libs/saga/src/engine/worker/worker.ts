@@ -93,6 +93,7 @@ export class Worker implements ClaimingWorker {
       hasRoom: (name) => !this.claimer.mayHaveBacklog && this.queue.length === 0 && !this.limits.has(name),
       renew: (run, longer) => this.leases.renew([run], longer),
       asked: (run) => this.leases.askedOf(run),
+      reportSoon: () => this.leases.reportSoon(),
     };
   }
 

@@ -39,6 +39,13 @@ export interface StepSnapshot {
   readonly lost?: readonly LostAttemptSnapshot[];
   /** The earliest time at which the attempt in progress may have begun. Absent if none is in progress. */
   readonly runningSince?: Date;
+  /**
+   * What the method reported last by `ctx.progress()`. Kept while the step, or its compensation, is in progress, waits for
+   * its next attempt, or has failed. Absent if there is nothing, or it has ended.
+   */
+  readonly progress?: ProgressSnapshot;
+  /** The time of the last heartbeat that is stored. Absent if there is none, or the step has ended. */
+  readonly heartbeatAt?: Date;
   /** Whether the step is optional and failed permanently, so that the saga continues without it. Absent if not. */
   readonly continued?: true;
   /** The id of the saga that this step started. */
@@ -49,6 +56,16 @@ export interface StepSnapshot {
   readonly startedAt?: Date;
   /** The time of the step's last record. */
   readonly updatedAt?: Date;
+}
+
+/** What a method reported by `ctx.progress()`. */
+export interface ProgressSnapshot {
+  /** 0 to 100. */
+  readonly percent?: number;
+  /** What the step does. */
+  readonly message?: string;
+  /** The time of the report. */
+  readonly at: Date;
 }
 
 /** An attempt without an outcome, because its worker died, lost the lease or was shut down. It may have taken effect. */

@@ -3,7 +3,7 @@ import { liveState, runningSince } from '../../engine/ports/live-state.js';
 import type { StoredSummary } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { decodePayload, samePayload } from '../../engine/payload/payload.js';
-import { indexOfKey, itemKey, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import { indexOfKey, itemKey, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { type LostAttempt, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import type {
   LostAttemptSnapshot,
@@ -12,6 +12,8 @@ import type {
   SagaSummary,
   StepSnapshot,
 } from './saga-snapshot.js';
+import type { StepReports } from '../../engine/ports/step-reports.js';
+import { reportedOf, reportsOf } from './step-reports.js';
 import { type SnapshotContext, toDate, waitingFor } from './waiting-for.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
@@ -33,20 +35,30 @@ export function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostA
 }
 /** Items that are converted before other work of the process has its turn. */
 const ITEMS_AT_ONCE = 1_000;
-async function toStepWithItems(saga: StoredSaga, live: SagaState, name: string): Promise<StepSnapshot> {
+async function toStepWithItems(
+  saga: StoredSaga,
+  live: SagaState,
+  name: string,
+  reports: StepReports,
+): Promise<StepSnapshot> {
   const { items: given, status, result } = live.steps.get(name) ?? PENDING;
-  const whole = toStepSnapshot(saga, live, name);
+  const whole = toStepSnapshot(saga, live, name, reports);
   if (given === undefined) return whole;
   const items: StepSnapshot[] = [];
   for (let index = 0; index < given.length; index += 1) {
     if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn();
-    items.push(toStepSnapshot(saga, live, itemKey(name, index)));
+    items.push(toStepSnapshot(saga, live, itemKey(name, index), reports));
   }
   if (status !== 'completed' || result !== undefined) return { ...whole, items };
   // As the step that depends on it is given them.
   return { ...whole, result: items.map((item) => item.result ?? null), items };
 }
-export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string): StepSnapshot {
+export function toStepSnapshot(
+  saga: StoredSaga,
+  live: SagaState,
+  name: string,
+  reports: StepReports,
+): StepSnapshot {
   const step: StepState = live.steps.get(name) ?? PENDING;
   const since = step.active ? runningSince(saga, name) : undefined;
   const times = saga.stepTimes.get(name);
@@ -61,6 +73,7 @@ export function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string):
     errors: step.errors,
     ...(step.lost && { lost: step.lost.map(toLostAttempt) }),
     ...(since !== undefined && { runningSince: new Date(since) }),
+    ...reportedOf(reports, name, step, (live.steps.get(stepOfKey(name)) ?? step).round),
     ...(step.continued && { continued: true }),
     ...(step.child && { child: step.child.id }),
     retryAt: toDate(step.retryAt),
@@ -98,7 +111,8 @@ export async function toSnapshot(saga: StoredSaga, around: SnapshotContext): Pro
     .filter((key) => indexOfKey(key) === undefined);
   const names = new Set([...(graph?.steps.keys() ?? []), ...recorded]);
   const steps: StepSnapshot[] = [];
-  for (const name of names) steps.push(await toStepWithItems(saga, live, name));
+  const reports = reportsOf(saga);
+  for (const name of names) steps.push(await toStepWithItems(saga, live, name, reports));
   return {
     id: saga.id,
     saga: saga.name,

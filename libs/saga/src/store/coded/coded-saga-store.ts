@@ -10,7 +10,9 @@ import type {
   RateLimit,
   RenewResult,
   Reservation,
+  SagaChange,
   SagaStore,
+  SeenSaga,
   SignalResult,
   StartResult,
   StepTransaction,
@@ -23,7 +25,14 @@ import type {
 import type { SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+  StoredSignal,
+} from '../../engine/ports/stored-saga.js';
 import { SagaCodecError } from '../../errors.js';
 import { AS_IT_IS, Coder, type Conversion } from './coder.js';
 import {
@@ -34,6 +43,7 @@ import {
   convertNewSaga,
   convertOperation,
   convertReason,
+  convertReports,
   convertSaga,
   convertSignal,
 } from './convert-saga.js';
@@ -114,10 +124,23 @@ export class CodedSagaStore implements SagaStore {
     return this.store.giveBack(leases, lease, delay);
   }
 
-  async renew(leases: readonly Held[], lease: Lease): Promise<RenewResult> {
-    const result = await this.store.renew(leases, lease);
+  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
+    const result = await this.store.renew(
+      leases.map((held) => this.withEncodedReports(held)),
+      lease,
+    );
     if (result.cancelled.length === 0) return result;
     return { ...result, cancelled: result.cancelled.map((asked) => this.readReason(asked, asked.id)) };
+  }
+
+  /** The lease counts even if its reports cannot be encoded: they are left out, since the next ones may be. */
+  private withEncodedReports(held: HeldLease): HeldLease {
+    if (held.reports === undefined) return held;
+    try {
+      return convertReports(held, this.coder.encoding);
+    } catch {
+      return { id: held.id, epoch: held.epoch };
+    }
   }
 
   reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
@@ -179,14 +202,23 @@ export class CodedSagaStore implements SagaStore {
   }
 
   async watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]> {
-    return (await this.store.watch(ids)).map((saga) => {
-      if ('unreadable' in saga) return saga;
-      try {
-        return convertSaga(saga, this.reading);
-      } catch (error) {
-        return { id: saga.id, unreadable: asCodecError(error) };
-      }
-    });
+    return (await this.store.watch(ids)).map((saga) => this.asFarAsReadable(saga));
+  }
+
+  async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
+    return (await this.store.changes(watched)).map((change) => ({
+      ...change,
+      saga: change.saga && this.asFarAsReadable(change.saga),
+    }));
+  }
+
+  private asFarAsReadable(saga: StoredSaga | UnreadableSaga): StoredSaga | UnreadableSaga {
+    if ('unreadable' in saga) return saga;
+    try {
+      return convertSaga(saga, this.reading);
+    } catch (error) {
+      return { id: saga.id, unreadable: asCodecError(error) };
+    }
   }
 
   markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {

@@ -97,6 +97,7 @@ const NAMES: Record<PayloadContext['kind'], (context: PayloadContext) => string>
     step === undefined ? `the signal with the message id '${messageId}'` : `the signal of step '${step}'`,
   error: ({ messageId }) => (messageId === undefined ? 'an error' : `the error of message ${messageId}`),
   reason: () => 'a reason',
+  report: () => 'the progress of a step',
   message: ({ messageId }) => `the payload of message ${messageId}`,
 };
 

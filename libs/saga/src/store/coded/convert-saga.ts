@@ -43,6 +43,7 @@ export async function convertInTurns(saga: StoredSaga, by: Conversion): Promise<
 function convertRest(saga: StoredSaga, by: Conversion, keys: readonly string[] | undefined): StoredSaga {
   const { id, input, startedWith, state, cancelRequested, signals, operations } = saga;
   return changed(saga, {
+    ...(saga.reports !== undefined && convertReports(saga, by)),
     input: json(input, { kind: 'input', sagaId: id }, by),
     startedWith: startedWith && convertInput(startedWith, id, by),
     state: convertState(state, id, keys, by),
@@ -58,6 +59,15 @@ export function convertNewSaga<S extends NewSaga>(saga: S, by: Conversion): S {
 
 function convertInput<S extends { readonly input?: string }>(given: S, sagaId: string, by: Conversion): S {
   return changed(given, { input: json(given.input, { kind: 'input', sagaId }, by) } as Partial<S>);
+}
+
+/** What steps report of their attempts is for the program that runs them, and may say anything of their data. */
+export function convertReports<S extends { readonly id: string; readonly reports?: string }>(
+  saga: S,
+  by: Conversion,
+): S {
+  const reports = json(saga.reports, { kind: 'report', sagaId: saga.id }, by);
+  return reports === saga.reports ? saga : { ...saga, reports };
 }
 
 export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {

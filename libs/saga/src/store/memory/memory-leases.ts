@@ -1,5 +1,5 @@
 import type { RenewResult } from '../../engine/ports/saga-store.js';
-import type { Lease, StoredSaga } from '../../engine/ports/stored-saga.js';
+import type { HeldLease, Lease, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { LostLease } from '../../machine/saga-state.js';
 import { isAtRest, type MemoryRow } from './memory-row.js';
 
@@ -21,8 +21,6 @@ export function takeLease(row: MemoryRow, lease: Lease, now: number): void {
   saga.dueAt = now + lease.duration;
 }
 
-type HeldLease = { readonly id: string; readonly epoch: number };
-
 export function renewLeases(
   rows: ReadonlyMap<string, MemoryRow>,
   leases: readonly HeldLease[],
@@ -32,7 +30,7 @@ export function renewLeases(
   const lost: string[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
   const paused: string[] = [];
-  for (const { id, epoch } of leases) {
+  for (const { id, epoch, reports } of leases) {
     const row = rows.get(id);
     if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {
       lost.push(id);
@@ -40,6 +38,7 @@ export function renewLeases(
     }
     const { saga } = row;
     if (!isAtRest(row)) saga.dueAt = now + lease.duration;
+    if (reports !== undefined) saga.reports = reports;
     if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
     if (saga.pauseRequested) paused.push(id);
   }

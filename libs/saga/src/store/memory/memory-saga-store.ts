@@ -12,7 +12,10 @@ import {
   type RateLimit,
   type RenewResult,
   type Reservation,
+  type SagaChange,
   type SagaStore,
+  type SeenSaga,
+  seenOf,
   type SignalResult,
   type StartResult,
   type StepTransaction,
@@ -24,7 +27,14 @@ import {
 import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+  StoredSignal,
+} from '../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../machine/differing-steps.js';
 import { withoutNotes } from '../../machine/step-notes.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
@@ -167,10 +177,7 @@ export class MemorySagaStore implements SagaStore {
     }
   }
 
-  async renew(
-    leases: readonly { readonly id: string; readonly epoch: number }[],
-    lease: Lease,
-  ): Promise<RenewResult> {
+  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
     return renewLeases(this.rows, leases, lease, this.now());
   }
 
@@ -270,6 +277,14 @@ export class MemorySagaStore implements SagaStore {
 
   async revisions(ids: readonly string[]): Promise<SagaRevision[]> {
     return revisionsOf(this.rows, ids);
+  }
+
+  async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
+    return watched.flatMap(({ id, seen }) => {
+      const row = this.rows.get(id);
+      const now = row ? `${seenOf(row.saga)}${row.saga.reports ?? ''}` : '';
+      return now === seen ? [] : { id, seen: now, saga: row && this.toLoaded(row) };
+    });
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {

@@ -9,7 +9,9 @@ import {
   type RateLimit,
   type RenewResult,
   type Reservation,
+  type SagaChange,
   type SagaStore,
+  type SeenSaga,
   type SignalResult,
   type StartResult,
   type StepTransaction,
@@ -21,7 +23,14 @@ import {
 import type { SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
-import type { Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
+import type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+  StoredSignal,
+} from '../../engine/ports/stored-saga.js';
 import type { EngineSql } from './connection/engine-sql.js';
 import type { Sql } from './connection/sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
@@ -135,19 +144,21 @@ export class PostgresSagaStore implements SagaStore {
     await this.query(this.sql, this.statements.giveBack, [ids, epochs, lease.worker, delay]);
   }
 
-  async renew(leases: readonly Held[], lease: Lease): Promise<RenewResult> {
+  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
     const ordered = inLockOrder(leases);
+    const hasReports = leases.some(({ reports }) => reports !== undefined);
     const rows = await this.query<{
       now: number;
       id: string | null;
       cancel_requested: boolean;
       cancel_reason: string | null;
       pause_requested: boolean;
-    }>(this.sql, this.statements.renew, [
+    }>(this.sql, hasReports ? this.statements.report : this.statements.renew, [
       ordered.map((l) => l.id),
       ordered.map((l) => l.epoch),
       lease.worker,
       lease.duration,
+      ...(hasReports ? [ordered.map((l) => l.reports ?? null)] : []),
     ]);
     const kept = new Set(rows.map((row) => row.id));
     return {
@@ -259,6 +270,20 @@ export class PostgresSagaStore implements SagaStore {
 
   revisions(ids: readonly string[]): Promise<SagaRevision[]> {
     return this.query<SagaRevision>(this.sql, this.statements.unsaved, [ids]);
+  }
+
+  async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
+    const changed = await this.query<{ id: string; seen: string | null }>(this.sql, this.statements.changed, [
+      watched.map(({ id }) => id),
+      watched.map(({ seen }) => seen ?? null),
+    ]);
+    if (changed.length === 0) return [];
+    const sagas = await this.reader.among(
+      changed.map(({ id }) => id),
+      'present',
+    );
+    const byId = new Map(sagas.map((saga) => [saga.id, saga]));
+    return changed.map(({ id, seen }) => ({ id, seen: seen ?? '', saga: byId.get(id) }));
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {

@@ -29,10 +29,10 @@ import {
 } from './read/schedules.sql.js';
 import { markOverdueSql } from './read/overdue.sql.js';
 import { statsSql } from './read/stats.sql.js';
-import { renewSql } from './claim/renew.sql.js';
+import { renewSql, reportSql } from './claim/renew.sql.js';
 import { existingSql } from './start/existing.sql.js';
 import { signalPartSql, standsSql, stepPartSql } from './read/stored-saga.sql.js';
-import { endedSql, missingSql, settledSql, watchSql } from './read/watch.sql.js';
+import { changedSql, endedSql, missingSql, presentSql, settledSql, watchSql } from './read/watch.sql.js';
 
 const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
 
@@ -85,6 +85,9 @@ const plainStatements = (s: string) => ({
   claimed: claimedSql(s),
   giveBack: giveBackSql(s),
   renew: renewSql(s),
+  report: reportSql(s),
+  changed: changedSql(s),
+  present: presentSql(s),
   watch: watchSql(s),
   settled: settledSql(s),
   ended: endedSql(s),

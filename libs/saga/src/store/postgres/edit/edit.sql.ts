@@ -2,12 +2,16 @@ import { isUndone } from '../schema/functions/lock-queue.function.js';
 import { recentOperations } from './operation.sql.js';
 import { storedSagaColumns } from '../read/stored-saga.sql.js';
 
+/** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
+export const aroundSaga = (schema: string, i: string): string => `
+  CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(${i}.name, ${i}.lock_key) END AS lock_holder,
+  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken_1(${i}.name) END AS slots_taken,
+  ${recentOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
+
 /** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i', 'p.in_parts')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
-  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
-  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken,
-  ${recentOperations(schema, 'i')} AS operations, i.input_replaced, i.started_input::text AS started_input
+  ${aroundSaga(schema, 'i')}
 FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page_1(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
 
 /** The id of a saga by name and correlation id; one that was started without has its id for it. */

@@ -61,8 +61,8 @@ export class SagaReader {
     }
   }
 
-  /** Those of these sagas that are `settled`, or have `ended`. */
-  async among(ids: readonly string[], which: 'settled' | 'ended'): Promise<StoredSaga[]> {
+  /** Those of these sagas that are `settled`, have `ended`, or are `present`. */
+  async among(ids: readonly string[], which: 'settled' | 'ended' | 'present'): Promise<StoredSaga[]> {
     const sagas: StoredSaga[] = [];
     const pages = this.pages(this.sql[which], (read) => [ids.filter((id) => !read.has(id)), this.pageBytes]);
     for await (const page of pages) sagas.push(...page);

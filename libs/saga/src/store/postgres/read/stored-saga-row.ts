@@ -39,6 +39,7 @@ export interface StoredSagaRow {
   cancel_requested: boolean;
   cancel_reason: string | null;
   pause_requested: boolean;
+  reports: string | null;
   sla_at: number | null;
   overdue: boolean;
   lock_key: string | null;
@@ -148,6 +149,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     losses: row.losses,
     cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
     pauseRequested: row.pause_requested || undefined,
+    ...(row.reports !== null && { reports: row.reports }),
     slaAt: row.sla_at ?? undefined,
     overdue: row.overdue || undefined,
     operations: row.operations ? row.operations.map(toStoredOperation) : undefined,

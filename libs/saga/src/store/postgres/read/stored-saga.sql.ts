@@ -9,7 +9,7 @@ import { isPending, pendingColumn, pendingJson } from '../signals/pending-signal
 export const storedSagaColumns = (schema: string, i: string, inParts: string): string => `
   ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.held_phase, ${i}.failure, ${i}.progress,
   ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.checkpoints, ${i}.locked_by, ${i}.lost_leases, ${i}.takeovers, ${i}.losses,
-  ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
+  ${i}.reports::text AS reports, ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
   (extract(epoch FROM ${i}.sla_at) * 1000)::float8 AS sla_at,
   ${i}.lock_key, ${i}.lock_state, ${i}.lock_deadlock, ${i}.parent_id, ${i}.parent_step,
   (extract(epoch FROM ${i}.due_at) * 1000)::float8 AS due_at,
@@ -56,13 +56,14 @@ export const standsSql = (schema: string): string =>
  * Sagas of these ids, in this order, up to a number of bytes; `more`: there are others of them left to read.
  * @param ids a query that gives them
  * @param bytes of a page
+ * @param more further columns of the instance row i
  */
-export const pageOfSagasSql = (schema: string, ids: string, bytes: string): string => `
+export const pageOfSagasSql = (schema: string, ids: string, bytes: string, more = ''): string => `
 WITH found AS MATERIALIZED (SELECT ARRAY(${ids}) AS ids),
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL ${schema}.page_1(f.ids, ${bytes}) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place, ${storedSagaColumns(schema, 'i', 'paged.in_parts')}
+  SELECT w.place, ${storedSagaColumns(schema, 'i', 'paged.in_parts')}${more}
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place`;

@@ -1,3 +1,4 @@
+import { aroundSaga } from '../edit/edit.sql.js';
 import { pageOfSagasSql } from './stored-saga.sql.js';
 
 /**
@@ -28,6 +29,27 @@ export const settledSql = (schema: string): string =>
 const settledAmong = (schema: string, statuses: readonly string[]): string =>
   `SELECT i.id FROM ${schema}.instance i
   WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN (${statuses.map((status) => `'${status}'`).join(', ')}) ORDER BY i.id`;
+
+/**
+ * Those of these sagas that differ from what was seen of them, with what is to be seen now: see seenOf; null: no such saga.
+ * Index lookups: the lateral subquery cannot be joined any other way. $1 ids, $2 what was seen, or null: nothing.
+ */
+export const changedSql = (schema: string): string => `
+SELECT w.id, now.seen FROM unnest((SELECT $1::uuid[]), (SELECT $2::text[])) AS w(id, seen)
+LEFT JOIN LATERAL (
+  SELECT concat(i.checkpoints, '.', i.epoch, '.', i.cancel_requested_at IS NOT NULL, i.pause_requested, i.overdue, '.', i.locked_by,
+    md5(i.reports::text)) AS seen
+  FROM ${schema}.instance i WHERE i.id = w.id LIMIT 1) now ON true
+WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen`;
+
+/** These sagas, with what is shown of them alone, up to $2 bytes. $1 ids. */
+export const presentSql = (schema: string): string =>
+  pageOfSagasSql(
+    schema,
+    `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) ORDER BY i.id`,
+    '$2::bigint',
+    `, ${aroundSaga(schema, 'i')}`,
+  );
 
 /** Runs at polls only, for the sagas that calls wait for: each id is looked up in the primary key. */
 export const missingSql = (schema: string): string => `

@@ -96,6 +96,7 @@ export const createSagaTables = (name: string): MigrationSql => {
         cancel_requested_at timestamptz,
         cancel_reason text,
         lost_leases jsonb,
+        reports json,
         epoch int NOT NULL,
         signals int NOT NULL DEFAULT 0,
         losses smallint NOT NULL DEFAULT 0,

@@ -73,6 +73,11 @@ export class SagaInstance {
   leasedAt!: Date | null;
   /** The leases that ran out since anything was recorded, if `takeovers` is not 0. */
   lostLeases!: LostLease[] | null;
+  /**
+   * What its steps in progress have reported: their progress and their last heartbeats. Null: nothing. Encoded, if there
+   * is a codec.
+   */
+  reports!: unknown;
   /** When a worker should look at it: due time, or end of the lease. Null: idle. */
   dueAt!: Date | null;
   /** `dueAt` brought forward by priority; what claims are ordered by. */
@@ -215,6 +220,7 @@ export function sagaEntities(
         lockedBy: { name: 'locked_by', type: 'text', nullable: true },
         leasedAt: { ...time, name: 'leased_at', nullable: true },
         lostLeases: { name: 'lost_leases', type: 'jsonb', nullable: true },
+        reports: { type: 'json', nullable: true },
         dueAt: { ...time, name: 'due_at', nullable: true },
         rankAt: { ...time, name: 'rank_at', nullable: true },
         takeovers: { type: 'smallint' },
