@@ -227,10 +227,10 @@ describe('a rate limit', () => {
     const since = Date.now();
     await (await sagas.start(Limited, 1)).outcome();
     const second = await sagas.start(Limited, 2);
-    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'delay');
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'rate-limit');
     const snapshot = await sagas.get(second.id);
     expect(snapshot).toMatchObject({
-      waitingFor: { kind: 'delay', step: 'call' },
+      waitingFor: { kind: 'rate-limit', step: 'call' },
       steps: [{ attempts: 0, status: 'waiting' }],
     });
     expect(snapshot.lockedBy).toBeUndefined();
@@ -241,6 +241,46 @@ describe('a rate limit', () => {
     expect(took(since, startTimes)).toBeGreaterThanOrEqual(3_000);
     const [row] = await apps.sql(`SELECT progress FROM saga.step WHERE saga_id = $1`, [second.id]);
     expect(row).toEqual({ progress: null });
+  });
+
+  test('of each key is kept by itself, and a key that cannot be computed fails the step', async () => {
+    const startTimes = new Map<string, number[]>();
+    interface Call {
+      tenant: string | null;
+    }
+    @Saga({ name: 'keyed' })
+    class Keyed {
+      @Step() tenantOf(ctx: StepContext<Call>) {
+        return ctx.input.tenant;
+      }
+      @Step({
+        rateLimit: { count: 1, per: '1h', key: (ctx: StepContext<Call, Keyed>) => ctx.results.tenantOf! },
+      })
+      call({ input }: StepContext<Call>) {
+        startTimes.set(input.tenant!, [...(startTimes.get(input.tenant!) ?? []), Date.now()]);
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Keyed] });
+    const handles = [];
+    for (const tenant of ['a', 'a', 'b', null]) handles.push(await sagas.start(Keyed, { tenant }));
+    const [first, second, other, none] = handles as [SagaHandle, SagaHandle, SagaHandle, SagaHandle];
+    expect((await first.outcome()).status).toBe('completed');
+    expect((await other.outcome()).status).toBe('completed');
+    expect((await none.outcome()).failure).toMatchObject({
+      step: 'call',
+      error: { message: expect.stringMatching(/rateLimit\.key\(\) must synchronously return a string/) },
+    });
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'rate-limit');
+    expect((await sagas.get(second.id)).waitingFor).toMatchObject({
+      kind: 'rate-limit',
+      step: 'call',
+      key: 'a',
+    });
+    expect([...startTimes.entries()].map(([tenant, times]) => [tenant, times.length])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    await sagas.abort(second.id);
   });
 
   test('counts the items of a fan-out, and no skipped step, compensation or other branch', async () => {

@@ -57,11 +57,18 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     savepoint: step.savepoint,
     pivot: step.pivot,
     optional: step.onFailure === 'continue',
-    rateLimit: step.rateLimit,
+    rateLimit: step.rateLimit && rateLimitOf(step.rateLimit, name),
     wait,
     remote: handler,
     childName: step.child,
   };
+}
+
+function rateLimitOf(
+  { count, per, keyed }: NonNullable<StepDescription['rateLimit']>,
+  step: string,
+): StepNode['rateLimit'] {
+  return { count, per, ...(keyed && { key: () => notHere('rateLimit.key', step) }) };
 }
 
 /** A back-off that is a function cannot be called here. */

@@ -90,8 +90,15 @@ export interface StepDescription {
   readonly timeout?: number;
   /** Per attempt of the compensation; absent: as `timeout` of a step that does its work itself. */
   readonly compensationTimeout?: number;
-  /** At most so many attempts within `per` milliseconds; absent: none. */
-  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** At most so many attempts within `per` milliseconds; absent: none. `keyed`: of each key. */
+  readonly rateLimit?: {
+    /** The number of attempts. */
+    readonly count: number;
+    /** The length of the window. */
+    readonly per: number;
+    /** Each key has its own windows. Absent: the limit is of the step. */
+    readonly keyed?: true;
+  };
 }
 
 /** A retry policy with its defaults in, without its functions. */
@@ -158,8 +165,12 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     compensationRetry: retryDescriptionOf(node.compensationRetry),
     compensationTimeout: node.compensationTimeout,
     timeout: node.wait ? node.wait.timeout : node.timeout,
-    rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
+    rateLimit: node.rateLimit && rateLimitOf(node.rateLimit),
   });
+}
+
+function rateLimitOf({ count, per, key }: NonNullable<StepNode['rateLimit']>) {
+  return { count, per, ...(key && { keyed: true as const }) };
 }
 
 function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: SagaSchedule) {

@@ -5,6 +5,7 @@ import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
+import type { StepKeyOf } from '../options/limit-options.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
@@ -52,8 +53,8 @@ export interface StepNode {
   readonly pivot: boolean;
   /** If it fails permanently, the saga continues without it. */
   readonly optional: boolean;
-  /** At most `count` attempts begin within `per` milliseconds, across all processes. */
-  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** At most `count` attempts begin within `per` milliseconds, across all processes; of each key, if there is one. */
+  readonly rateLimit?: { readonly count: number; readonly per: number; readonly key?: StepKeyOf };
   /**
    * The name of the signal or approval that the step waits for, and the maximum wait in milliseconds, or a function that
    * returns it, or its end.

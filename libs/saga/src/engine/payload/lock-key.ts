@@ -1,12 +1,8 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { SagaValidationError } from '../../errors.js';
-import { shown } from '../../shared/shown-value.js';
-import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { decodePayload } from './payload.js';
+import { returnedKeyFlaw } from './returned-key.js';
 import { serializeError } from './serialize-error.js';
-import { isKey } from './storable-key.js';
-
-const LONGEST_LOCK_KEY = 500;
 
 /**
  * The key of a saga's semantic lock; undefined: it has none.
@@ -14,22 +10,22 @@ const LONGEST_LOCK_KEY = 500;
  * @throws SagaValidationError when the saga's function throws, or gives no key
  */
 export function lockKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
-  if (!graph.lockKey) return undefined;
+  const { lockKey } = graph;
+  return lockKey && keyOf(graph, 'lockKey', () => lockKey(decodePayload(input)));
+}
+
+function keyOf({ name }: SagaGraph, what: string, call: () => unknown): string {
   let key: unknown;
   try {
-    key = graph.lockKey(decodePayload(input));
+    key = call();
   } catch (error) {
     throw new SagaValidationError(
-      `start(): lockKey of saga '${graph.name}' threw: ${serializeError(error).message}. ` +
+      `start(): ${what} of saga '${name}' threw: ${serializeError(error).message}. ` +
         `Make it return a key for every input, or validate the input with @Saga({ input }).`,
       { cause: error },
     );
   }
-  if (isKey(key, LONGEST_LOCK_KEY)) return key;
-  ignoreRejection(key);
-  const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
-  throw new SagaValidationError(
-    `start(): lockKey of saga '${graph.name}' must synchronously return a string of 1 to ${LONGEST_LOCK_KEY} characters, without ` +
-      `NUL or half surrogate pairs; it returned ${given}.`,
-  );
+  const flaw = returnedKeyFlaw(key);
+  if (flaw === undefined) return key as string;
+  throw new SagaValidationError(`start(): ${what} of saga '${name}' ${flaw}.`);
 }

@@ -132,6 +132,8 @@ export interface Claim {
 export interface RateLimit {
   readonly saga: string;
   readonly step: string;
+  /** Of steps whose limit has a key, each key has its own windows; undefined: the step has. */
+  readonly key?: string;
   readonly count: number;
   readonly per: number;
   /** Milliseconds, for those to whom the answer takes its time; default: 0. */

@@ -60,7 +60,6 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   ) {
     this.lease = new RunLease(leasedAt, ports);
     this.inbox = new Inbox(ports.clock);
-    this.permits = new RunPermits(saga.name, ports);
     const { hasSubSagas, hasWaits } = relationsOf(graph);
     if (hasWaits) {
       const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
@@ -73,6 +72,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
     this.writer = new RunWriter(this, ports);
     this.starter = new AttemptStarter(this, invoke, ports);
+    this.permits = new RunPermits(saga.name, ports, (action) => this.starter.contextFor(action));
   }
 
   get id(): string {

@@ -12,6 +12,10 @@ const OF_KIND: { readonly [K in WaitingFor['kind']]: readonly [WaitingFor & { ki
     { kind: 'delay', step: 'remind', until: at },
     "the delay of step 'remind', until 2026-11-22T10:00:00.000Z",
   ],
+  'rate-limit': [
+    { kind: 'rate-limit', step: 'call', key: 'acme\n', until: at },
+    "the rate limit of step 'call' for 'acme', until 2026-11-22T10:00:00.000Z",
+  ],
   worker: [
     { kind: 'worker', since: at },
     'a worker, since 2026-11-22T10:00:00.000Z: the workers are busy or stopped, or none has this version',

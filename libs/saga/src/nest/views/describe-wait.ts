@@ -18,6 +18,8 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
       return `another attempt at step '${waitingFor.step}', ${at('at', waitingFor.at)}`;
     case 'delay':
       return `${delayed(waitingFor.step)}${until(waitingFor.until)}`;
+    case 'rate-limit':
+      return `the rate limit of step '${waitingFor.step}'${ofKey(waitingFor.key)}${until(waitingFor.until)}`;
     case 'worker':
       return `a worker, ${at('since', waitingFor.since)}: the workers are busy or stopped, or none has this version`;
     case 'version':
@@ -43,6 +45,10 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     default:
       return kindOf(waitingFor);
   }
+}
+
+function ofKey(key: string | undefined): string {
+  return key === undefined ? '' : ` for '${oneLine(key)}'`;
 }
 
 function delayed(step: string | undefined): string {

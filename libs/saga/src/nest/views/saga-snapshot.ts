@@ -86,6 +86,8 @@ export type StepSnapshotOf<S> = unknown extends S
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
+  /** The rate limit of the step, or of this key of it, admits the next attempt at this time. */
+  | { readonly kind: 'rate-limit'; readonly step: string; readonly key?: string; readonly until: Date }
   /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
   | { readonly kind: 'worker'; readonly since: Date }
   /**

@@ -79,6 +79,10 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
   }
   const later = [...stepsOfKinds(steps, TIMED)].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
+  if (step?.permit !== undefined && step.permit === step.retryAt) {
+    const limitKey = step.limitKey === undefined ? {} : { key: step.limitKey };
+    return { kind: 'rate-limit', step: key!, ...limitKey, until: new Date(step.permit) };
+  }
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };

@@ -105,7 +105,7 @@ const plainStatements = (s: string) => ({
   clock: clockSql(),
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
-  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
+  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 7)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),

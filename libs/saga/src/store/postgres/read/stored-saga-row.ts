@@ -85,7 +85,8 @@ export interface StepJson {
   errors: ErrorsJson | null;
   progress: Pick<
     StepState,
-    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait' | 'lost'
+    | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+    | ('pruned' | 'continued' | 'child' | 'wait' | 'lost')
   > | null;
   startedAt: number;
   updatedAt: number;
@@ -225,6 +226,7 @@ function toRowState(step: StepJson): StepState {
     pruned: step.progress?.pruned ?? false,
     child: step.progress?.child,
     wait: step.progress?.wait,
+    ...(step.progress?.limitKey !== undefined && { limitKey: step.progress.limitKey }),
     ...(step.progress?.continued && { continued: true }),
     ...(step.progress?.lost && { lost: step.progress.lost }),
   };

@@ -174,14 +174,20 @@ export const createSagaTables = (name: string): MigrationSql => {
         upgrading boolean NOT NULL DEFAULT false,
         PRIMARY KEY (name, version, revision)
       )`,
-      // A row for each step with a rate limit: the times that were last given out.
+      // A row for each step with a rate limit, or for each key of it: the times that were last given out. idle_at: from
+      // when the row of a key says nothing, in ms.
       `
       CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
+        key text NOT NULL,
         times float8[] NOT NULL,
-        PRIMARY KEY (saga, step)
+        idle_at float8,
+        PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
+      `
+      CREATE INDEX IF NOT EXISTS rate_limit_idle ON ${schema}.rate_limit (saga, step, idle_at)
+        WHERE idle_at IS NOT NULL`,
       // A row for each saga with a concurrency: who was given a place.
       `
       CREATE TABLE IF NOT EXISTS ${schema}.concurrency (

@@ -146,13 +146,14 @@ export class SagaStep {
   /**
    * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For
    * failed optional steps: that the saga continues. For steps with
-   * a rate limit: when it may begin. For sub-saga steps: the saga that they started. For waiting steps: what they wait
+   * a rate limit: when it may begin, and the key of the limit. For sub-saga steps: the saga that they started. For waiting steps: what they wait
    * for.
    */
   progress!: Partial<
     Pick<
       StepState,
-      'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait'
+      | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+      | ('pruned' | 'continued' | 'child' | 'wait')
     >
   > | null;
   /** When something about it was first recorded. */

@@ -118,9 +118,14 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
       CREATE TABLE IF NOT EXISTS "{schema}".rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
+        key text NOT NULL,
         times float8[] NOT NULL,
-        PRIMARY KEY (saga, step)
+        idle_at float8,
+        PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
+    `
+      CREATE INDEX IF NOT EXISTS rate_limit_idle ON "{schema}".rate_limit (saga, step, idle_at)
+        WHERE idle_at IS NOT NULL`,
     `
       CREATE TABLE IF NOT EXISTS "{schema}".concurrency (
         saga text PRIMARY KEY,
@@ -440,7 +445,7 @@ BEGIN
   IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, int, float8, int, float8)
+CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $function$
 DECLARE
@@ -449,21 +454,30 @@ DECLARE
   size int;
   next float8;
 BEGIN
-  SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    INSERT INTO "{schema}".rate_limit (saga, step, times) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING;
-    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
-  END IF;
+  LOOP
+    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3
+    FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO "{schema}".rate_limit (saga, step, key, times) VALUES ($1, $2, $3, '{}') ON CONFLICT DO NOTHING;
+    IF FOUND AND $3 <> '' THEN
+      DELETE FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = ANY(ARRAY(
+        SELECT i.key FROM "{schema}".rate_limit i
+        WHERE i.saga = $1 AND i.step = $2 AND i.idle_at < extract(epoch FROM clock_timestamp()) * 1000
+        ORDER BY i.idle_at LIMIT 2 FOR UPDATE SKIP LOCKED));
+    END IF;
+  END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
-  FOR n IN 1..$5 LOOP
+  FOR n IN 1..$6 LOOP
     size := cardinality(kept);
-    next := greatest(clock + $6, kept[size]);
-    IF size >= $3 THEN next := greatest(next, kept[size - $3 + 1] + $4); END IF;
+    next := greatest(clock + $7, kept[size]);
+    IF size >= $4 THEN next := greatest(next, kept[size - $4 + 1] + $5); END IF;
     kept := kept || next;
     given := given || next;
   END LOOP;
-  UPDATE "{schema}".rate_limit r SET times = kept[greatest(1, cardinality(kept) - $3 + 1):]
-  WHERE r.saga = $1 AND r.step = $2;
+  UPDATE "{schema}".rate_limit r SET
+    times = kept[greatest(1, cardinality(kept) - $4 + 1):],
+    idle_at = CASE WHEN $3 <> '' THEN next + $5 END
+  WHERE r.saga = $1 AND r.step = $2 AND r.key = $3;
   times := given;
   RETURN NEXT;
 END $function$`,
