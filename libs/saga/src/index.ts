@@ -17,7 +17,7 @@ export { OnSagaEvent } from './definition/decorators/on-saga-event.decorator.js'
 export type { ObservedEvent, ObservedEventType } from './definition/types/observed-event.js';
 export { analyzeSaga } from './definition/build/build-saga-graph.js';
 export type { SagaFinding } from './shared/diagnostic.js';
-export type { RateLimit, StartKeyOf, StepKeyOf } from './definition/options/limit-options.js';
+export type { RateLimit, SagaConcurrency, StartKeyOf, StepKeyOf } from './definition/options/limit-options.js';
 export type {
   ApprovalDecision,
   ApprovalOptions,

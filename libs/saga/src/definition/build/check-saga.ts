@@ -80,9 +80,23 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
     lockKey: read.function(options.lockKey, 'lockKey'),
-    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    ...readConcurrency(concurrency, read),
     retention: readRetention(options.retention, read),
     redact: readRedact(options.redact, '@Saga', report),
+  };
+}
+
+function readConcurrency(
+  given: SagaOptions['concurrency'],
+  read: OptionReader,
+): Pick<SagaGraph, 'concurrency' | 'limitKey'> {
+  if (given === undefined) return {};
+  if (typeof given !== 'object' || given === null) return { concurrency: read.count(given, 'concurrency') };
+  const limit = read.object(given, 'concurrency', ['count', 'key'], 'a whole number');
+  const limitKey = limit && read.function(limit.key, 'concurrency.key');
+  return {
+    concurrency: limit && read.count(limit.count, 'concurrency.count'),
+    ...(limitKey && { limitKey }),
   };
 }
 

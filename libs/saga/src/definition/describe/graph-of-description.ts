@@ -27,6 +27,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     ...(description.slaComputed && { slaOf: () => notHere('sla', name) }),
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
+    ...(description.concurrencyKeyed && { limitKey: () => notHere('concurrency.key', name) }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
   });

@@ -32,6 +32,8 @@ export interface SagaDescription {
   readonly inputChecked: boolean;
   /** Instances advanced at once, across all processes; absent: no limit. */
   readonly concurrency?: number;
+  /** That limit is of each key by itself. Absent: it is of the name, or there is none. */
+  readonly concurrencyKeyed?: true;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepDescription[];
   /** What waits for what. */
@@ -133,6 +135,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     locked: graph.lockKey !== undefined,
     inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
+    concurrencyKeyed: graph.limitKey && true,
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
   });

@@ -5,7 +5,7 @@ import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
-import type { StepKeyOf } from '../options/limit-options.js';
+import type { StartKeyOf, StepKeyOf } from '../options/limit-options.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
@@ -90,8 +90,10 @@ export interface SagaGraph {
   readonly durability?: Durability;
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
   readonly lockKey?: (input: unknown) => string;
-  /** Sagas of this name that are advanced at once, across all processes. */
+  /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
   readonly concurrency?: number;
+  /** The key of that limit, by which its sagas take turns. */
+  readonly limitKey?: StartKeyOf;
   /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
   readonly retention?: number | false;
   /** Paths of what of the input, and of each step's result, is never shown. */

@@ -17,6 +17,14 @@ export type StartKeyOf = (ctx: { readonly input: any }) => string;
 export type StepKeyOf = (ctx: StepContext<any, any>) => string;
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
+/** A limit on the sagas of a name that run at once, for each key. */
+export interface SagaConcurrency {
+  /** The maximum number of sagas of one key that run at once, a whole number from 1. */
+  count: number;
+  /** The key of the limit, such as the tenant. Default: none, the limit is of the name. */
+  key?: StartKeyOf;
+}
+
 /** A limit on the attempts of a step, across all processes. */
 export interface RateLimit {
   /** The number of attempts, a whole number from 1. */

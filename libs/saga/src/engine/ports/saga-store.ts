@@ -110,6 +110,8 @@ export interface ClaimedSaga {
   readonly version: number;
   /** The maximum number of leased sagas of this name, over all versions. The same for all versions. */
   readonly concurrency?: number;
+  /** That is the maximum of each key, and the keys take turns. */
+  readonly keyed?: boolean;
 }
 
 export interface Claim {

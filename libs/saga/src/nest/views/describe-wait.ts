@@ -25,7 +25,7 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     case 'version':
       return `a worker that has ${waitingFor.saga}@${waitingFor.version}, ${at('since', waitingFor.since)}`;
     case 'concurrency':
-      return `its turn, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its name are running, which is its concurrency`;
+      return `its turn${ofKey(waitingFor.key)}, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its ${waitingFor.key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
     case 'lock':
       return `the lock '${waitingFor.key}', which saga ${waitingFor.holder} holds`;
     case 'sub-saga':

@@ -112,8 +112,8 @@ export type WaitingFor =
   | { readonly kind: 'approval'; readonly step: string; readonly until?: Date }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
-  /** The saga is due, but as many sagas of its name are running as its `concurrency` allows. */
-  | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
+  /** The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. */
+  | { readonly kind: 'concurrency'; readonly limit: number; readonly key?: string; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 /** A handler that a remote step calls, and the saga in which the handler runs. */

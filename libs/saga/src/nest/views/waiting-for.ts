@@ -72,7 +72,8 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
   if (saga.dueAt <= now) {
     const since = new Date(saga.dueAt);
     const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
-    if (isCrowded) return { kind: 'concurrency', limit, since };
+    const { limitKey: key } = saga;
+    if (isCrowded) return { kind: 'concurrency', limit, ...(key !== undefined && { key }), since };
     return graph
       ? { kind: 'worker', since }
       : { kind: 'version', saga: saga.name, version: saga.version, since };

@@ -32,7 +32,6 @@ import {
   matches,
   type MemoryRow,
   newRow,
-  rank,
   record,
   takesLease,
   toExisting,
@@ -132,9 +131,8 @@ export class MemorySagaStore implements SagaStore {
     }
     const taken: MemoryRow[] = [];
     const slots = new ClaimedSlots(this.slots, sagas, due, now);
-    due.sort((a, b) => rank(a) - rank(b));
     const room = new ClaimRoom(bytes);
-    const left = due.filter((row) => {
+    const left = slots.inTurns(due).filter((row) => {
       if (!slots.hasRoomFor(row)) return false;
       if (taken.length >= limit) return true;
       if (!room.fits(row)) return false;
@@ -406,7 +404,7 @@ export class MemorySagaStore implements SagaStore {
     const saga = toStoredSaga(row);
     const now = this.now();
     const holder = this.lockQueues.holderFor(row, now);
-    const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(saga.name, now) : 0;
+    const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(row.saga, now) : 0;
     return {
       ...saga,
       ...(saga.lock && holder !== undefined && { lock: { ...saga.lock, holder } }),

@@ -80,6 +80,7 @@ const plainStatements = (s: string) => ({
   unsaved: unsavedSql(s),
   claim: claimSql(s),
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
+  claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed_1', 8)}`,
   claimed: claimedSql(s),
   giveBack: giveBackSql(s),
   renew: renewSql(s),

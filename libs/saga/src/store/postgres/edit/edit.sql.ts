@@ -6,7 +6,7 @@ import { storedSagaColumns } from '../read/stored-saga.sql.js';
 export const loadByIdSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i', 'p.in_parts')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(i.name, i.lock_key) END AS lock_holder,
-  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name) END AS slots_taken,
+  CASE WHEN i.due_at <= now() THEN ${schema}.slots_taken_1(i.name, i.limit_key) END AS slots_taken, i.limit_key,
   ${recentOperations(schema, 'i')} AS operations, i.input_replaced, i.started_input::text AS started_input
 FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page_1(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
 

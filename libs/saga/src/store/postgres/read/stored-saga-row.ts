@@ -50,6 +50,7 @@ export interface StoredSagaRow {
   /** Only in the row of a saga that is loaded by itself. */
   lock_holder?: string | null;
   slots_taken?: number | null;
+  limit_key?: string | null;
   operations?: OperationJson[] | null;
   input_replaced?: boolean;
   started_input?: string | null;
@@ -157,6 +158,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
     signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
     slotsTaken: row.slots_taken || undefined,
+    ...(row.limit_key && { limitKey: row.limit_key }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,

@@ -2,6 +2,7 @@ import { bytesFunctions } from './functions/bytes.function.js';
 import { checkpointFunction, checkpointOneFunction } from './functions/checkpoint.function.js';
 import { checkpointPublishFunction } from './functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from './functions/claim-limited.function.js';
+import { claimKeyedFunction } from './functions/claim-keyed.function.js';
 import { fenceLostFunction } from './functions/fence-lost.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { dueFunctions } from './functions/due.function.js';
@@ -32,6 +33,7 @@ export const SAGA_FUNCTIONS = [
     'break_circle_1',
     'reserve_1',
     'claim_limited_1',
+    'claim_keyed_1',
     'due_1',
     'upcoming_1',
     'page_1',
@@ -83,6 +85,7 @@ export const createSagaTables = (name: string): MigrationSql => {
         lock_timeout float8,
         lock_deadlock json,
         lock_state text,
+        limit_key text,
         cancel_requested_at timestamptz,
         cancel_reason text,
         lost_leases jsonb,
@@ -188,12 +191,13 @@ export const createSagaTables = (name: string): MigrationSql => {
       `
       CREATE INDEX IF NOT EXISTS rate_limit_idle ON ${schema}.rate_limit (saga, step, idle_at)
         WHERE idle_at IS NOT NULL`,
-      // A row for each saga with a concurrency: who was given a place.
+      // A row for each saga with a concurrency: who was given a place, and of which key the last one was, whose turn is over.
       `
       CREATE TABLE IF NOT EXISTS ${schema}.concurrency (
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
-        crowded boolean NOT NULL DEFAULT false
+        crowded boolean NOT NULL DEFAULT false,
+        last_key text
       ) WITH (fillfactor = 50)`,
       // A row for each saga with a schedule: up to when its ticks are decided, and what it started last.
       `
@@ -237,6 +241,10 @@ export const createSagaTables = (name: string): MigrationSql => {
       `
       CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_position)
         WHERE lock_state = 'inside'`,
+      // Unfinished sagas with a concurrency for each key, by key. Costs others nothing.
+      `
+      CREATE INDEX IF NOT EXISTS instance_limit ON ${schema}.instance (name, version, limit_key, rank_at)
+        WHERE limit_key IS NOT NULL AND rank_at IS NOT NULL`,
       `CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_position`,
       // Sagas with an sla only: those that will be overdue, by when, and those that are.
       `
@@ -269,6 +277,7 @@ export const createSagaTables = (name: string): MigrationSql => {
       ...familyFunctions(schema, channel),
       ...dueFunctions(schema),
       ...claimLimitedFunctions(schema, channel),
+      claimKeyedFunction(schema, channel),
       stepsOfFunction(schema),
     ],
     down: [

@@ -97,6 +97,8 @@ export class SagaInstance {
   lockTimeout!: number | null;
   /** Why it does not get its lock, and is to fail; null: it does. */
   lockDeadlock!: object | null;
+  /** The key of its limit, which bounds how many of one key run at once; null: it has none. */
+  limitKey!: string | null;
   /** The saga that waits for this one, and the step that started it. */
   parentId!: string | null;
   /** The step that started it. */
@@ -224,6 +226,7 @@ export function sagaEntities(
         cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
         watched: { type: 'boolean' },
         lockKey: { name: 'lock_key', type: 'text', nullable: true },
+        limitKey: { name: 'limit_key', type: 'text', nullable: true },
         lockState: { name: 'lock_state', type: 'text', nullable: true },
         lockPosition: { name: 'lock_position', type: 'bigint', nullable: true },
         lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },

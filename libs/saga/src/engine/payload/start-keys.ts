@@ -14,6 +14,16 @@ export function lockKeyOf(graph: SagaGraph, input: string | undefined): string |
   return lockKey && keyOf(graph, 'lockKey', () => lockKey(decodePayload(input)));
 }
 
+/**
+ * The key of a saga's limit; undefined: it has none. Later changes of the input leave it as it is.
+ * @param input in its stored form
+ * @throws SagaValidationError when the saga's function throws, or gives no key
+ */
+export function limitKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
+  const { limitKey } = graph;
+  return limitKey && keyOf(graph, 'concurrency.key', () => limitKey({ input: decodePayload(input) }));
+}
+
 function keyOf({ name }: SagaGraph, what: string, call: () => unknown): string {
   let key: unknown;
   try {
