@@ -45,6 +45,7 @@ import {
   type CompleteOptions,
   type Change,
   checkSame,
+  lockConflict,
   notFound,
   type OutcomeOptions,
   readTimeout,
@@ -92,10 +93,16 @@ export class SagaService {
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const start = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh }, () =>
-      engine.now(),
-    );
+    const fixed = {
+      ...fields,
+      tags: tagsWith(ambient, tags),
+      id,
+      fresh,
+      lockRejects: graph.rejectsWhileLocked,
+    };
+    const start = newSagaOf(graph, text, fixed, () => engine.now());
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
+    if (!result.created && !result.existing) throw lockConflict(start, result.lockHolder);
     if (!result.created) checkSame(start, result.existing);
     const isUncommitted = transaction && running.database?.join(transaction).follow?.();
     const { created } = result;

@@ -1,6 +1,7 @@
 import { describeBytes } from './contract/bytes.contract.js';
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
+import { describeLockMode } from './contract/lock-mode.contract.js';
 import { describeKeyedConcurrency } from './contract/keyed-concurrency.contract.js';
 import { describeConcurrency } from './contract/concurrency.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
@@ -58,6 +59,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeLockCircles(current);
     describeConcurrency(current);
     describeKeyedConcurrency(current);
+    describeLockMode(current);
     describeSignals(current);
     describeSchedules(current);
     describeReports(current);

@@ -122,6 +122,16 @@ describe('the graph’s own options', () => {
       { concurrency: { count: 1, per: '1s' } },
       /unknown option 'concurrency\.per'. The options are: count, key/,
     ],
+    [
+      'rejecting without a lock',
+      { lockMode: 'reject' },
+      /@Saga lockMode needs a lock; add lockKey, or remove lockMode/,
+    ],
+    [
+      'locked in another mode',
+      { lockKey: () => 'a', lockMode: 'wait' },
+      /@Saga lockMode is 'wait'; give 'queue' or/,
+    ],
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],
     ['endlessly many at once', { concurrency: Infinity }, /@Saga concurrency is Infinity; give a whole/],

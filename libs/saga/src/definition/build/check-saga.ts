@@ -23,6 +23,7 @@ const SAGA_OPTIONS = [
   'onFailure',
   'durability',
   'lockKey',
+  'lockMode',
   'concurrency',
   'retention',
   'redact',
@@ -80,10 +81,22 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
     lockKey: read.function(options.lockKey, 'lockKey'),
+    ...readLockMode(options, read, report),
     ...readConcurrency(concurrency, read),
     retention: readRetention(options.retention, read),
     redact: readRedact(options.redact, '@Saga', report),
   };
+}
+
+function readLockMode(
+  { lockMode, lockKey }: Pick<SagaOptions, 'lockMode' | 'lockKey'>,
+  read: OptionReader,
+  report: Report,
+): Pick<SagaGraph, 'rejectsWhileLocked'> {
+  if (lockMode !== undefined && lockKey === undefined)
+    report('@Saga lockMode needs a lock', 'add lockKey, or remove lockMode');
+  const mode = read.oneOf(lockMode, 'lockMode', ['queue', 'reject']);
+  return mode === 'reject' ? { rejectsWhileLocked: true } : {};
 }
 
 function readConcurrency(

@@ -28,6 +28,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
     ...(description.concurrencyKeyed && { limitKey: () => notHere('concurrency.key', name) }),
+    ...(description.lockMode && { rejectsWhileLocked: true as const }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
   });

@@ -28,6 +28,8 @@ export interface SagaDescription {
   readonly redact?: readonly string[];
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
+  /** `reject`: a start is refused while another instance has the key. Absent: the new instance waits. */
+  readonly lockMode?: 'reject';
   /** Has an `input`: what an instance is started with is checked by its class. */
   readonly inputChecked: boolean;
   /** Instances advanced at once, across all processes; absent: no limit. */
@@ -133,6 +135,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     onFailure: graph.onFailure,
     redact: graph.redact,
     locked: graph.lockKey !== undefined,
+    lockMode: graph.rejectsWhileLocked && 'reject',
     inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
     concurrencyKeyed: graph.limitKey && true,

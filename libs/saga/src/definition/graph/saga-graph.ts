@@ -90,6 +90,8 @@ export interface SagaGraph {
   readonly durability?: Durability;
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
   readonly lockKey?: (input: unknown) => string;
+  /** A start is refused while another saga has the key. Undefined: the new saga waits. */
+  readonly rejectsWhileLocked?: true;
   /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
   readonly concurrency?: number;
   /** The key of that limit, by which its sagas take turns. */

@@ -75,6 +75,13 @@ export interface SagaOptions {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
   /**
+   * What `start()` does while another saga has the key of the semantic lock, or waits for it. `'queue'`: the new saga
+   * waits. `'reject'`: `start()` throws SagaConflictError with the id of that saga, and stores none. A repeated start with
+   * the same id or correlation id still returns its saga. A tick of a schedule is skipped. A sub-saga waits in any case,
+   * because its parent cannot go on without it. It requires `lockKey`. Default: `'queue'`.
+   */
+  lockMode?: 'queue' | 'reject';
+  /**
    * The maximum number of sagas of this name, in all versions, that run at once in all processes. The others wait
    * without a worker until one ends, or waits for a retry or a delay. If a process has several versions, the highest
    * one's value applies. With `{ count, key }`, each key, such as a tenant, has `count` of them, and the keys take turns:

@@ -27,6 +27,8 @@ export interface NewSaga {
   readonly step: string;
   /** The key of the semantic lock: one saga of this name and key is active at a time. A start never takes its lease. */
   readonly lockKey?: string;
+  /** It is not stored while another saga has its lock, or waits for it. */
+  readonly lockRejects?: true;
   /** The key of its limit: how many sagas of one key run at once is bounded. */
   readonly limitKey?: string;
   /** True: the process that stores it takes the lease with the same statement. */

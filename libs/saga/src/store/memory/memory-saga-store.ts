@@ -301,6 +301,8 @@ export class MemorySagaStore implements SagaStore {
       return { created: true, leased: takesLease(given) && lockedBy === lease.worker && epoch === 1, now };
     }
     if (conflict) return { created: false, existing: toExisting(conflict) };
+    const lockHolder = given.lockRejects && this.lockQueues.holderOf(given.name, given.lockKey!, now);
+    if (lockHolder !== undefined) return { created: false, lockHolder };
     const row = newRow(given, lease, now);
     this.rows.set(given.id, row);
     this.lockQueues.arrive(row);

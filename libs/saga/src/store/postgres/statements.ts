@@ -77,6 +77,8 @@ export function statementsOf(s: string): Statements {
 
 const plainStatements = (s: string) => ({
   existing: existingSql(s),
+  startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting_1', START_ARGUMENTS)} AS c(id)`,
+  lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,

@@ -8,6 +8,7 @@ import { cleanupFunction } from './functions/cleanup.function.js';
 import { dueFunctions } from './functions/due.function.js';
 import { reserveFunction } from './functions/reserve.function.js';
 import { startOneFunction, startFunction } from './functions/start.function.js';
+import { startRejectingFunction } from './functions/start-rejecting.function.js';
 import { familyFunctions } from './functions/family.function.js';
 import { familyLockFunctions } from './functions/family-locks.function.js';
 import { signalFunction } from './functions/signal.function.js';
@@ -27,6 +28,7 @@ export const SAGA_FUNCTIONS = [
     'lock_hand_over_1',
     'lock_queues_1',
     'lock_holder_1',
+    'start_rejecting_1',
     'family_locks_1',
     'look_again_1',
     'lock_families_1',
@@ -274,6 +276,7 @@ export const createSagaTables = (name: string): MigrationSql => {
       ...bytesFunctions(schema),
       ...familyLockFunctions(schema, channel),
       ...lockQueueFunctions(schema, channel),
+      startRejectingFunction(schema),
       ...familyFunctions(schema, channel),
       ...dueFunctions(schema),
       ...claimLimitedFunctions(schema, channel),

@@ -951,6 +951,36 @@ BEGIN
   RETURN saved;
 END $function$`,
     `
+CREATE OR REPLACE FUNCTION "{schema}".start_rejecting_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  free bigint[];
+BEGIN
+  PERFORM "{schema}".lock_queues_1($4, $15);
+  free := ARRAY(SELECT f.n FROM (
+      SELECT w.n, w.name, w.key, row_number() OVER (PARTITION BY w.name, w.key ORDER BY w.lock_order) AS place
+      FROM unnest($4, $15, $16) WITH ORDINALITY AS w(name, key, lock_order, n)) f
+    WHERE f.place = 1 AND "{schema}".lock_holder_1(f.name, f.key) IS NULL);
+  IF cardinality(free) = 0 THEN RETURN '{}'; END IF;
+  RETURN "{schema}".start_1($1, $2,
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($3) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($4) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($5) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($6) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($7) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($8) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($9) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($10) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($11) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($12) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($13) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($14) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($15) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($16) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($17) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($18) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)), $19);
+END $function$`,
+    `
 CREATE OR REPLACE FUNCTION "{schema}".wake_1(uuid) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   holder text;
@@ -1450,6 +1480,7 @@ $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_hand_over_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_queues_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_holder_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".start_rejecting_1`,
     `DROP FUNCTION IF EXISTS "{schema}".family_locks_1`,
     `DROP FUNCTION IF EXISTS "{schema}".look_again_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_families_1`,
