@@ -66,6 +66,16 @@ class When {
   }
 }
 
+@Saga({ name: 'rate-key' })
+class RateKey {
+  @Step({
+    rateLimit: { count: 1_000, per: 1, key: ({ input }: StepContext<Case>) => answer(input) as string },
+  })
+  act() {
+    return 'acted';
+  }
+}
+
 @Saga({ name: 'for-each' })
 class ForEach {
   @Step({ forEach: ({ input }: StepContext<Case>) => answer(input) as unknown[] }) act() {
@@ -140,6 +150,16 @@ test('when() decides with true and false; anything else fails the step and turns
       typeof value === 'boolean'
         ? { status: 'completed', results: value ? { act: 'acted' } : {} }
         : { status: 'compensated', results: {}, failure: { kind: 'error', step: 'act' } };
+    expect(named(n, outcome)).toMatchObject(named(n, expected));
+  });
+});
+
+test('rateLimit.key() gives a key; anything else fails the step', async () => {
+  const { sagas } = await apps.start({ sagas: [RateKey, Neighbour] });
+  (await outcomes(sagas, (s, input) => s.start(RateKey, input))).forEach((outcome, n) => {
+    const expected = isKey(given(n)?.value, 500)
+      ? { status: 'completed', results: { act: 'acted' } }
+      : { status: 'compensated', results: {}, failure: { kind: 'error', step: 'act' } };
     expect(named(n, outcome)).toMatchObject(named(n, expected));
   });
 });

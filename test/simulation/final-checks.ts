@@ -88,7 +88,7 @@ function wrongWithStart(
   { books }: InvariantChecker,
 ): Finding[] {
   if (!result) return [];
-  const stored = result.created ? id : result.existing.id;
+  const stored = result.created ? id : result.existing!.id;
   const book = books.get(stored);
   if (!book) return [['I1', `${stored} was acknowledged, and is not there`]];
   const findings: Finding[] = [];

@@ -185,7 +185,7 @@ class Simulation {
   private wait(process: SimulatedProcess, started: Started): void {
     const { result } = started;
     started.waits = process.life;
-    const id = result!.created ? started.id : result!.existing.id;
+    const id = result!.created ? started.id : result!.existing!.id;
     process.engine.waiters.wait(id).then(
       ({ state }) => (started.outcome = state.status),
       () => undefined,

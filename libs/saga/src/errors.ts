@@ -37,13 +37,16 @@ export class SagaNotFoundError extends SagaError {
   readonly code = 'SAGA_NOT_FOUND';
 }
 
-/** A saga with this id or correlation id already exists, but was started with another input. */
+/**
+ * A saga with this id or correlation id already exists, but was started with another input. With `lockMode: 'reject'`,
+ * also: another saga has the semantic lock, or waits for it.
+ */
 export class SagaConflictError extends SagaError {
   readonly code = 'SAGA_CONFLICT';
 
   constructor(
     message: string,
-    /** The id of the existing saga. */
+    /** The id of the existing saga, or of the saga that has the lock. */
     readonly sagaId: string,
   ) {
     super(message);

@@ -18,6 +18,12 @@ export type { ObservedEvent, ObservedEventType } from './definition/types/observ
 export { analyzeSaga } from './definition/build/build-saga-graph.js';
 export type { SagaFinding } from './shared/diagnostic.js';
 export type {
+  RateLimit,
+  SagaConcurrency,
+  StartKeyOf,
+  StepKeyOf,
+} from './definition/options/limit-options.js';
+export type {
   ApprovalDecision,
   ApprovalOptions,
   CompensationReply,
@@ -25,7 +31,6 @@ export type {
   NodeOptions,
   Predicate,
   ProbeAnswer,
-  RateLimit,
   RemoteStepOptions,
   SavepointOptions,
   StepHandlerOptions,

@@ -104,6 +104,41 @@ describe('a concurrency', () => {
     expect(await statuses([first, second])).toEqual(['completed', 'completed']);
   });
 
+  test('of each key is kept by two applications, and the first saga of another key does not wait', async () => {
+    const calls = new HeldCalls();
+    interface Job {
+      tenant: string;
+      n: number;
+    }
+    @Saga({ name: 'keyed', concurrency: { count: 2, key: ({ input }: { input: Job }) => input.tenant } })
+    class Keyed {
+      @Step() async work(ctx: StepContext<Job>) {
+        await calls.hold(ctx.input.n);
+      }
+    }
+    const two = await Promise.all([1, 2].map(() => apps.start({ sagas: [Keyed], options: wakeupsOnly() })));
+    const start = (tenant: string, n: number) => two[n % 2]!.sagas.start(Keyed, { tenant, n });
+    const large = await Promise.all(Array.from({ length: 12 }, (_, n) => start('large', n)));
+    await calls.has(2);
+    const small = await start('small', 100);
+    await calls.entered(100);
+    const waiting = large[large.length - 1]!;
+    expect((await two[0]!.sagas.get(waiting.id)).waitingFor).toEqual({
+      ...{ kind: 'concurrency', limit: 2, key: 'large', since: expect.any(Date) },
+    });
+    calls.release(100);
+    expect(await statuses([small])).toEqual(['completed']);
+    for (let left = 12; left > 0; left -= 1) {
+      await calls.has(Math.min(2, left));
+      calls.release();
+    }
+    expect(new Set(await statuses(large))).toEqual(new Set(['completed']));
+    expect(calls.most).toBe(3);
+    await expect(start(undefined as never, 0)).rejects.toThrow(
+      /concurrency\.key of saga 'keyed' must synchr/,
+    );
+  });
+
   test('keeps sagas of other names from nothing, nor from being started with their lease', async () => {
     const { calls, Limited } = scene(1);
     @Saga({ name: 'plain' })

@@ -5,6 +5,7 @@ import {
   Step,
   type StepContext,
   StepRejectedError,
+  SubSaga,
 } from '../../../libs/saga/src/index.js';
 import { Gate, pause, until } from '../../support/gate.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';
@@ -145,6 +146,48 @@ describe('a semantic lock', () => {
     ]);
   });
 
+  test('with lockMode reject, refuses a start while it is held, and not a repeated start, a sub-saga or another key', async () => {
+    const gate = new Gate();
+    @Saga({
+      name: 'export',
+      lockKey: ({ account }: Account) => account,
+      lockMode: 'reject',
+      schedule: { cron: '0 2 1 1 *', overlap: 'allow', input: () => ({ account: 'a', n: 0 }) },
+    })
+    class Export {
+      @Step() async write(ctx: StepContext<Account>) {
+        if (ctx.input.n === 1) await gate.opened;
+      }
+    }
+    @Saga({ name: 'parent' })
+    class Parent {
+      @SubSaga(() => Export) run(ctx: StepContext<Account>): Account {
+        return ctx.input;
+      }
+    }
+    const { sagas, dataSource } = await apps.start({ sagas: [Export, Parent] });
+    const first = await sagas.start(Export, { account: 'a', n: 1 }, { correlationId: 'one' });
+    const refused = async (start: Promise<unknown>) =>
+      expect(await start.catch((error: unknown) => error)).toMatchObject({
+        ...{ name: 'SagaConflictError', code: 'SAGA_CONFLICT', sagaId: first.id },
+        message: expect.stringMatching(/has the lock 'a', and lockMode is 'reject'/),
+      });
+    await Promise.all([2, 3].map((n) => refused(sagas.start(Export, { account: 'a', n }))));
+    await refused(
+      dataSource.transaction((manager) => sagas.start(Export, { account: 'a', n: 4 }, { manager })),
+    );
+    await refused(sagas.trigger('export'));
+    const again = await sagas.start(Export, { account: 'a', n: 1 }, { correlationId: 'one' });
+    expect([again.id, again.created]).toEqual([first.id, false]);
+    expect((await (await sagas.start(Export, { account: 'b', n: 5 })).outcome()).status).toBe('completed');
+    const parent = await sagas.start(Parent, { account: 'a', n: 6 });
+    await until(async () => (await sagas.get(parent.id)).waitingFor?.kind === 'sub-saga');
+    gate.open();
+    expect((await parent.outcome()).status).toBe('completed');
+    expect((await sagas.find({ saga: 'export' })).items).toHaveLength(3);
+    expect((await (await sagas.start(Export, { account: 'a', n: 7 })).outcome()).status).toBe('completed');
+  });
+
   test('is had by one at a time in order, with three applications, and no one is left behind', async () => {
     const keys = 5;
     const active = new Map<string, number>();
@@ -227,10 +270,10 @@ describe('a rate limit', () => {
     const since = Date.now();
     await (await sagas.start(Limited, 1)).outcome();
     const second = await sagas.start(Limited, 2);
-    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'delay');
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'rate-limit');
     const snapshot = await sagas.get(second.id);
     expect(snapshot).toMatchObject({
-      waitingFor: { kind: 'delay', step: 'call' },
+      waitingFor: { kind: 'rate-limit', step: 'call' },
       steps: [{ attempts: 0, status: 'waiting' }],
     });
     expect(snapshot.lockedBy).toBeUndefined();
@@ -241,6 +284,45 @@ describe('a rate limit', () => {
     expect(took(since, startTimes)).toBeGreaterThanOrEqual(3_000);
     const [row] = await apps.sql(`SELECT progress FROM saga.step WHERE saga_id = $1`, [second.id]);
     expect(row).toEqual({ progress: null });
+  });
+
+  test('of each key is kept by itself, and a key that cannot be computed fails the step', async () => {
+    const startTimes = new Map<string, number[]>();
+    interface Call {
+      tenant: string | null;
+    }
+    @Saga({ name: 'keyed' })
+    class Keyed {
+      @Step() tenantOf(ctx: StepContext<Call>) {
+        return ctx.input.tenant;
+      }
+      @Step({
+        rateLimit: { count: 1, per: '1h', key: (ctx: StepContext<Call, Keyed>) => ctx.results.tenantOf! },
+      })
+      call({ input }: StepContext<Call>) {
+        startTimes.set(input.tenant!, [...(startTimes.get(input.tenant!) ?? []), Date.now()]);
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Keyed] });
+    const run = async (tenant: string | null) => (await sagas.start(Keyed, { tenant })).outcome();
+    expect((await run('a')).status).toBe('completed');
+    const second = await sagas.start(Keyed, { tenant: 'a' });
+    expect((await run('b')).status).toBe('completed');
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'rate-limit');
+    expect((await sagas.get(second.id)).waitingFor).toMatchObject({
+      kind: 'rate-limit',
+      step: 'call',
+      key: 'a',
+    });
+    expect([...startTimes.entries()].map(([tenant, times]) => [tenant, times.length])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect((await run(null)).failure).toMatchObject({
+      step: 'call',
+      error: { message: expect.stringMatching(/rateLimit\.key\(\) must synchronously return a string/) },
+    });
+    await sagas.abort(second.id);
   });
 
   test('counts the items of a fan-out, and no skipped step, compensation or other branch', async () => {

@@ -78,9 +78,15 @@ const TRANSITIONS: Transitions = {
 
   'wait-expired': waitExpired,
 
-  'rate-limit-granted': (_, state, { step, at }) =>
+  'rate-limit-granted': (_, state, { step, at, key }) =>
     mayStart(state, step)
-      ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: at, permit: at }))
+      ? withStep(state, step, (s) => ({
+          ...s,
+          status: 'waiting',
+          retryAt: at,
+          permit: at,
+          ...(key !== undefined && { limitKey: key }),
+        }))
       : state,
 
   'probe-started': (graph, state, { step }) => {

@@ -52,7 +52,13 @@ export type SagaEvent =
   /** No signal has come in time. */
   | { readonly type: 'wait-expired'; readonly step: string; readonly now: number }
   /** The step's rate limit lets the next attempt begin at this time, or soon after. */
-  | { readonly type: 'rate-limit-granted'; readonly step: string; readonly at: number }
+  | {
+      readonly type: 'rate-limit-granted';
+      readonly step: string;
+      readonly at: number;
+      /** The key of the limit, if it has one. */
+      readonly key?: string;
+    }
   /** The probe of an interrupted at-most-once step is being asked; its answer ends as the step's attempt would. */
   | { readonly type: 'probe-started'; readonly step: string }
   /** What came after the savepoint is undone: forward again. */

@@ -79,6 +79,8 @@ export interface StepState {
   readonly wonBy?: string;
   /** The earliest time at which the rate limit allows the next attempt; milliseconds since the epoch. */
   readonly permit?: number;
+  /** The key of that limit; it counts together with `permit` only. Undefined: it has none. */
+  readonly limitKey?: string;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly pruned: boolean;
   /** It failed permanently, and the saga continues without it: its dependents go on, and what it did is undone. */

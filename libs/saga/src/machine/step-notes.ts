@@ -50,6 +50,7 @@ type NotedKey = (typeof NOTED)[number];
 /** What a note has no room for, by name: the compiler misses what is added to a step and is nowhere. */
 const ROWS_ONLY = Object.keys({
   ...{ result: true, round: true, returns: true, items: true, wonBy: true, permit: true },
+  ...{ limitKey: true },
   ...{ pruned: true, continued: true, child: true, wait: true, lost: true },
 } satisfies Record<Exclude<keyof StepState, NotedKey | 'errors' | 'active'>, true>) as (keyof StepState)[];
 

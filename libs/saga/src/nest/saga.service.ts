@@ -53,6 +53,7 @@ import {
   type CompleteOptions,
   type Change,
   checkSame,
+  lockConflict,
   notFound,
   type OutcomeOptions,
   readTimeout,
@@ -103,12 +104,18 @@ export class SagaService {
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const made = newSagaOf(graph, text, { ...fields, tags: tagsWith(ambient, tags), id, fresh }, () =>
-      running.engine.now(),
-    );
+    const fixed = {
+      ...fields,
+      tags: tagsWith(ambient, tags),
+      id,
+      fresh,
+      lockRejects: graph.rejectsWhileLocked,
+    };
+    const made = newSagaOf(graph, text, fixed, () => running.engine.now());
     const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
     const [start, { engine, database }] = placed ? [placed.saga, placed] : [made, running];
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
+    if (!result.created && !result.existing) throw lockConflict(start, result.lockHolder);
     if (!result.created) checkSame(start, result.existing);
     const isUncommitted = transaction && database?.join(transaction).follow?.();
     const { created } = result;

@@ -2,6 +2,8 @@ import { describeBytes } from './contract/bytes.contract.js';
 import { describeChanges } from './contract/changes.contract.js';
 import { describeCheckpoints } from './contract/checkpoint.contract.js';
 import { describeClaims } from './contract/claim.contract.js';
+import { describeLockMode } from './contract/lock-mode.contract.js';
+import { describeKeyedConcurrency } from './contract/keyed-concurrency.contract.js';
 import { describeConcurrency } from './contract/concurrency.contract.js';
 import { describeEdits } from './contract/edit.contract.js';
 import { describeFamilies } from './contract/family.contract.js';
@@ -60,6 +62,8 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeFamilyLocks(current);
     describeLockCircles(current);
     describeConcurrency(current);
+    describeKeyedConcurrency(current);
+    describeLockMode(current);
     describeSignals(current);
     describeSchedules(current);
     describeReports(current);

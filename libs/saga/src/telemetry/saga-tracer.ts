@@ -45,7 +45,8 @@ export class SagaTracer {
       traceparent: traceparentOfSpan(span),
       ended: (result) => {
         span.setAttribute(ATTRIBUTE.created, result.created);
-        if (!result.created) span.setAttribute(ATTRIBUTE.id, result.existing.id);
+        if (!result.created)
+          span.setAttribute(ATTRIBUTE.id, result.existing ? result.existing.id : result.lockHolder);
         span.end();
       },
       failed: (error) => {

@@ -1,7 +1,8 @@
 import type { RetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
-import type { RateLimit, SavepointOptions } from '../../definition/options/step-options.js';
+import type { RateLimit } from '../../definition/options/limit-options.js';
+import type { SavepointOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { ExecDefinition } from '../action/exec-call.js';
 import type { HttpDefinition } from '../action/http-call.js';
@@ -79,5 +80,5 @@ export interface StepFile extends CallFile {
   readonly idempotent?: boolean;
   readonly compensateOnFailure?: boolean;
   readonly probe?: CallFile;
-  readonly rateLimit?: RateLimit;
+  readonly rateLimit?: Omit<RateLimit, 'key'>;
 }

@@ -107,6 +107,31 @@ describe('the graph’s own options', () => {
       /@Saga redact is .*'card..number'.*; give an array of field paths/,
     ],
     ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give an array of field paths/],
+    [
+      'none of a key at once',
+      { concurrency: { count: 0 } },
+      /concurrency\.count is 0; give a whole number from 1/,
+    ],
+    [
+      'of a key that is no function',
+      { concurrency: { count: 1, key: 'tenant' } },
+      /@Saga concurrency\.key is 'tenant'; give a function/,
+    ],
+    [
+      'limited by an unknown option',
+      { concurrency: { count: 1, per: '1s' } },
+      /unknown option 'concurrency\.per'. The options are: count, key/,
+    ],
+    [
+      'rejecting without a lock',
+      { lockMode: 'reject' },
+      /@Saga lockMode needs a lock; add lockKey, or remove lockMode/,
+    ],
+    [
+      'locked in another mode',
+      { lockKey: () => 'a', lockMode: 'wait' },
+      /@Saga lockMode is 'wait'; give 'queue' or/,
+    ],
     ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
     ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],
     ['endlessly many at once', { concurrency: Infinity }, /@Saga concurrency is Infinity; give a whole/],

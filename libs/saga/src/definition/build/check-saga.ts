@@ -23,6 +23,7 @@ const SAGA_OPTIONS = [
   'onFailure',
   'durability',
   'lockKey',
+  'lockMode',
   'concurrency',
   'retention',
   'redact',
@@ -80,9 +81,35 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     onFailure: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'suspend']),
     durability: read.oneOf(options.durability, 'durability', ['durable', 'relaxed']),
     lockKey: read.function(options.lockKey, 'lockKey'),
-    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
+    ...readLockMode(options, read, report),
+    ...readConcurrency(concurrency, read),
     retention: readRetention(options.retention, read),
     redact: readRedact(options.redact, '@Saga', report),
+  };
+}
+
+function readLockMode(
+  { lockMode, lockKey }: Pick<SagaOptions, 'lockMode' | 'lockKey'>,
+  read: OptionReader,
+  report: Report,
+): Pick<SagaGraph, 'rejectsWhileLocked'> {
+  if (lockMode !== undefined && lockKey === undefined)
+    report('@Saga lockMode needs a lock', 'add lockKey, or remove lockMode');
+  const mode = read.oneOf(lockMode, 'lockMode', ['queue', 'reject']);
+  return mode === 'reject' ? { rejectsWhileLocked: true } : {};
+}
+
+function readConcurrency(
+  given: SagaOptions['concurrency'],
+  read: OptionReader,
+): Pick<SagaGraph, 'concurrency' | 'limitKey'> {
+  if (given === undefined) return {};
+  if (typeof given !== 'object' || given === null) return { concurrency: read.count(given, 'concurrency') };
+  const limit = read.object(given, 'concurrency', ['count', 'key'], 'a whole number');
+  const limitKey = limit && read.function(limit.key, 'concurrency.key');
+  return {
+    concurrency: limit && read.count(limit.count, 'concurrency.count'),
+    ...(limitKey && { limitKey }),
   };
 }
 

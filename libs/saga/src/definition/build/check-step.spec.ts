@@ -155,6 +155,11 @@ describe('an invalid position of a step in the graph', () => {
       /rateLimit\.per: 'x' is not a duration/,
     ],
     ['a rate without its time', { rateLimit: { count: 1 } }, /rateLimit\.per: undefined is not a duration/],
+    [
+      'a rate with a key that is no function',
+      { rateLimit: { count: 1, per: '1s', key: 'tenant' } },
+      /rateLimit\.key is 'tenant'; give a function/,
+    ],
     ['a rate that is none', { rateLimit: null }, /rateLimit is null; give such as \{ count: 10/],
     ['a pivot that is no flag', { pivot: 'yes' }, /pivot is 'yes'; give true or false/],
     ['transactional that is no flag', { transactional: 1 }, /transactional is 1; give true or false/],

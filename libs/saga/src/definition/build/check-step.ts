@@ -321,11 +321,18 @@ function readSavepoint(savepoint: StepOptions['savepoint'], read: OptionReader):
 
 function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader): UnlinkedStep['rateLimit'] {
   if (rateLimit === undefined) return undefined;
-  const given = read.object(rateLimit, 'rateLimit', ['count', 'per'], "such as { count: 10, per: '1s' }");
+  const given = read.object(
+    rateLimit,
+    'rateLimit',
+    ['count', 'per', 'key'],
+    "such as { count: 10, per: '1s' }",
+  );
+  const key = given && read.function(given.key, 'rateLimit.key');
   return (
     given && {
       count: read.count(given.count, 'rateLimit.count'),
       per: read.durationAboveZero(given.per!, 'rateLimit.per', 'would limit nothing'),
+      ...(key && { key }),
     }
   );
 }

@@ -27,6 +27,8 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     ...(description.slaComputed && { slaOf: () => notHere('sla', name) }),
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
+    ...(description.concurrencyKeyed && { limitKey: () => notHere('concurrency.key', name) }),
+    ...(description.lockMode && { rejectsWhileLocked: true as const }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
   });
@@ -59,11 +61,18 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     savepoint: step.savepoint,
     pivot: step.pivot,
     optional: step.onFailure === 'continue',
-    rateLimit: step.rateLimit,
+    rateLimit: step.rateLimit && rateLimitOf(step.rateLimit, name),
     wait,
     remote: handler,
     childName: step.child,
   };
+}
+
+function rateLimitOf(
+  { count, per, keyed }: NonNullable<StepDescription['rateLimit']>,
+  step: string,
+): StepNode['rateLimit'] {
+  return { count, per, ...(keyed && { key: () => notHere('rateLimit.key', step) }) };
 }
 
 /** A back-off that is a function cannot be called here. */

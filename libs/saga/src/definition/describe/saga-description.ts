@@ -28,10 +28,14 @@ export interface SagaDescription {
   readonly redact?: readonly string[];
   /** Has a `lockKey`: of the instances with one key, one is active at a time. */
   readonly locked: boolean;
+  /** `reject`: a start is refused while another instance has the key. Absent: the new instance waits. */
+  readonly lockMode?: 'reject';
   /** Has an `input`: what an instance is started with is checked by its class. */
   readonly inputChecked: boolean;
   /** Instances advanced at once, across all processes; absent: no limit. */
   readonly concurrency?: number;
+  /** That limit is of each key by itself. Absent: it is of the name, or there is none. */
+  readonly concurrencyKeyed?: true;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepDescription[];
   /** What waits for what. */
@@ -96,8 +100,15 @@ export interface StepDescription {
   readonly compensationTimeout?: number;
   /** The signal that its compensation waits for, and for how long; absent: none. */
   readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
-  /** At most so many attempts within `per` milliseconds; absent: none. */
-  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** At most so many attempts within `per` milliseconds; absent: none. `keyed`: of each key. */
+  readonly rateLimit?: {
+    /** The number of attempts. */
+    readonly count: number;
+    /** The length of the window. */
+    readonly per: number;
+    /** Each key has its own windows. Absent: the limit is of the step. */
+    readonly keyed?: true;
+  };
 }
 
 /** A retry policy with its defaults in, without its functions. */
@@ -130,8 +141,10 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     onFailure: graph.onFailure,
     redact: graph.redact,
     locked: graph.lockKey !== undefined,
+    lockMode: graph.rejectsWhileLocked && 'reject',
     inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
+    concurrencyKeyed: graph.limitKey && true,
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
   });
@@ -167,8 +180,12 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
     heartbeat: node.heartbeat,
-    rateLimit: node.rateLimit && { count: node.rateLimit.count, per: node.rateLimit.per },
+    rateLimit: node.rateLimit && rateLimitOf(node.rateLimit),
   });
+}
+
+function rateLimitOf({ count, per, key }: NonNullable<StepNode['rateLimit']>) {
+  return { count, per, ...(key && { keyed: true as const }) };
 }
 
 function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: SagaSchedule) {

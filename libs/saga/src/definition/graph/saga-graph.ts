@@ -5,6 +5,7 @@ import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
+import type { StartKeyOf, StepKeyOf } from '../options/limit-options.js';
 import type { ItemsOf, Predicate } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
@@ -59,8 +60,8 @@ export interface StepNode {
   readonly pivot: boolean;
   /** If it fails permanently, the saga continues without it. */
   readonly optional: boolean;
-  /** At most `count` attempts begin within `per` milliseconds, across all processes. */
-  readonly rateLimit?: { readonly count: number; readonly per: number };
+  /** At most `count` attempts begin within `per` milliseconds, across all processes; of each key, if there is one. */
+  readonly rateLimit?: { readonly count: number; readonly per: number; readonly key?: StepKeyOf };
   /**
    * The name of the signal or approval that the step waits for, and the maximum wait in milliseconds, or a function that
    * returns it, or its end.
@@ -102,8 +103,12 @@ export interface SagaGraph {
   readonly durability?: Durability;
   /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
   readonly lockKey?: (input: unknown) => string;
-  /** Sagas of this name that are advanced at once, across all processes. */
+  /** A start is refused while another saga has the key. Undefined: the new saga waits. */
+  readonly rejectsWhileLocked?: true;
+  /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
   readonly concurrency?: number;
+  /** The key of that limit, by which its sagas take turns. */
+  readonly limitKey?: StartKeyOf;
   /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
   readonly retention?: number | false;
   /** Paths of what of the input, and of each step's result, is never shown. */

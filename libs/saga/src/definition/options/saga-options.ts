@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
+import type { SagaConcurrency } from './limit-options.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { ScheduleOptions } from './schedule-options.js';
 import type { StartTimeOf } from './time-of.js';
@@ -74,11 +75,20 @@ export interface SagaOptions {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
   /**
+   * What `start()` does while another saga has the key of the semantic lock, or waits for it. `'queue'`: the new saga
+   * waits. `'reject'`: `start()` throws SagaConflictError with the id of that saga, and stores none. A repeated start with
+   * the same id or correlation id still returns its saga. A tick of a schedule is skipped. A sub-saga waits in any case,
+   * because its parent cannot go on without it. It requires `lockKey`. Default: `'queue'`.
+   */
+  lockMode?: 'queue' | 'reject';
+  /**
    * The maximum number of sagas of this name, in all versions, that run at once in all processes. The others wait
    * without a worker until one ends, or waits for a retry or a delay. If a process has several versions, the highest
-   * one's value applies. Default: no limit beyond the workers' own.
+   * one's value applies. With `{ count, key }`, each key, such as a tenant, has `count` of them, and the keys take turns:
+   * a key with a million waiting sagas does not delay the first one of another. Default: no limit beyond the workers'
+   * own.
    */
-  concurrency?: number;
+  concurrency?: number | SagaConcurrency;
   /**
    * How long an ended saga is kept. Then it is deleted with its sub-sagas. `false`: for ever. If a process has several
    * versions, the highest one's value applies. A sub-saga is kept as long as its parent. Default: the module's.

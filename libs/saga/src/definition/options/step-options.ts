@@ -1,5 +1,6 @@
 import type { StepContext } from '../types/contexts.js';
 import type { Duration } from './duration.js';
+import type { RateLimit } from './limit-options.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { TimeOf } from './time-of.js';
 
@@ -131,14 +132,6 @@ export interface SavepointOptions {
   attempts: number;
 }
 
-/** A limit on the attempts of a step, across all processes. */
-export interface RateLimit {
-  /** The number of attempts, a whole number from 1. */
-  count: number;
-  /** The length of the window, in which at most `count` attempts begin. */
-  per: Duration;
-}
-
 /** The confirmation that a compensation waits for. */
 export interface CompensationReply {
   /**
@@ -209,7 +202,10 @@ export interface StepOptions<
    * makes the saga `stuck` until an operator acts. Default: false.
    */
   pivot?: boolean;
-  /** The maximum number of attempts (`count`) that begin within `per`, across all processes. Default: none. */
+  /**
+   * The maximum number of attempts (`count`) that begin within `per`, across all processes; with `key`, for each key.
+   * Default: none.
+   */
   rateLimit?: RateLimit;
 }
 

@@ -4,17 +4,17 @@ import { decodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { firstSteps } from '../../machine/describe-step.js';
-import { lockKeyOf } from '../payload/lock-key.js';
+import { limitKeyOf, lockKeyOf } from '../payload/start-keys.js';
 import type { NewSaga } from '../ports/stored-saga.js';
 
 /** What a new saga has of its definition and its input. */
-type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'timeout' | 'sla' | 'step';
+type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'limitKey' | 'timeout' | 'sla' | 'step';
 
 /**
  * A saga of this graph, to be stored.
  * @param input JSON text
  * @param now milliseconds since the epoch, for times that are computed
- * @throws SagaValidationError when its lockKey returns no key, or its timeout or sla no time
+ * @throws SagaValidationError when its lockKey or the key of its concurrency returns no key, or its timeout or sla no time
  */
 export function newSagaOf(
   graph: SagaGraph,
@@ -28,6 +28,7 @@ export function newSagaOf(
     version: graph.version,
     input,
     lockKey: lockKeyOf(graph, input),
+    limitKey: limitKeyOf(graph, input),
     timeout: graph.timeoutOf ? computed(graph, 'timeout', input, given, now()) : graph.timeout,
     sla: graph.slaOf ? computed(graph, 'sla', input, given, now()) : graph.sla,
     step: firstSteps(graph),

@@ -1,8 +1,19 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 
+/** How many sagas of a name may be leased at once. */
+export interface ConcurrencyLimit {
+  readonly count: number;
+  /** Of each key by itself. */
+  readonly keyed: boolean;
+}
+
 /** By name, how many sagas may be leased at once: of several versions the highest one says, also for the others. */
-export function concurrencyLimits(graphs: readonly SagaGraph[]): ReadonlyMap<string, number> {
+export function concurrencyLimits(graphs: readonly SagaGraph[]): ReadonlyMap<string, ConcurrencyLimit> {
   const ascending = [...graphs].sort((a, b) => a.version - b.version);
-  const latest = new Map(ascending.map(({ name, concurrency }) => [name, concurrency]));
-  return new Map([...latest].flatMap(([name, limit]) => (limit === undefined ? [] : [[name, limit]])));
+  const latest = new Map(ascending.map((graph) => [graph.name, graph]));
+  return new Map(
+    [...latest].flatMap(([name, { concurrency: count, limitKey }]) =>
+      count === undefined ? [] : [[name, { count, keyed: limitKey !== undefined }]],
+    ),
+  );
 }

@@ -136,6 +136,8 @@ export interface ClaimedSaga {
   readonly version: number;
   /** The maximum number of leased sagas of this name, over all versions. The same for all versions. */
   readonly concurrency?: number;
+  /** That is the maximum of each key, and the keys take turns. */
+  readonly keyed?: boolean;
 }
 
 export interface Claim {
@@ -158,6 +160,8 @@ export interface Claim {
 export interface RateLimit {
   readonly saga: string;
   readonly step: string;
+  /** Of steps whose limit has a key, each key has its own windows; undefined: the step has. */
+  readonly key?: string;
   readonly count: number;
   readonly per: number;
   /** Milliseconds, for those to whom the answer takes its time; default: 0. */

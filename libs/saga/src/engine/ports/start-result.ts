@@ -3,7 +3,15 @@ import type { SagaCodecError } from '../../errors.js';
 /** `created`: this call stored it. Otherwise it is the saga with the same id or correlation id. */
 export type StartResult =
   | { readonly created: true; readonly leased: boolean; readonly now: number }
-  | { readonly created: false; readonly existing: ExistingSaga };
+  | { readonly created: false; readonly existing: ExistingSaga }
+  | LockRefusal;
+
+/** Nothing was stored: `lockHolder` is the saga that has the lock, or is next to. */
+export interface LockRefusal {
+  readonly created: false;
+  readonly existing?: undefined;
+  readonly lockHolder: string;
+}
 
 export interface ExistingSaga {
   readonly id: string;

@@ -27,6 +27,10 @@ export interface NewSaga {
   readonly step: string;
   /** The key of the semantic lock: one saga of this name and key is active at a time. A start never takes its lease. */
   readonly lockKey?: string;
+  /** It is not stored while another saga has its lock, or waits for it. */
+  readonly lockRejects?: true;
+  /** The key of its limit: how many sagas of one key run at once is bounded. */
+  readonly limitKey?: string;
   /** True: the process that stores it takes the lease with the same statement. */
   readonly leased: boolean;
 }
@@ -107,10 +111,12 @@ export interface StoredSaga {
    */
   readonly deadlock?: LockDeadlock;
   /**
-   * If it is loaded while it is due: the number of leases that count for the `concurrency` of its name. Undefined:
-   * none.
+   * If it is loaded while it is due: the number of leases that count for the `concurrency` of its name, and of its key.
+   * Undefined: none.
    */
   readonly slotsTaken?: number;
+  /** If it is loaded: the key of its limit. */
+  readonly limitKey?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly finishedAt?: number;

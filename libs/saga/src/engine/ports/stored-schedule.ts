@@ -44,9 +44,21 @@ export interface ScheduleEdited {
 /** @returns undefined: nothing is changed. */
 export type ChangeSchedule = (stored: StoredSchedule | undefined, now: number) => ScheduleEdit | undefined;
 
-/** The saga of a tick may be there already, under another id. */
-export function withStarted(schedule: StoredSchedule, start: StartResult | undefined): StoredSchedule {
+/**
+ * The saga of a tick may be there already, under another id. If it was refused because of its lock, the tick is skipped.
+ * @param before the schedule before the tick
+ */
+export function withStarted(
+  schedule: StoredSchedule,
+  start: StartResult | undefined,
+  before: StoredSchedule | undefined,
+): StoredSchedule {
   if (!schedule.last || !start || start.created) return schedule;
+  if (!start.existing) {
+    const { last, ...skipped } = schedule;
+    const { at, triggered } = last;
+    return { ...skipped, ...(before?.last && { last: before.last }), ...(!triggered && { skippedAt: at }) };
+  }
   return { ...schedule, last: { ...schedule.last, id: start.existing.id } };
 }
 

@@ -1,4 +1,5 @@
 import { startsSaga } from '../../definition/graph/saga-graph.js';
+import type { StepContext } from '../../definition/types/contexts.js';
 import type { Action } from '../../machine/decide.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
@@ -70,6 +71,11 @@ export class AttemptStarter {
     const events = askFirst(attempt, this.run.state, { maxPayloadBytes, now: this.ports.now() });
     for (const event of events ?? []) this.run.inbox.put({ event });
     return events !== undefined;
+  }
+
+  /** What functions of the definition are given before an attempt. */
+  contextFor(action: Action): StepContext {
+    return this.attemptFor(action).context() as StepContext;
   }
 
   private attemptFor(action: Action): StepAttempt {

@@ -65,7 +65,6 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   ) {
     this.lease = new RunLease(leasedAt, ports);
     this.inbox = new Inbox(ports.clock);
-    this.permits = new RunPermits(saga.name, ports);
     const { hasSubSagas, hasWaits } = relationsOf(graph);
     if (hasWaits) {
       const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
@@ -79,6 +78,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.writer = new RunWriter(this, ports);
     if (saga.reports !== undefined) this.reported = new RunReports(saga.reports);
     this.starter = new AttemptStarter(this, invoke, ports);
+    this.permits = new RunPermits(saga.name, ports, (action) => this.starter.contextFor(action));
   }
 
   get id(): string {

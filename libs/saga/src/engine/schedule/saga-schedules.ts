@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { LONGEST_TIMER } from '../../definition/options/duration.js';
 import type { SagaSchedule } from '../../definition/options/schedule-options.js';
-import { SagaStateError } from '../../errors.js';
+import { SagaConflictError, SagaStateError } from '../../errors.js';
 import type { Clock, Timer } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
@@ -81,7 +81,7 @@ export class SagaSchedules {
     const start = await this.sagaFor(graph, { at: storeClock.now(), triggered: true });
     const { id } = start;
     await retry.run(() => this.define(graph, Infinity));
-    await observers.start(start, (traced) =>
+    const started = await observers.start(start, (traced) =>
       retry.run(async () => {
         const edited = await store.editSchedule(graph.name, (stored, now) => {
           // Its answer was lost.
@@ -93,6 +93,7 @@ export class SagaSchedules {
         return edited?.start ?? { created: true, leased: false, now: storeClock.now() };
       }),
     );
+    if (!started.created && !started.existing) throw isLocked(graph, start.lockKey, started.lockHolder);
     return id;
   }
 
@@ -219,16 +220,25 @@ export class SagaSchedules {
       const last = { id: prepared.id, at: due.tick, triggered: false };
       return { schedule: { ...decided, last }, start: { ...prepared, leased: false } };
     });
-    if (edited && skippedFor !== undefined) this.warnSkipped(name, tick!, skippedFor);
+    const { start } = edited ?? {};
+    if (edited && skippedFor !== undefined)
+      this.warnSkipped(name, tick!, skippedFor, 'which it started before, has not ended');
+    else if (start?.created === false && !start.existing)
+      this.warnSkipped(
+        name,
+        tick!,
+        start.lockHolder,
+        "which has its lock (lockMode is 'reject'), has not ended",
+      );
     return edited;
   }
 
-  private warnSkipped(saga: string, tick: number, sagaId: string): void {
+  private warnSkipped(saga: string, tick: number, sagaId: string, which: string): void {
     const at = new Date(tick).toISOString();
-    this.ports.log.warn(
-      `The schedule of '${saga}' started no saga at ${at}: saga ${sagaId}, which it started before, has not ended`,
-      { sagaId, saga },
-    );
+    this.ports.log.warn(`The schedule of '${saga}' started no saga at ${at}: saga ${sagaId}, ${which}`, {
+      sagaId,
+      saga,
+    });
   }
 
   private async sagaFor(
@@ -245,6 +255,7 @@ export class SagaSchedules {
       {
         ...{ id: newId(), fresh: true, priority: 0 },
         ...(!triggered && { correlationId: correlationIdOf(at) }),
+        ...(graph.rejectsWhileLocked && { lockRejects: true as const }),
       },
       () => this.ports.storeClock.now(),
     );
@@ -295,6 +306,14 @@ function isAsDefined({ schedule }: ScheduledGraph, stored: StoredSchedule): bool
 
 function overlaps({ schedule }: ScheduledGraph, { last }: StoredSchedule): boolean {
   return schedule.overlap === 'skip' && last?.status !== undefined;
+}
+
+function isLocked({ name }: ScheduledGraph, key: string | undefined, holder: string): SagaConflictError {
+  return new SagaConflictError(
+    `trigger(): the schedule of '${name}' starts no saga, because saga ${holder} has the lock '${key}', and lockMode is ` +
+      `'reject'. Wait until that saga has ended, or cancel it.`,
+    holder,
+  );
 }
 
 function stillRuns({ saga, last }: StoredSchedule): SagaStateError {

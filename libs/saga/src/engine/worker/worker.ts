@@ -2,7 +2,7 @@ import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { Claimer, type ClaimingWorker } from './claimer.js';
 import type { Timer } from '../../shared/clock.js';
-import { concurrencyLimits } from '../ports/concurrency-limits.js';
+import { type ConcurrencyLimit, concurrencyLimits } from '../ports/concurrency-limits.js';
 import { subjectOf } from '../ports/engine-log.js';
 import type { RunnableSaga } from '../ports/invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -33,7 +33,7 @@ const MOST_QUEUED = 32 * 2 ** 20;
 export class Worker implements ClaimingWorker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
   /** The `concurrency` of the names that have one. */
-  private readonly limits: ReadonlyMap<string, number>;
+  private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
   private readonly runs = new SlotMap<string, SagaRun>();
   /** Those that wait for a slot. */
   private readonly queue = new SagaQueue();
@@ -68,7 +68,8 @@ export class Worker implements ClaimingWorker {
     this.capacity = new WorkerCapacity({ ...options, ahead, lease: lease.duration }, () => clock.monotonic());
     this.leases = new LeaseKeeper({ values: () => this.held() }, lease, ports);
     const claimed = sagas.map(({ graph: { name, version } }) => {
-      return { name, version, concurrency: this.limits.get(name) };
+      const limit = this.limits.get(name);
+      return { name, version, concurrency: limit?.count, keyed: limit?.keyed };
     });
     this.claimer = new Claimer(this, claimed, options, lease, ports);
     const { maxPayloadBytes, within } = options;

@@ -89,7 +89,7 @@ export class PutBackSagas {
     results.forEach((result, n) => {
       const { id } = starts[n]!;
       if (result.created) this.startedAgain.add(byId.get(id)!);
-      else if (result.existing.id !== id) conflicts.add(id);
+      else if (result.existing?.id !== id) conflicts.add(id);
     });
     return conflicts;
   }

@@ -104,6 +104,13 @@ export function checkSame(start: Omit<NewSaga, 'leased'>, existing: ExistingSaga
     existing.id,
   );
 }
+export function lockConflict({ name, lockKey }: Omit<NewSaga, 'leased'>, holder: string): SagaConflictError {
+  return new SagaConflictError(
+    `start(): saga ${holder} of '${name}' has the lock '${lockKey}', and lockMode is 'reject'. Start the saga when ` +
+      `that one has ended, or set lockMode to 'queue'.`,
+    holder,
+  );
+}
 export function notFound(target: SagaTarget): SagaNotFoundError {
   if (typeof target === 'string') return new SagaNotFoundError(`No saga has the id ${shown(target)}.`);
   const name = typeof target.saga === 'string' ? shown(target.saga) : target.saga.name;

@@ -4,7 +4,7 @@ import { shown } from '../../shared/shown-value.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
-import { concurrencyLimits } from '../../engine/ports/concurrency-limits.js';
+import { type ConcurrencyLimit, concurrencyLimits } from '../../engine/ports/concurrency-limits.js';
 import { checkInput } from '../input/check-input.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import type { SagaDefinitions } from '../../engine/ports/saga-definitions.js';
@@ -26,7 +26,7 @@ export interface RegisteredHandler extends RunnableSaga {
 /** The sagas of this application, by class, and by name and version, and its step handlers. */
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
-  private readonly limits: ReadonlyMap<string, number>;
+  private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
   /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
   readonly retentions: ReadonlyMap<string, number>;
   readonly awaitedSignals: AwaitedSignals;
@@ -61,7 +61,7 @@ export class SagaRegistry implements SagaDefinitions {
 
   /** How many sagas of this name may be advanced at once; undefined: as many as there is room for. */
   concurrencyOf(name: string): number | undefined {
-    return this.limits.get(name);
+    return this.limits.get(name)?.count;
   }
 
   /** The name of a saga given as its class or as its name. */

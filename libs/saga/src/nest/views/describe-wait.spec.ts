@@ -12,6 +12,10 @@ const OF_KIND: { readonly [K in WaitingFor['kind']]: readonly [WaitingFor & { ki
     { kind: 'delay', step: 'remind', until: at },
     "the delay of step 'remind', until 2026-11-22T10:00:00.000Z",
   ],
+  'rate-limit': [
+    { kind: 'rate-limit', step: 'call', key: 'acme\n', until: at },
+    "the rate limit of step 'call' for 'acme', until 2026-11-22T10:00:00.000Z",
+  ],
   worker: [
     { kind: 'worker', since: at },
     'a worker, since 2026-11-22T10:00:00.000Z: the workers are busy or stopped, or none has this version',
@@ -40,8 +44,8 @@ const OF_KIND: { readonly [K in WaitingFor['kind']]: readonly [WaitingFor & { ki
     'an operator to resume it: paused by ann: a strike',
   ],
   concurrency: [
-    { kind: 'concurrency', limit: 5, since: at },
-    'its turn, since 2026-11-22T10:00:00.000Z: 5 sagas of its name are running, which is its concurrency',
+    { kind: 'concurrency', limit: 5, key: 'acme', since: at },
+    "its turn for 'acme', since 2026-11-22T10:00:00.000Z: 5 sagas of its key are running, which is its concurrency",
   ],
   person: [{ kind: 'person', steps: ['ship', 'pay'] }, "an operator: steps 'ship', 'pay' need attention"],
 };
@@ -55,6 +59,9 @@ test.each(Object.values(OF_KIND).map(([wait, text]) => [wait.kind, wait, text] a
 
 test('leaves out unknown details', () => {
   expect(describeWait({ kind: 'delay', until: at })).toMatch(/^its start time, until/);
+  expect(describeWait({ kind: 'concurrency', limit: 5, since: at })).toMatch(
+    /: 5 sagas of its name are running/,
+  );
   expect(describeWait({ kind: 'paused' })).toBe('an operator to resume it: paused');
   expect(describeWait({ kind: 'person', steps: [] })).toBe('an operator');
   expect(describeWait({ kind: 'handler', ...handler, since: at, deployed: true })).toMatch(

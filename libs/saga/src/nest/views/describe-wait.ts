@@ -18,12 +18,14 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
       return `another attempt at step '${waitingFor.step}', ${at('at', waitingFor.at)}`;
     case 'delay':
       return `${delayed(waitingFor.step)}${until(waitingFor.until)}`;
+    case 'rate-limit':
+      return `the rate limit of step '${waitingFor.step}'${ofKey(waitingFor.key)}${until(waitingFor.until)}`;
     case 'worker':
       return `a worker, ${at('since', waitingFor.since)}: the workers are busy or stopped, or none has this version`;
     case 'version':
       return `a worker that has ${waitingFor.saga}@${waitingFor.version}, ${at('since', waitingFor.since)}`;
     case 'concurrency':
-      return `its turn, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its name are running, which is its concurrency`;
+      return `its turn${ofKey(waitingFor.key)}, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its ${waitingFor.key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
     case 'lock':
       return `the lock '${waitingFor.key}', which saga ${waitingFor.holder} holds`;
     case 'sub-saga':
@@ -49,6 +51,10 @@ function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' })
   if (quorum === undefined) return 'an operator';
   const who = approvals.length > 0 ? `: ${approvals.map(({ by }) => by).join(', ')}` : '';
   return `operators (${approvals.length} of ${quorum} have approved${who})`;
+}
+
+function ofKey(key: string | undefined): string {
+  return key === undefined ? '' : ` for '${oneLine(key)}'`;
 }
 
 function delayed(step: string | undefined): string {

@@ -103,6 +103,8 @@ export type StepSnapshotOf<S> = unknown extends S
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
+  /** The rate limit of the step, or of this key of it, admits the next attempt at this time. */
+  | { readonly kind: 'rate-limit'; readonly step: string; readonly key?: string; readonly until: Date }
   /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
   | { readonly kind: 'worker'; readonly since: Date }
   /**
@@ -145,8 +147,8 @@ export type WaitingFor =
     }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
-  /** The saga is due, but as many sagas of its name are running as its `concurrency` allows. */
-  | { readonly kind: 'concurrency'; readonly limit: number; readonly since: Date }
+  /** The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. */
+  | { readonly kind: 'concurrency'; readonly limit: number; readonly key?: string; readonly since: Date }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 /** A handler that a remote step calls, and the saga in which the handler runs. */

@@ -79,13 +79,18 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
   if (saga.dueAt <= now) {
     const since = new Date(saga.dueAt);
     const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
-    if (isCrowded) return { kind: 'concurrency', limit, since };
+    const { limitKey: key } = saga;
+    if (isCrowded) return { kind: 'concurrency', limit, ...(key !== undefined && { key }), since };
     return graph
       ? { kind: 'worker', since }
       : { kind: 'version', saga: saga.name, version: saga.version, since };
   }
   const later = [...stepsOfKinds(steps, TIMED)].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
+  if (step?.permit !== undefined && step.permit === step.retryAt) {
+    const limitKey = step.limitKey === undefined ? {} : { key: step.limitKey };
+    return { kind: 'rate-limit', step: key!, ...limitKey, until: new Date(step.permit) };
+  }
   return step && step.attempts > 0
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };

@@ -255,7 +255,7 @@ export class CodedSagaStore implements SagaStore {
   }
 
   private readStart(result: StartResult): StartResult {
-    if (result.created || result.existing.input === undefined) return result;
+    if (result.created || result.existing?.input === undefined) return result;
     const { existing } = result;
     const context = { kind: 'input', sagaId: existing.id } as const;
     try {

@@ -174,10 +174,10 @@ export function describeBytes(subject: () => StoreSubject): void {
       const again = sagas.map(({ correlationId }) => newSaga({ name, correlationId, input: '1' }));
       const largest = await subject().largestAnswerTo(async () => {
         const results = await store.start(again, WORKER);
-        expect(results.map((result) => !result.created && result.existing.id)).toEqual(
+        expect(results.map((result) => !result.created && result.existing!.id)).toEqual(
           sagas.map(({ id }) => id),
         );
-        expect(results.every((result) => !result.created && result.existing.input === input)).toBe(true);
+        expect(results.every((result) => !result.created && result.existing!.input === input)).toBe(true);
       });
       expect(largest).toBeLessThan(mostBytes(bytes));
     });

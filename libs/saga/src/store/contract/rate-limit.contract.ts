@@ -55,6 +55,32 @@ export function describeRateLimits(subject: () => StoreSubject): void {
       }
     });
 
+    test('is of each key by itself, and of none', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 1 });
+      for (const key of ['a', 'b', undefined]) {
+        const { times, now } = await store.reserve({ ...limit, key }, 2);
+        expect(times[0]).toBeCloseTo(now, 1);
+        expect(times[1]).toBeCloseTo(now + 60_000, 1);
+      }
+      const again = await store.reserve({ ...limit, key: 'a' }, 1);
+      expect(again.times[0]! - again.now).toBeGreaterThan(100_000);
+    });
+
+    test('of a key is kept while others come and go', async () => {
+      const { store, advance } = subject();
+      const limit = limitOf({ count: 1 });
+      const windowsOf = (key: string, attempts: number) => store.reserve({ ...limit, key }, attempts);
+      await windowsOf('long', 3);
+      await windowsOf('short', 1);
+      await advance(70_000);
+      for (let n = 0; n < 5; n += 1) await windowsOf(`other-${n}`, 1);
+      const { times, now } = await windowsOf('long', 1);
+      expect(times[0]! - now).toBeGreaterThan(90_000);
+      const short = await windowsOf('short', 1);
+      expect(short.times[0]).toBeCloseTo(short.now, 1);
+    });
+
     test('follows a count that was changed', async () => {
       const { store } = subject();
       const limit = limitOf({ count: 3 });
@@ -82,9 +108,11 @@ export function describeRateLimits(subject: () => StoreSubject): void {
         attempts: 0,
         permit: 1_700_000_000_000.25,
         retryAt: 1_700_000_000_000.25,
+        limitKey: 'acme',
       });
       await store.checkpoint([checkpointOf(saga, stateOf('running', { charge: step }))]);
-      const { permit, retryAt } = (await loaded(store, saga.id)).state.steps.get('charge')!;
+      const { permit, retryAt, limitKey } = (await loaded(store, saga.id)).state.steps.get('charge')!;
+      expect(limitKey).toBe('acme');
       expect(permit).toBe(1_700_000_000_000.25);
       expect(retryAt).toBeCloseTo(permit!, 1);
     });

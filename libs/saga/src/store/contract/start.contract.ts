@@ -221,7 +221,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       const results = (await Promise.all(sagas.map((saga) => start([saga])))).flat();
       const stored = await store.load({ name, correlationId: 'order-1' });
       expect(results.filter((result) => result.created)).toHaveLength(1);
-      expect(new Set(results.flatMap((r) => (r.created ? [] : r.existing.id)))).toEqual(
+      expect(new Set(results.flatMap((r) => (r.created ? [] : r.existing!.id)))).toEqual(
         new Set([stored?.id]),
       );
       expect(await store.find({ name, limit: 10 })).toHaveLength(1);
@@ -266,7 +266,7 @@ export function describeStarts(subject: () => StoreSubject): void {
         known,
         newSaga({ correlationId: 'new' }),
       ]);
-      expect(results.map((r) => (r.created ? `new ${r.leased}` : r.existing.id))).toEqual([
+      expect(results.map((r) => (r.created ? `new ${r.leased}` : r.existing!.id))).toEqual([
         'new false',
         known.id,
         'new true',

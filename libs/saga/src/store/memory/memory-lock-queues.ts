@@ -130,6 +130,11 @@ export class MemoryLockQueues {
     return first === row ? undefined : first?.saga.id;
   }
 
+  /** The id of the row that holds this lock, or is next to; undefined: it is free. */
+  holderOf(name: string, key: string, now: number): string | undefined {
+    return this.firstOf(name, key, now)?.saga.id;
+  }
+
   /** A saga that is to begin later blocks no other. */
   private first({ saga, lock }: MemoryRow, now: number): MemoryRow | undefined {
     return this.firstOf(saga.name, lock!.key, now);

@@ -5,8 +5,12 @@ export class MemoryRates {
   /** By limit, the last times. */
   private readonly reserved = new Map<string, number[]>();
 
-  reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number, now: number): Reservation {
-    const key = JSON.stringify([saga, step]);
+  reserve(
+    { saga, step, key: of, count, per, ahead = 0 }: RateLimit,
+    attempts: number,
+    now: number,
+  ): Reservation {
+    const key = JSON.stringify([saga, step, of]);
     const kept = [...(this.reserved.get(key) ?? [])];
     const times = Array.from({ length: attempts }, () => {
       const allowed = kept.length < count ? now : kept.at(-count)! + per;

@@ -70,7 +70,7 @@ export function takesLease({ leased, lockKey }: NewSaga): boolean {
 }
 
 export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: number): MemoryRow {
-  const { id, name, version, correlationId, input, priority, tags, step, timeout, lockKey } = given;
+  const { id, name, version, correlationId, input, priority, tags, step, timeout, lockKey, limitKey } = given;
   const leased = takesLease(given);
   // Begun in the past, it would be ahead of all that has waited since.
   const beginsAt = given.startAt === undefined ? now + (given.delay ?? 0) : Math.max(now, given.startAt);
@@ -89,6 +89,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       losses: 0,
       slaAt: given.sla === undefined ? undefined : beginsAt + given.sla,
       parent: given.parent,
+      limitKey,
       createdAt: now,
       updatedAt: now,
       stepTimes: new Map(),

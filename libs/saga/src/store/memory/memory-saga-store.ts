@@ -43,7 +43,6 @@ import {
   matches,
   type MemoryRow,
   newRow,
-  rank,
   record,
   takesLease,
   toExisting,
@@ -144,9 +143,8 @@ export class MemorySagaStore implements SagaStore {
     }
     const taken: MemoryRow[] = [];
     const slots = new ClaimedSlots(this.slots, sagas, due, now);
-    due.sort((a, b) => rank(a) - rank(b));
     const room = new ClaimRoom(bytes);
-    const left = due.filter((row) => {
+    const left = slots.inTurns(due).filter((row) => {
       if (!slots.hasRoomFor(row)) return false;
       if (taken.length >= limit) return true;
       if (!room.fits(row)) return false;
@@ -324,6 +322,8 @@ export class MemorySagaStore implements SagaStore {
       return { created: true, leased: takesLease(given) && lockedBy === lease.worker && epoch === 1, now };
     }
     if (conflict) return { created: false, existing: toExisting(conflict) };
+    const lockHolder = given.lockRejects && this.lockQueues.holderOf(given.name, given.lockKey!, now);
+    if (lockHolder !== undefined) return { created: false, lockHolder };
     const row = newRow(given, lease, now);
     this.rows.set(given.id, row);
     this.lockQueues.arrive(row);
@@ -436,7 +436,7 @@ export class MemorySagaStore implements SagaStore {
     const saga = toStoredSaga(row);
     const now = this.now();
     const holder = this.lockQueues.holderFor(row, now);
-    const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(saga.name, now) : 0;
+    const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(row.saga, now) : 0;
     return {
       ...saga,
       ...(saga.lock && holder !== undefined && { lock: { ...saga.lock, holder } }),

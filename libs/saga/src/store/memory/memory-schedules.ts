@@ -26,11 +26,12 @@ export class MemorySchedules {
     change: (stored: StoredSchedule | undefined) => ScheduleEdit | undefined,
     start: (saga: NewSaga) => StartResult,
   ): { readonly schedule: StoredSchedule; readonly start?: StartResult } | undefined {
-    const edit = change(this.read(saga));
+    const before = this.read(saga);
+    const edit = change(before);
     if (!edit) return undefined;
     requireStorable(edit.schedule, 'schedule');
     const started = edit.start && start(edit.start);
-    this.rows.set(saga, storedCopy(withStarted(edit.schedule, started)));
+    this.rows.set(saga, storedCopy(withStarted(edit.schedule, started, before)));
     return { schedule: this.read(saga)!, ...(started && { start: started }) };
   }
 

@@ -171,9 +171,12 @@ export class PostgresSagaStore implements SagaStore {
     };
   }
 
-  async reserve({ saga, step, count, per, ahead = 0 }: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve(
+    { saga, step, key = '', count, per, ahead = 0 }: RateLimit,
+    attempts: number,
+  ): Promise<Reservation> {
     const [row] = await this.query<Reservation>(this.sql, this.statements.reserve, [
-      ...[saga, step, count, per, attempts, ahead],
+      ...[saga, step, key, count, per, attempts, ahead],
     ]);
     return row!;
   }

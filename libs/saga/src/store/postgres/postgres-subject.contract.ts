@@ -74,7 +74,7 @@ export async function postgresSubject(
       await shift('graph', ['upgrade_at'], ms);
       await shift('schedule', ['decided_until', 'next_at', 'paused_at', 'last_at', 'skipped_at'], ms);
       await application.query(
-        `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n)`,
+        `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), idle_at = idle_at - ${ms}`,
       );
     },
     close: async () => {

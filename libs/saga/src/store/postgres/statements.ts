@@ -79,9 +79,12 @@ export function statementsOf(s: string): Statements {
 
 const plainStatements = (s: string) => ({
   existing: existingSql(s),
+  startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting_1', START_ARGUMENTS)} AS c(id)`,
+  lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
+  claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed_1', 8)}`,
   claimed: claimedSql(s),
   giveBack: giveBackSql(s),
   renew: renewSql(s),
@@ -112,7 +115,7 @@ const plainStatements = (s: string) => ({
   clock: clockSql(),
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
-  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 6)}`,
+  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 7)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),

@@ -111,7 +111,11 @@ function stepProgress(step: StepState): string | undefined {
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !pruned;
   const isAlone = child === undefined && wait === undefined && lost === undefined && continued === undefined;
   if (isPlain && permit === undefined && isAlone) return undefined;
-  return JSON.stringify({ round, returns, items, wonBy, permit, pruned, continued, child, wait, lost });
+  const limitKey = permit === undefined ? undefined : step.limitKey;
+  return JSON.stringify({
+    ...{ round, returns, items, wonBy, permit, limitKey },
+    ...{ pruned, continued, child, wait, lost },
+  });
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

@@ -46,6 +46,8 @@ interface Round {
  * until their leases run out. The sagas that are ready run.
  */
 export class SagaClaims {
+  private keyedFirst = false;
+
   constructor(
     /** Each statement is a transaction of its own. */
     private readonly query: Query,
@@ -74,7 +76,7 @@ export class SagaClaims {
   }
 
   private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
-    const { limited, plain } = partsOf(request);
+    const { limited, keyed, plain } = partsOf(request);
     const room = () => ({
       ...request,
       limit: request.limit - round.ready.length,
@@ -82,8 +84,13 @@ export class SagaClaims {
     });
     round.nextDueAt = Infinity;
     round.waiting = 0;
-    if (limited.length > 0) await this.take(await this.claimLimited(room(), limited, plain), request, round);
-    if (limited.length === 0 || plain.length > 0)
+    // Neither comes first always: under load, what comes first may take all of the room.
+    this.keyedFirst = !this.keyedFirst;
+    const parts = [[this.sql.claimLimited, limited] as const, [this.sql.claimKeyed, keyed] as const];
+    for (const [sql, sagas] of this.keyedFirst ? parts.reverse() : parts)
+      if (sagas.length > 0)
+        await this.take(await this.claimLimited(sql, room(), sagas, plain), request, round);
+    if (plain.length > 0 || limited.length + keyed.length === 0)
       await this.take(await this.claimPlain(room(), plain), request, round);
   }
 
@@ -131,12 +138,13 @@ export class SagaClaims {
   }
 
   private async claimLimited(
+    sql: string,
     { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
     sagas: readonly ClaimedSaga[],
     others: readonly ClaimedSaga[],
   ): Promise<Claim> {
     const limits = sagas.map(({ concurrency }) => concurrency);
-    const [row] = await this.query<LimitedRow>(this.sql.claimLimited, [
+    const [row] = await this.query<LimitedRow>(sql, [
       ...namesAndVersions(sagas),
       limits,
       ...namesAndVersions(others),
@@ -208,7 +216,8 @@ export class SagaClaims {
  * round takes it, or announces it.
  */
 function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
-  const isFull = ready.length >= request.limit && partsOf(request).limited.length === 0;
+  const isFull =
+    ready.length >= request.limit && request.sagas.every(({ concurrency }) => concurrency === undefined);
   return waiting > 0 && !isFull;
 }
 
@@ -224,9 +233,15 @@ function largeBytes(sagas: readonly StoredSaga[]): number {
   return sagas.map(sizeOfSaga).reduce((sum, size) => (size > SMALL_SAGA ? sum + size : sum), 0);
 }
 
-function partsOf({ sagas }: ClaimRequest): { limited: ClaimedSaga[]; plain: ClaimedSaga[] } {
+function partsOf({ sagas }: ClaimRequest): Record<'limited' | 'keyed' | 'plain', ClaimedSaga[]> {
+  const plain = sagas.filter(({ concurrency }) => concurrency === undefined);
+  if (plain.length === sagas.length) return { limited: [], keyed: [], plain };
   const isLimited = ({ concurrency }: ClaimedSaga) => concurrency !== undefined;
-  return { limited: sagas.filter(isLimited), plain: sagas.filter((saga) => !isLimited(saga)) };
+  return {
+    limited: sagas.filter((saga) => isLimited(saga) && !saga.keyed),
+    keyed: sagas.filter((saga) => isLimited(saga) && saga.keyed),
+    plain,
+  };
 }
 
 function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {

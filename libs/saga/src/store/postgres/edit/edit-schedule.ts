@@ -52,7 +52,7 @@ export async function editSchedule(
   if (!edit) return undefined;
   // First, since it may be there already, under another id.
   const start = edit.start && (await on.start(edit.start));
-  const schedule = withStarted(edit.schedule, start);
+  const schedule = withStarted(edit.schedule, start, stored);
   const parameters = parametersOf(schedule);
   if (row) await query(sql.updateSchedule, parameters);
   else if ((await query(sql.insertSchedule, parameters)).length === 0) return 'again';

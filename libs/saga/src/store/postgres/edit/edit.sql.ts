@@ -5,7 +5,7 @@ import { storedSagaColumns } from '../read/stored-saga.sql.js';
 /** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
 export const aroundSaga = (schema: string, i: string): string => `
   CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(${i}.name, ${i}.lock_key) END AS lock_holder,
-  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken_1(${i}.name) END AS slots_taken,
+  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken_1(${i}.name, ${i}.limit_key) END AS slots_taken, ${i}.limit_key,
   ${recentOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
 
 /** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */

@@ -51,6 +51,7 @@ export interface StoredSagaRow {
   /** Only in the row of a saga that is loaded by itself. */
   lock_holder?: string | null;
   slots_taken?: number | null;
+  limit_key?: string | null;
   operations?: OperationJson[] | null;
   input_replaced?: boolean;
   started_input?: string | null;
@@ -86,7 +87,8 @@ export interface StepJson {
   errors: ErrorsJson | null;
   progress: Pick<
     StepState,
-    'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait' | 'lost'
+    | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+    | ('pruned' | 'continued' | 'child' | 'wait' | 'lost')
   > | null;
   startedAt: number;
   updatedAt: number;
@@ -158,6 +160,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
     signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
     slotsTaken: row.slots_taken || undefined,
+    ...(row.limit_key && { limitKey: row.limit_key }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     finishedAt: row.finished_at ?? undefined,
@@ -227,6 +230,7 @@ function toRowState(step: StepJson): StepState {
     pruned: step.progress?.pruned ?? false,
     child: step.progress?.child,
     wait: step.progress?.wait,
+    ...(step.progress?.limitKey !== undefined && { limitKey: step.progress.limitKey }),
     ...(step.progress?.continued && { continued: true }),
     ...(step.progress?.lost && { lost: step.progress.lost }),
   };

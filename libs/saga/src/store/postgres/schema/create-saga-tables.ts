@@ -2,11 +2,13 @@ import { bytesFunctions } from './functions/bytes.function.js';
 import { checkpointFunction, checkpointOneFunction } from './functions/checkpoint.function.js';
 import { checkpointPublishFunction } from './functions/checkpoint-publish.function.js';
 import { claimLimitedFunctions } from './functions/claim-limited.function.js';
+import { claimKeyedFunction } from './functions/claim-keyed.function.js';
 import { fenceLostFunction } from './functions/fence-lost.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { dueFunctions } from './functions/due.function.js';
 import { reserveFunction } from './functions/reserve.function.js';
 import { startOneFunction, startFunction } from './functions/start.function.js';
+import { startRejectingFunction } from './functions/start-rejecting.function.js';
 import { familyFunctions } from './functions/family.function.js';
 import { familyLockFunctions } from './functions/family-locks.function.js';
 import { signalFunction } from './functions/signal.function.js';
@@ -26,12 +28,14 @@ export const SAGA_FUNCTIONS = [
     'lock_hand_over_1',
     'lock_queues_1',
     'lock_holder_1',
+    'start_rejecting_1',
     'family_locks_1',
     'look_again_1',
     'lock_families_1',
     'break_circle_1',
     'reserve_1',
     'claim_limited_1',
+    'claim_keyed_1',
     'due_1',
     'upcoming_1',
     'page_1',
@@ -93,6 +97,7 @@ export const createSagaTables = (name: string): MigrationSql => {
         lock_timeout float8,
         lock_deadlock json,
         lock_state text,
+        limit_key text,
         cancel_requested_at timestamptz,
         cancel_reason text,
         lost_leases jsonb,
@@ -185,20 +190,27 @@ export const createSagaTables = (name: string): MigrationSql => {
         upgrading boolean NOT NULL DEFAULT false,
         PRIMARY KEY (name, version, revision)
       )`,
-      // A row for each step with a rate limit: the times that were last given out.
+      // A row for each step with a rate limit, or for each key of it: the times that were last given out. idle_at: from
+      // when the row of a key says nothing, in ms.
       `
       CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
+        key text NOT NULL,
         times float8[] NOT NULL,
-        PRIMARY KEY (saga, step)
+        idle_at float8,
+        PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
-      // A row for each saga with a concurrency: who was given a place.
+      `
+      CREATE INDEX IF NOT EXISTS rate_limit_idle ON ${schema}.rate_limit (saga, step, idle_at)
+        WHERE idle_at IS NOT NULL`,
+      // A row for each saga with a concurrency: who was given a place, and of which key the last one was, whose turn is over.
       `
       CREATE TABLE IF NOT EXISTS ${schema}.concurrency (
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
-        crowded boolean NOT NULL DEFAULT false
+        crowded boolean NOT NULL DEFAULT false,
+        last_key text
       ) WITH (fillfactor = 50)`,
       // A row for each saga with a schedule: up to when its ticks are decided, and what it started last.
       `
@@ -254,6 +266,10 @@ export const createSagaTables = (name: string): MigrationSql => {
       `
       CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_position)
         WHERE lock_state = 'inside'`,
+      // Unfinished sagas with a concurrency for each key, by key. Costs others nothing.
+      `
+      CREATE INDEX IF NOT EXISTS instance_limit ON ${schema}.instance (name, version, limit_key, rank_at)
+        WHERE limit_key IS NOT NULL AND rank_at IS NOT NULL`,
       `CREATE SEQUENCE IF NOT EXISTS ${schema}.lock_position`,
       // Sagas with an sla only: those that will be overdue, by when, and those that are.
       `
@@ -283,9 +299,11 @@ export const createSagaTables = (name: string): MigrationSql => {
       ...bytesFunctions(schema),
       ...familyLockFunctions(schema, channel),
       ...lockQueueFunctions(schema, channel),
+      startRejectingFunction(schema),
       ...familyFunctions(schema, channel),
       ...dueFunctions(schema),
       ...claimLimitedFunctions(schema, channel),
+      claimKeyedFunction(schema, channel),
       stepsOfFunction(schema),
     ],
     down: [

@@ -102,6 +102,8 @@ export class SagaInstance {
   lockTimeout!: number | null;
   /** Why it does not get its lock, and is to fail; null: it does. */
   lockDeadlock!: object | null;
+  /** The key of its limit, which bounds how many of one key run at once; null: it has none. */
+  limitKey!: string | null;
   /** The saga that waits for this one, and the step that started it. */
   parentId!: string | null;
   /** The step that started it. */
@@ -151,13 +153,14 @@ export class SagaStep {
   /**
    * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For
    * failed optional steps: that the saga continues. For steps with
-   * a rate limit: when it may begin. For sub-saga steps: the saga that they started. For waiting steps: what they wait
+   * a rate limit: when it may begin, and the key of the limit. For sub-saga steps: the saga that they started. For waiting steps: what they wait
    * for.
    */
   progress!: Partial<
     Pick<
       StepState,
-      'round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'pruned' | 'continued' | 'child' | 'wait'
+      | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+      | ('pruned' | 'continued' | 'child' | 'wait')
     >
   > | null;
   /** When something about it was first recorded. */
@@ -229,6 +232,7 @@ export function sagaEntities(
         cancelReason: { name: 'cancel_reason', type: 'text', nullable: true },
         watched: { type: 'boolean' },
         lockKey: { name: 'lock_key', type: 'text', nullable: true },
+        limitKey: { name: 'limit_key', type: 'text', nullable: true },
         lockState: { name: 'lock_state', type: 'text', nullable: true },
         lockPosition: { name: 'lock_position', type: 'bigint', nullable: true },
         lockTimeout: { name: 'lock_timeout', type: 'float8', nullable: true },

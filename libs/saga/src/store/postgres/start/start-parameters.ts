@@ -24,6 +24,7 @@ const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
   lock_key: ({ saga }) => saga.lockKey,
   lock_order: ({ place }) => place,
   sla: ({ saga }) => saga.sla,
+  limit_key: ({ saga }) => saga.limitKey,
 };
 
 /**

@@ -41,6 +41,7 @@ export class SagaStarts {
     durability?: Durability,
   ): Promise<StartResult[]> {
     if (sagas.length === 0) return [];
+    if (sagas.some(isMixedWith(sagas[0]!))) return this.startApart(sql, sagas, lease, durability);
     const arrivals = firstOfEachKey(sagas);
     const sorted = inOrderOfKeys(arrivals);
     const { id: created, now } = await this.insert(sql, sorted, arrivals, lease, durability);
@@ -54,6 +55,23 @@ export class SagaStarts {
       : (results as StartResult[]);
   }
 
+  /** Those that are rejected while their lock is held, and the others, each by a statement of their own. */
+  private async startApart(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    lease: Lease,
+    durability: Durability | undefined,
+  ): Promise<StartResult[]> {
+    const [first] = sagas;
+    const parts = [sagas.filter((saga) => !isMixedWith(first!)(saga)), sagas.filter(isMixedWith(first!))];
+    const results = new Map<NewSaga, StartResult>();
+    for (const part of parts) {
+      const started = await this.start(sql, part, lease, durability);
+      part.forEach((saga, n) => results.set(saga, started[n]!));
+    }
+    return sagas.map((saga) => results.get(saga)!);
+  }
+
   private async insert(
     sql: Sql,
     sagas: readonly NewSaga[],
@@ -61,6 +79,10 @@ export class SagaStarts {
     lease: Lease,
     durability: Durability | undefined,
   ): Promise<StartedRow> {
+    if (sagas[0]!.lockRejects) {
+      const parameters = [lease.worker, lease.duration, ...startParameters(sagas, arrivals), false];
+      return (await sql.query<StartedRow[]>(this.sql.startRejecting, parameters))[0]!;
+    }
     const one = startOneParameters(sagas);
     const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
     const statement = one ? 'startOne' : 'start';
@@ -102,6 +124,7 @@ export class SagaStarts {
         existing: { id, name, correlationId: correlation_id ?? undefined, input: input ?? undefined },
       };
     }
+    await this.nameHolders(sql, sagas, results);
     // What was in the way may have been deleted since, or was too large to be read with the others.
     const gone = missing.filter((n) => results[n] === undefined);
     if (gone.length > 0) {
@@ -115,6 +138,28 @@ export class SagaStarts {
     }
     return results as StartResult[];
   }
+
+  /** Of those that were rejected for their lock, which saga has it. If it has ended since, they are started again. */
+  private async nameHolders(
+    sql: Sql,
+    sagas: readonly NewSaga[],
+    results: (StartResult | undefined)[],
+  ): Promise<void> {
+    const rejected = [...sagas.keys()].filter((n) => results[n] === undefined && sagas[n]!.lockRejects);
+    if (rejected.length === 0) return;
+    const rows = await sql.query<{ n: number; holder: string | null }[]>(this.sql.lockHolders, [
+      rejected,
+      rejected.map((n) => sagas[n]!.name),
+      rejected.map((n) => sagas[n]!.lockKey!),
+    ]);
+    for (const { n, holder } of rows)
+      if (holder !== null) results[n] = { created: false, lockHolder: holder };
+  }
+}
+
+/** Is it rejected while its lock is held, and the other one is not, or the other way round? */
+function isMixedWith({ lockRejects }: NewSaga): (saga: NewSaga) => boolean {
+  return (saga) => saga.lockRejects !== lockRejects;
 }
 
 /** Nothing of these can be there: their ids were made for them, and they have no others. */

@@ -192,7 +192,7 @@ BEGIN
   RETURN ids[cardinality(ids)];
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
@@ -201,18 +201,18 @@ DECLARE
   free uuid[];
   late uuid[];
 BEGIN
-  SELECT count(*) INTO wanted FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla) WHERE w.correlation_id IS NOT NULL;
+  SELECT count(*) INTO wanted FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key) WHERE w.correlation_id IS NOT NULL;
   IF wanted > 0 THEN
     WITH taken AS (
       INSERT INTO "{schema}".correlation AS c (correlation_id, name, saga_id)
-      SELECT w.correlation_id, w.name, w.id FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla) WHERE w.correlation_id IS NOT NULL
+      SELECT w.correlation_id, w.name, w.id FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key) WHERE w.correlation_id IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING c.saga_id
     ) SELECT coalesce(array_agg(taken.saga_id), '{}') INTO free FROM taken;
     IF cardinality(free) < wanted THEN
-      PERFORM FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla) CROSS JOIN LATERAL
+      PERFORM FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key) CROSS JOIN LATERAL
         (SELECT FROM "{schema}".correlation c WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id FOR UPDATE) l;
       WITH taken AS (
-        UPDATE "{schema}".correlation c SET saga_id = w.id FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+        UPDATE "{schema}".correlation c SET saga_id = w.id FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
         WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id
           AND NOT EXISTS (SELECT FROM "{schema}".instance o WHERE o.id = c.saga_id)
         RETURNING c.saga_id
@@ -220,11 +220,11 @@ BEGIN
       free := free || late;
     END IF;
   END IF;
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -237,8 +237,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -249,7 +250,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -262,8 +263,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -272,14 +274,14 @@ BEGIN
   WHERE w.correlation_id IS NULL OR w.id = ANY(free) ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
   IF wanted > 0 AND cardinality(free) > 0 THEN
-    DELETE FROM "{schema}".correlation c USING unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+    DELETE FROM "{schema}".correlation c USING unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id = w.id AND w.id = ANY(free) AND NOT EXISTS (
       SELECT FROM "{schema}".instance o WHERE o.id = w.id AND o.correlation_id = w.correlation_id AND o.name = w.name);
   END IF;
   RETURN coalesce(started, '{}');
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, text, boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
@@ -288,18 +290,18 @@ DECLARE
   free uuid[];
   late uuid[];
 BEGIN
-  SELECT count(*) INTO wanted FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w WHERE w.correlation_id IS NOT NULL;
+  SELECT count(*) INTO wanted FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w WHERE w.correlation_id IS NOT NULL;
   IF wanted > 0 THEN
     WITH taken AS (
       INSERT INTO "{schema}".correlation AS c (correlation_id, name, saga_id)
-      SELECT w.correlation_id, w.name, w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w WHERE w.correlation_id IS NOT NULL
+      SELECT w.correlation_id, w.name, w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w WHERE w.correlation_id IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING c.saga_id
     ) SELECT coalesce(array_agg(taken.saga_id), '{}') INTO free FROM taken;
     IF cardinality(free) < wanted THEN
-      PERFORM FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w CROSS JOIN LATERAL
+      PERFORM FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w CROSS JOIN LATERAL
         (SELECT FROM "{schema}".correlation c WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id FOR UPDATE) l;
       WITH taken AS (
-        UPDATE "{schema}".correlation c SET saga_id = w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+        UPDATE "{schema}".correlation c SET saga_id = w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
         WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id
           AND NOT EXISTS (SELECT FROM "{schema}".instance o WHERE o.id = c.saga_id)
         RETURNING c.saga_id
@@ -307,11 +309,11 @@ BEGIN
       free := free || late;
     END IF;
   END IF;
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -324,8 +326,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -336,7 +339,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -349,8 +352,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -359,7 +363,7 @@ BEGIN
   WHERE w.correlation_id IS NULL OR w.id = ANY(free) ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
   IF wanted > 0 AND cardinality(free) > 0 THEN
-    DELETE FROM "{schema}".correlation c USING (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+    DELETE FROM "{schema}".correlation c USING (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id = w.id AND w.id = ANY(free) AND NOT EXISTS (
       SELECT FROM "{schema}".instance o WHERE o.id = w.id AND o.correlation_id = w.correlation_id AND o.name = w.name);
   END IF;
@@ -436,17 +440,17 @@ END $function$`,
     `DROP FUNCTION "{schema}".partition_drop_1`,
     `DROP FUNCTION "{schema}".partition_forget_1`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -459,8 +463,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -470,7 +475,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -483,8 +488,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -494,17 +500,17 @@ BEGIN
   RETURN coalesce(started, '{}');
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, text, boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -517,8 +523,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -528,7 +535,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -541,8 +548,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))

@@ -28,6 +28,7 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         lock_timeout float8,
         lock_deadlock json,
         lock_state text,
+        limit_key text,
         cancel_requested_at timestamptz,
         cancel_reason text,
         lost_leases jsonb,
@@ -119,14 +120,20 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
       CREATE TABLE IF NOT EXISTS "{schema}".rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
+        key text NOT NULL,
         times float8[] NOT NULL,
-        PRIMARY KEY (saga, step)
+        idle_at float8,
+        PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
+    `
+      CREATE INDEX IF NOT EXISTS rate_limit_idle ON "{schema}".rate_limit (saga, step, idle_at)
+        WHERE idle_at IS NOT NULL`,
     `
       CREATE TABLE IF NOT EXISTS "{schema}".concurrency (
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
-        crowded boolean NOT NULL DEFAULT false
+        crowded boolean NOT NULL DEFAULT false,
+        last_key text
       ) WITH (fillfactor = 50)`,
     `
       CREATE TABLE IF NOT EXISTS "{schema}".schedule (
@@ -174,6 +181,9 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
     `
       CREATE INDEX IF NOT EXISTS instance_lock_inside ON "{schema}".instance (name, lock_key, lock_position)
         WHERE lock_state = 'inside'`,
+    `
+      CREATE INDEX IF NOT EXISTS instance_limit ON "{schema}".instance (name, version, limit_key, rank_at)
+        WHERE limit_key IS NOT NULL AND rank_at IS NOT NULL`,
     `CREATE SEQUENCE IF NOT EXISTS "{schema}".lock_position`,
     `
       CREATE INDEX IF NOT EXISTS instance_sla ON "{schema}".instance (sla_at)
@@ -189,17 +199,17 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
     `
       CREATE INDEX IF NOT EXISTS instance_parent ON "{schema}".instance (parent_id) WHERE parent_id IS NOT NULL`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -212,8 +222,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -223,7 +234,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -236,8 +247,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla)
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -247,17 +259,17 @@ BEGIN
   RETURN coalesce(started, '{}');
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, boolean)
+CREATE OR REPLACE FUNCTION "{schema}".start_one_1(text, float8, uuid, text, int, text, text, json, jsonb, smallint, boolean, float8, float8, float8, text, int, float8, text, boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-  IF $18 THEN
+  IF $19 THEN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -270,8 +282,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -281,7 +294,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -294,8 +307,9 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla) AS w
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -452,7 +466,7 @@ BEGIN
   IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, int, float8, int, float8)
+CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $function$
 DECLARE
@@ -461,21 +475,30 @@ DECLARE
   size int;
   next float8;
 BEGIN
-  SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    INSERT INTO "{schema}".rate_limit (saga, step, times) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING;
-    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 FOR NO KEY UPDATE;
-  END IF;
+  LOOP
+    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3
+    FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO "{schema}".rate_limit (saga, step, key, times) VALUES ($1, $2, $3, '{}') ON CONFLICT DO NOTHING;
+    IF FOUND AND $3 <> '' THEN
+      DELETE FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = ANY(ARRAY(
+        SELECT i.key FROM "{schema}".rate_limit i
+        WHERE i.saga = $1 AND i.step = $2 AND i.idle_at < extract(epoch FROM clock_timestamp()) * 1000
+        ORDER BY i.idle_at LIMIT 2 FOR UPDATE SKIP LOCKED));
+    END IF;
+  END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
-  FOR n IN 1..$5 LOOP
+  FOR n IN 1..$6 LOOP
     size := cardinality(kept);
-    next := greatest(clock + $6, kept[size]);
-    IF size >= $3 THEN next := greatest(next, kept[size - $3 + 1] + $4); END IF;
+    next := greatest(clock + $7, kept[size]);
+    IF size >= $4 THEN next := greatest(next, kept[size - $4 + 1] + $5); END IF;
     kept := kept || next;
     given := given || next;
   END LOOP;
-  UPDATE "{schema}".rate_limit r SET times = kept[greatest(1, cardinality(kept) - $3 + 1):]
-  WHERE r.saga = $1 AND r.step = $2;
+  UPDATE "{schema}".rate_limit r SET
+    times = kept[greatest(1, cardinality(kept) - $4 + 1):],
+    idle_at = CASE WHEN $3 <> '' THEN next + $5 END
+  WHERE r.saga = $1 AND r.step = $2 AND r.key = $3;
   times := given;
   RETURN NEXT;
 END $function$`,
@@ -940,6 +963,36 @@ BEGIN
   RETURN saved;
 END $function$`,
     `
+CREATE OR REPLACE FUNCTION "{schema}".start_rejecting_1(text, float8, uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], boolean)
+RETURNS uuid[] LANGUAGE plpgsql AS $function$
+DECLARE
+  free bigint[];
+BEGIN
+  PERFORM "{schema}".lock_queues_1($4, $15);
+  free := ARRAY(SELECT f.n FROM (
+      SELECT w.n, w.name, w.key, row_number() OVER (PARTITION BY w.name, w.key ORDER BY w.lock_order) AS place
+      FROM unnest($4, $15, $16) WITH ORDINALITY AS w(name, key, lock_order, n)) f
+    WHERE f.place = 1 AND "{schema}".lock_holder_1(f.name, f.key) IS NULL);
+  IF cardinality(free) = 0 THEN RETURN '{}'; END IF;
+  RETURN "{schema}".start_1($1, $2,
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($3) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($4) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($5) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($6) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($7) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($8) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($9) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($10) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($11) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($12) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($13) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($14) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($15) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($16) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($17) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)),
+    (SELECT array_agg(u.value ORDER BY u.n) FROM unnest($18) WITH ORDINALITY AS u(value, n) WHERE u.n = ANY(free)), $19);
+END $function$`,
+    `
 CREATE OR REPLACE FUNCTION "{schema}".wake_1(uuid) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   holder text;
@@ -955,7 +1008,7 @@ BEGIN
   END IF;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".checkpoint_family_1(text[], text[], uuid, text[], uuid[], text[], text[], text[], json[], jsonb[], uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
+CREATE OR REPLACE FUNCTION "{schema}".checkpoint_family_1(text[], text[], uuid, text[], uuid[], text[], text[], text[], json[], jsonb[], uuid[], text[], int[], text[], text[], json[], jsonb[], smallint[], boolean[], float8[], float8[], float8[], text[], int[], float8[], text[], uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
 RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
@@ -963,15 +1016,15 @@ BEGIN
   IF cardinality($1) > 0 AND current_setting('transaction_isolation') <> 'read committed' THEN RETURN ARRAY[NULL]::uuid[]; END IF;
   PERFORM "{schema}".lock_queues_1($1, $2);
   IF $3 IS NOT NULL THEN
-    PERFORM FROM "{schema}".instance i WHERE i.id = $3 OR i.id = ($26)[1] ORDER BY i.id FOR NO KEY UPDATE;
+    PERFORM FROM "{schema}".instance i WHERE i.id = $3 OR i.id = ($27)[1] ORDER BY i.id FOR NO KEY UPDATE;
   END IF;
-  saved := "{schema}".checkpoint_1($26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55);
+  saved := "{schema}".checkpoint_1($27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56);
   IF cardinality(saved) = 0 THEN RETURN saved; END IF;
   IF cardinality($1) > 0 THEN PERFORM "{schema}".lock_dequeue_1(saved); END IF;
   IF cardinality($5) > 0 THEN PERFORM "{schema}".publish_1($5, $6, $7, $8, $9, $10); END IF;
   IF $3 IS NOT NULL THEN PERFORM "{schema}".wake_1($3); END IF;
   IF cardinality($4) > 0 THEN
-    PERFORM "{schema}".start_1('', 0, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, false);
+    PERFORM "{schema}".start_1('', 0, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, false);
     UPDATE "{schema}".instance i SET parent_id = saved[1], parent_step = c.step
     FROM unnest($11, $4) AS c(id, step) WHERE i.id = c.id;
     PERFORM pg_notify('{schema}_wakeup', 'due');
@@ -1045,13 +1098,13 @@ BEGIN
     ORDER BY i.rank_at LIMIT $3) n;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".slots_taken_1(text) RETURNS int LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION "{schema}".slots_taken_1(text, text) RETURNS int LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM "{schema}".instance i
     WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM "{schema}".concurrency c WHERE c.saga = $1))
-      AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
+      AND ($2 IS NULL OR i.limit_key = $2) AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".claim_limited_1(text[], int[], int[], text[], int[], int, text, float8)
@@ -1079,7 +1132,7 @@ BEGIN
     coalesce(array_agg(l.name) FILTER (WHERE l.crowded AND NOT l.ask), '{}')
   INTO asked, limits, full_names FROM (
     SELECT n.name, n.slots, c.crowded, CASE
-        WHEN c.crowded THEN "{schema}".slots_taken_1(n.name) < n.slots
+        WHEN c.crowded THEN "{schema}".slots_taken_1(n.name, NULL) < n.slots
         ELSE EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
           CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d WHERE w.name = n.name)
       END AS ask
@@ -1181,6 +1234,217 @@ BEGIN
   RETURN NEXT;
 END $function$`,
     `
+CREATE OR REPLACE FUNCTION "{schema}".claim_keyed_1(text[], int[], int[], text[], int[], int, text, float8)
+RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  moment timestamptz := clock_timestamp();
+  -- Of each name that there is something to do for.
+  limited record;
+  slots record;
+  fenced uuid[];
+  kept uuid[];
+  came_free text[];
+  held_keys text[];
+  held_counts int[];
+  due_keys text[];
+  due_count int;
+  keys text[];
+  full_keys text[];
+  per_key int;
+  -- What may be taken, in turns; the ranks of the same sagas in their order; and their names and keys.
+  ids uuid[] := '{}';
+  ranks timestamptz[] := '{}';
+  names text[] := '{}';
+  turns text[] := '{}';
+  own_ids uuid[];
+  own_ranks timestamptz[];
+  own_turns text[];
+  -- What is known of the names so far, for the end.
+  looked record;
+  looked_at jsonb := '[]';
+  given uuid[];
+  is_full boolean;
+  is_crowded boolean;
+  is_announced boolean := false;
+  next_key text;
+  next timestamptz;
+BEGIN
+  taken := '{}';
+  epochs := '{}';
+  FOR limited IN
+    SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
+    FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name ORDER BY w.name
+  LOOP
+    SELECT c.crowded INTO is_crowded FROM "{schema}".concurrency c WHERE c.saga = limited.name;
+    CONTINUE WHEN is_crowded IS NOT TRUE AND NOT EXISTS (SELECT FROM unnest(limited.versions) AS v(version)
+      CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d);
+    INSERT INTO "{schema}".concurrency (saga) VALUES (limited.name) ON CONFLICT DO NOTHING;
+    SELECT c.holders, c.crowded, coalesce(c.last_key, '') AS last_key INTO slots
+    FROM "{schema}".concurrency c WHERE c.saga = limited.name FOR NO KEY UPDATE;
+    moment := clock_timestamp();
+    WITH lapsed AS (
+      UPDATE "{schema}".instance i SET epoch = i.epoch + 1
+      WHERE i.id = ANY(ARRAY(
+        SELECT h.id FROM "{schema}".instance h
+        WHERE h.id = ANY(slots.holders) AND h.locked_by IS NOT NULL AND h.due_at <= moment
+        FOR NO KEY UPDATE SKIP LOCKED))
+      RETURNING i.id
+    )
+    SELECT coalesce(array_agg(l.id), '{}') INTO fenced FROM lapsed l;
+    SELECT coalesce(array_agg(h.id) FILTER (WHERE h.stays), '{}'),
+      coalesce(array_agg(DISTINCT h.key) FILTER (WHERE NOT h.stays), '{}')
+    INTO kept, came_free FROM (
+      SELECT i.id, coalesce(i.limit_key, '') AS key,
+        i.locked_by IS NOT NULL AND i.due_at IS NOT NULL AND i.id <> ALL(fenced) AS stays
+      FROM "{schema}".instance i WHERE i.id = ANY(slots.holders)) h;
+    SELECT coalesce(array_agg(h.key), '{}'), coalesce(array_agg(h.taken), '{}') INTO held_keys, held_counts FROM (
+      SELECT coalesce(i.limit_key, '') AS key, count(*)::int AS taken
+      FROM "{schema}".instance i WHERE i.id = ANY(kept) GROUP BY 1) h;
+    full_keys := ARRAY(SELECT h.key FROM unnest(held_keys, held_counts) AS h(key, taken) WHERE h.taken >= limited.slots);
+
+    SELECT coalesce(array_agg(DISTINCT d.key), '{}'), count(*) INTO due_keys, due_count FROM unnest(limited.versions) AS v(version)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(i.limit_key, '') AS key FROM "{schema}".instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment ORDER BY i.rank_at LIMIT 500) d;
+    keys := ARRAY(SELECT k.key FROM unnest(due_keys) AS k(key) WHERE k.key <> ALL(full_keys)
+      ORDER BY k.key <= slots.last_key, k.key);
+    next_key := NULL;
+    IF due_count >= 500 THEN
+      SELECT coalesce(array_agg(r.key ORDER BY r.lap, r.key) FILTER (WHERE r.key <> ALL(full_keys) AND r.is_due), '{}'),
+        CASE WHEN count(*) >= 1000 THEN (array_agg(r.key ORDER BY r.lap DESC, r.key DESC))[1] END
+      INTO keys, next_key FROM (
+        WITH RECURSIVE ring(lap, key) AS (
+          SELECT 0, slots.last_key
+          UNION ALL
+          SELECT CASE WHEN n.key IS NULL THEN r.lap + 1 ELSE r.lap END, coalesce(n.key, '')
+          FROM ring r CROSS JOIN LATERAL (SELECT (
+            SELECT k.limit_key FROM unnest(limited.versions) AS v(version) CROSS JOIN LATERAL (
+              SELECT i.limit_key FROM "{schema}".instance i
+              WHERE i.name = limited.name AND i.version = v.version AND i.limit_key > r.key AND i.rank_at IS NOT NULL
+              ORDER BY i.limit_key LIMIT 1) k
+            ORDER BY k.limit_key LIMIT 1) AS key) n
+          WHERE r.lap < 2 AND (r.lap = 0 OR coalesce(n.key, '') <= slots.last_key)
+        )
+        SELECT r.lap, r.key, EXISTS (SELECT FROM unnest(limited.versions) AS v(version)
+          CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment AND i.limit_key = r.key LIMIT 1) d) AS is_due
+        FROM (SELECT DISTINCT ON (l.lap, l.key) l.lap, l.key FROM (SELECT * FROM ring WHERE key <> '' LIMIT 1000) l
+          WHERE l.lap > 0 OR l.key > slots.last_key) r) r;
+      IF '' = ANY(due_keys) AND '' <> ALL(full_keys) THEN keys := keys || ''::text; END IF;
+    END IF;
+
+    per_key := ceil(greatest(2000, 4 * $6)::float8 / greatest(1, cardinality(keys)));
+    SELECT coalesce(array_agg(c.id ORDER BY c.turn), '{}'), coalesce(array_agg(c.rank_at ORDER BY c.rank_at), '{}'),
+      coalesce(array_agg(c.key ORDER BY c.turn), '{}')
+    INTO own_ids, own_ranks, own_turns FROM (
+      SELECT m.*, row_number() OVER (ORDER BY m.place, m.turn_of_key) AS turn FROM (
+        SELECT d.id, d.rank_at, k.key, k.turn_of_key,
+          k.held + row_number() OVER (PARTITION BY k.key ORDER BY d.rank_at) AS place
+        FROM (SELECT w.key, w.turn_of_key, coalesce(held_counts[array_position(held_keys, w.key)], 0) AS held
+          FROM unnest(keys) WITH ORDINALITY AS w(key, turn_of_key)) k
+        CROSS JOIN unnest(limited.versions) AS v(version)
+        CROSS JOIN LATERAL (
+          (SELECT i.id, i.rank_at FROM "{schema}".instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment AND i.limit_key = k.key
+            ORDER BY i.rank_at LIMIT least(limited.slots - k.held, per_key))
+          UNION ALL
+          (SELECT n.id, n.rank_at FROM (
+              SELECT i.id, i.rank_at, i.limit_key FROM "{schema}".instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment AND k.key = ''
+              ORDER BY i.rank_at LIMIT 500) n
+            WHERE n.limit_key IS NULL ORDER BY n.rank_at LIMIT least(limited.slots - k.held, per_key))) d) m
+      WHERE m.place <= limited.slots ORDER BY m.place, m.turn_of_key LIMIT $6) c;
+    ids := ids || own_ids;
+    ranks := ranks || own_ranks;
+    turns := turns || own_turns;
+    names := names || array_fill(limited.name, ARRAY[cardinality(own_ids)]);
+    looked_at := looked_at || jsonb_build_object('name', limited.name, 'slots', limited.slots, 'versions', to_jsonb(limited.versions),
+      'kept', to_jsonb(kept), 'changed', cardinality(kept) < cardinality(slots.holders), 'came_free', to_jsonb(came_free),
+      'crowded', slots.crowded, 'last_key', slots.last_key, 'next_key', next_key, 'held_keys', to_jsonb(held_keys),
+      'held_counts', to_jsonb(held_counts));
+  END LOOP;
+
+  WITH due AS (
+    SELECT a.id FROM (
+      SELECT c.id, c.rank_at, true AS limited FROM unnest(ids, ranks) AS c(id, rank_at)
+      UNION ALL
+      SELECT p.id, p.rank_at, false FROM unnest($4, $5) AS v(name, version) CROSS JOIN LATERAL (
+        SELECT i.id, i.rank_at FROM "{schema}".instance i
+        WHERE i.name = v.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment AND cardinality(ids) > 0
+        ORDER BY i.rank_at LIMIT $6) p
+      ORDER BY rank_at LIMIT $6) a
+    WHERE a.limited
+  ), free AS MATERIALIZED (
+    SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(ARRAY(SELECT id FROM due)) AND i.rank_at <= moment AND i.due_at <= moment
+    FOR UPDATE SKIP LOCKED
+  ), leased AS (
+    UPDATE "{schema}".instance i SET
+      epoch = i.epoch + 1,
+      takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+      losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+      locked_by = $7,
+      leased_at = moment,
+    lost_leases = CASE WHEN i.locked_by IS NULL THEN i.lost_leases ELSE
+      CASE WHEN i.takeovers = 0 OR i.lost_leases IS NULL THEN '[]'::jsonb
+        WHEN jsonb_array_length(i.lost_leases) >= 5 THEN i.lost_leases - 0
+        ELSE i.lost_leases END
+      || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
+        'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
+      woken = false,
+      due_at = moment + $8 * interval '1 millisecond',
+      rank_at = moment + $8 * interval '1 millisecond'
+    WHERE i.id = ANY(ARRAY(SELECT id FROM free))
+    RETURNING i.id, i.epoch
+  )
+  SELECT coalesce(array_agg(l.id ORDER BY array_position(ids, l.id)), '{}'),
+    coalesce(array_agg(l.epoch ORDER BY array_position(ids, l.id)), '{}')
+  INTO taken, epochs FROM leased l;
+
+  next := NULL;
+  FOR looked IN
+    SELECT l.name, l.slots, l.versions, l.kept, l.changed, l.came_free, l.crowded, l.last_key, l.next_key, l.held_keys, l.held_counts
+    FROM jsonb_to_recordset(looked_at) AS l(name text, slots int, versions int[], kept uuid[], changed boolean, came_free text[],
+      crowded boolean, last_key text, next_key text, held_keys text[], held_counts int[])
+  LOOP
+    given := ARRAY(SELECT c.id FROM unnest(ids, names) AS c(id, name) WHERE c.name = looked.name AND c.id = ANY(taken));
+    -- Those that were left have found no slot here, or no room.
+    is_full := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
+      CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = looked.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d);
+    is_crowded := looked.crowded;
+    IF looked.crowded AND EXISTS (SELECT FROM unnest(looked.came_free) AS f(key)
+        WHERE coalesce(looked.held_counts[array_position(looked.held_keys, f.key)], 0) + (
+          SELECT count(*) FROM unnest(ids, turns) AS c(id, key) WHERE c.key = f.key AND c.id = ANY(given)) < looked.slots) THEN
+      is_crowded := false;
+      is_announced := true;
+    ELSIF is_full THEN
+      is_crowded := true;
+    END IF;
+    next_key := coalesce((SELECT c.key FROM unnest(ids, turns) WITH ORDINALITY AS c(id, key, n)
+      WHERE c.id = ANY(given) ORDER BY c.n DESC LIMIT 1), looked.next_key, looked.last_key);
+    UPDATE "{schema}".concurrency c SET holders = looked.kept || given, crowded = is_crowded, last_key = next_key
+    WHERE c.saga = looked.name
+      AND (looked.changed OR cardinality(given) > 0 OR c.crowded <> is_crowded OR next_key <> looked.last_key);
+    next := least(next,
+      CASE WHEN is_full AND looked.next_key IS NOT NULL THEN moment + 200 * interval '1 millisecond' END,
+      CASE WHEN is_full AND (cardinality(taken) >= $6
+        OR cardinality(given) < (SELECT count(*) FROM unnest(names) AS n(name) WHERE n.name = looked.name)) THEN moment END,
+      CASE WHEN is_full THEN (SELECT min(i.due_at) FROM "{schema}".instance i
+        WHERE i.id = ANY(looked.kept || given) AND i.locked_by IS NOT NULL) END);
+  END LOOP;
+  IF is_announced THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
+
+  clock := extract(epoch FROM moment) * 1000;
+  next_due_at := extract(epoch FROM least(next, (
+    SELECT min(a.due_at) FROM unnest($1, $2) AS w(name, version) CROSS JOIN LATERAL (
+      (SELECT i.id, i.due_at FROM "{schema}".instance i
+        WHERE i.name = w.name AND i.version = w.version AND i.rank_at IS NOT NULL
+        ORDER BY i.rank_at LIMIT 50)
+      UNION ALL
+      (SELECT i.id, i.due_at FROM "{schema}".instance i
+        WHERE i.name = w.name AND i.version = w.version AND i.rank_at > moment
+        ORDER BY i.rank_at LIMIT $6 + 50)) a
+    WHERE a.due_at > moment AND a.id <> ALL(taken)))) * 1000;
+  RETURN NEXT;
+END $function$`,
+    `
 CREATE OR REPLACE FUNCTION "{schema}".steps_of(uuid)
 RETURNS TABLE (name text, status text, attempts int, failures int, "unknown" boolean, compensation_attempts int,
   compensation_failures int, retry_at timestamptz, result json, errors json, started_at timestamptz,
@@ -1228,12 +1492,14 @@ $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_hand_over_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_queues_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_holder_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".start_rejecting_1`,
     `DROP FUNCTION IF EXISTS "{schema}".family_locks_1`,
     `DROP FUNCTION IF EXISTS "{schema}".look_again_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_families_1`,
     `DROP FUNCTION IF EXISTS "{schema}".break_circle_1`,
     `DROP FUNCTION IF EXISTS "{schema}".reserve_1`,
     `DROP FUNCTION IF EXISTS "{schema}".claim_limited_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".claim_keyed_1`,
     `DROP FUNCTION IF EXISTS "{schema}".due_1`,
     `DROP FUNCTION IF EXISTS "{schema}".upcoming_1`,
     `DROP FUNCTION IF EXISTS "{schema}".page_1`,

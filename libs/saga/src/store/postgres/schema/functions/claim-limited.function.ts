@@ -23,14 +23,14 @@ export const claimLimitedFunctions = (schema: string, channel: string): string[]
   claimLimited(schema, channel),
 ];
 
-/** slots_taken_1: how many leases of a name count now. */
+/** slots_taken_1: how many leases of a name, and of a key unless that is null, count now. */
 const slotsTaken = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.slots_taken_1(text) RETURNS int LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.slots_taken_1(text, text) RETURNS int LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM ${schema}.instance i
     WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM ${schema}.concurrency c WHERE c.saga = $1))
-      AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
+      AND ($2 IS NULL OR i.limit_key = $2) AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
 END $function$`;
 
 const DUE = 'i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment';
@@ -72,7 +72,7 @@ BEGIN
     coalesce(array_agg(l.name) FILTER (WHERE l.crowded AND NOT l.ask), '{}')
   INTO asked, limits, full_names FROM (
     SELECT n.name, n.slots, c.crowded, CASE
-        WHEN c.crowded THEN ${schema}.slots_taken_1(n.name) < n.slots
+        WHEN c.crowded THEN ${schema}.slots_taken_1(n.name, NULL) < n.slots
         ELSE EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
           CROSS JOIN LATERAL (SELECT FROM ${schema}.instance i WHERE ${DUE} LIMIT 1) d WHERE w.name = n.name)
       END AS ask

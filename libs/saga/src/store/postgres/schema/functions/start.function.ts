@@ -18,6 +18,7 @@ export const START_COLUMNS = {
   lock_key: 'text',
   lock_order: 'int',
   sla: 'float8',
+  limit_key: 'text',
 };
 
 /** The maximum number of lock positions that one call may take. */
@@ -83,7 +84,7 @@ END $function$`;
 const insertSagas = (schema: string, rows: string, unique: Unique): string => `
     INSERT INTO ${schema}.instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -96,7 +97,8 @@ const insertSagas = (schema: string, rows: string, unique: Unique): string => `
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('${schema}.lock_position')) * ${CALL_PLACES} + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
-      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond'
+      CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
+      w.limit_key
     FROM ${rows}
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'

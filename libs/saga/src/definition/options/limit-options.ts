@@ -1,0 +1,36 @@
+import type { StepContext } from '../types/contexts.js';
+import type { Duration } from './duration.js';
+
+/* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
+/**
+ * Returns the key of a limit from the input of the saga, such as a tenant: each key has the whole limit for itself. It is
+ * called once, in `start()`, and its result is stored. It returns 1 to 500 characters. If it throws, or returns something
+ * else, `start()` throws SagaValidationError.
+ */
+export type StartKeyOf = (ctx: { readonly input: any }) => string;
+
+/**
+ * Returns the key of a step's limit from the input and the results so far (and `ctx.item`, with `forEach`): each key has
+ * the whole limit for itself. It returns 1 to 500 characters, without `await`. If it throws, or returns something else,
+ * the step fails without a retry.
+ */
+export type StepKeyOf = (ctx: StepContext<any, any>) => string;
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
+/** A limit on the sagas of a name that run at once, for each key. */
+export interface SagaConcurrency {
+  /** The maximum number of sagas of one key that run at once, a whole number from 1. */
+  count: number;
+  /** The key of the limit, such as the tenant. Default: none, the limit is of the name. */
+  key?: StartKeyOf;
+}
+
+/** A limit on the attempts of a step, across all processes. */
+export interface RateLimit {
+  /** The number of attempts, a whole number from 1. */
+  count: number;
+  /** The length of the window, in which at most `count` attempts begin. */
+  per: Duration;
+  /** The key of the limit, such as the tenant: each key has its own windows. Default: none, the limit is of the step. */
+  key?: StepKeyOf;
+}

@@ -1,0 +1,41 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { SagaValidationError } from '../../errors.js';
+import { decodePayload } from './payload.js';
+import { returnedKeyFlaw } from './returned-key.js';
+import { serializeError } from './serialize-error.js';
+
+/**
+ * The key of a saga's semantic lock; undefined: it has none.
+ * @param input in its stored form, which is what the saga's steps will be given
+ * @throws SagaValidationError when the saga's function throws, or gives no key
+ */
+export function lockKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
+  const { lockKey } = graph;
+  return lockKey && keyOf(graph, 'lockKey', () => lockKey(decodePayload(input)));
+}
+
+/**
+ * The key of a saga's limit; undefined: it has none. Later changes of the input leave it as it is.
+ * @param input in its stored form
+ * @throws SagaValidationError when the saga's function throws, or gives no key
+ */
+export function limitKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
+  const { limitKey } = graph;
+  return limitKey && keyOf(graph, 'concurrency.key', () => limitKey({ input: decodePayload(input) }));
+}
+
+function keyOf({ name }: SagaGraph, what: string, call: () => unknown): string {
+  let key: unknown;
+  try {
+    key = call();
+  } catch (error) {
+    throw new SagaValidationError(
+      `start(): ${what} of saga '${name}' threw: ${serializeError(error).message}. ` +
+        `Make it return a key for every input, or validate the input with @Saga({ input }).`,
+      { cause: error },
+    );
+  }
+  const flaw = returnedKeyFlaw(key);
+  if (flaw === undefined) return key as string;
+  throw new SagaValidationError(`start(): ${what} of saga '${name}' ${flaw}.`);
+}
