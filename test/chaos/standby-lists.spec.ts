@@ -7,7 +7,6 @@ import { type AdminApp, AdminApps } from '../admin/support/admin-apps.js';
 import { saga } from '../cli/support/saga-bin.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { until } from '../support/gate.js';
-import { WITHOUT_DISK } from '../support/start-postgres.mjs';
 
 const apps = AdminApps.onOwnDatabase();
 
@@ -23,7 +22,7 @@ let standby: EmbeddedServer;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  primary = await startEmbeddedPostgres({ settings: WITHOUT_DISK });
+  primary = await startEmbeddedPostgres();
   standby = await primary.startStandby();
 });
 

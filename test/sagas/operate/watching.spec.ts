@@ -13,6 +13,7 @@ import {
 } from '../../../libs/saga/src/index.js';
 import { SagaTest } from '../../../libs/saga/src/testing/index.js';
 import { Gate, pause, until } from '../../support/gate.js';
+import { databaseParts } from '../../support/database-parts.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -172,7 +173,5 @@ test('in a SagaTest', async () => {
 });
 
 async function watchedIn(nest: INestApplicationContext): Promise<number> {
-  const { SagaRuntime } = await import('../../../libs/saga/src/nest/saga.runtime.js');
-  const { engine } = await nest.get(SagaRuntime, { strict: false }).ready();
-  return engine.watchers.size;
+  return (await databaseParts(nest)).engine.watchers.size;
 }
