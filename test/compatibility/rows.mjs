@@ -64,6 +64,7 @@ export const SETS = {
     ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0' },
     // The lowest that @prisma/adapter-pg lets in: its Pool has to be that of the application.
     pg: '8.16.3',
+    postgres: '3.4.9',
     ...{ '@mikro-orm/core': '6.6.16', '@mikro-orm/postgresql': '6.6.16' },
     ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '5.8.2', ...AT_HAND },
@@ -95,7 +96,7 @@ export const SETS = {
   /** Database layers without TypeORM, of the newest versions. */
   'nest12-layers': {
     ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', rxjs: '7.8.2' },
-    ...{ 'drizzle-orm': '0.45.4', knex: '3.3.0', kysely: '0.29.9', pg: '8.23.1' },
+    ...{ 'drizzle-orm': '0.45.4', knex: '3.3.0', kysely: '0.29.9', pg: '8.23.1', postgres: '3.4.9' },
     // The lowest of MikroORM 7, which the set above does not try.
     ...{ '@mikro-orm/core': '7.2.1', '@mikro-orm/postgresql': '7.2.1' },
     ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },

@@ -1,4 +1,4 @@
-import { type Mutant, specs } from './mutant.js';
+import { type Mutant, specs, testsOf } from './mutant.js';
 
 const killers = [specs('databases/pg', 'databases/drizzle', 'databases/kysely', 'databases/knex')];
 
@@ -72,5 +72,33 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     find: 'return (tags, method) => outside.runInAsyncScope(() => (run ? run(tags ?? {}, method) : method()));',
     replace: 'return (tags, method) => (run ? run(tags ?? {}, method) : method());',
     killers: [specs('databases/ambient')],
+  },
+  {
+    name: 'take a savepoint for good whose failed statement was caught, unlike postgres.js',
+    in: 'SqlOnClient.savepoint',
+    find: 'if (inner.failure) throw inner.failure.error;',
+    replace: '',
+    killers: [testsOf('databases/drizzle-postgres-js', 'answers in the transaction of a step')],
+  },
+  {
+    name: 'read the arrays of a step before postgres.js knows their types',
+    in: 'PostgresJsDatabase.session',
+    find: 'await this.readTypes();',
+    replace: '',
+    killers: [testsOf('databases/drizzle-postgres-js', 'answers in the transaction of a step')],
+  },
+  {
+    name: 'write in a transaction of postgres.js with the serializers of the application',
+    in: 'PostgresJsTransaction.query',
+    find: 'this.sql.typed(textOf(value), UNKNOWN)',
+    replace: 'textOf(value)',
+    killers: [testsOf('databases/drizzle-postgres-js', 'neither parses nor serializes')],
+  },
+  {
+    name: 'throw the error of postgres.js, which has the values of its statement',
+    in: 'PostgresJsTransaction.query',
+    find: 'throw withoutStatement(error);',
+    replace: 'throw error;',
+    killers: [testsOf('databases/drizzle-postgres-js', 'shows no values')],
   },
 ];

@@ -1,6 +1,7 @@
 /** `ctx.transaction` and `start()` with each database layer. Compiled with the tests' type check; there is nothing to run. */
 import type { EntityManager as MikroOrmEntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type { Knex } from 'knex';
 import type { Kysely, Transaction } from 'kysely';
 import {
@@ -19,6 +20,7 @@ import { mikroOrmDatabase } from 'nestjs-durable-saga/mikro-orm';
 import { pgDatabase } from 'nestjs-durable-saga/pg';
 import { prismaDatabase, type PrismaTransaction } from 'nestjs-durable-saga/prisma';
 import type { Pool, PoolClient } from 'pg';
+import type { Sql } from 'postgres';
 import type { EntityManager } from 'typeorm';
 import type { Equal, Expect } from './expect.js';
 
@@ -35,10 +37,13 @@ interface Tables {
 }
 type Drizzle = NodePgDatabase<{ order: never }> & { $client: Pool };
 
+type DrizzleOverPostgresJs = PostgresJsDatabase<{ order: never }> & { $client: Sql };
+
 declare const layers: {
   prisma: PrismaClient;
   mikroOrm: MikroORM;
   drizzle: Drizzle;
+  postgresJs: DrizzleOverPostgresJs;
   kysely: Kysely<Tables>;
   knex: Knex;
   pool: Pool;
@@ -71,6 +76,19 @@ export class PrismaSaga {
 }
 
 @Saga()
+export class DrizzleSaga {
+  @Step({ transactional: true })
+  async place(ctx: TransactionalStepContext<Order, DrizzleSaga, DrizzleTransaction<DrizzleOverPostgresJs>>) {
+    const rows = await ctx.transaction.execute('SELECT 1');
+    // @ts-expect-error -- a statement of postgres.js answers rows, not an answer of pg
+    void rows.rows;
+    // @ts-expect-error -- a transaction has no client
+    void ctx.transaction.$client;
+    return rows.count;
+  }
+}
+
+@Saga()
 export class MikroOrmSaga {
   @Step({ transactional: true })
   async place({ transaction }: TransactionalStepContext<Order, MikroOrmSaga, MikroOrmEntityManager>) {
@@ -95,6 +113,9 @@ void SagaModule.forRoot({ database: mikroOrmDatabase(layers.mikroOrm.em, layers.
 void SagaModule.forRoot({ database: layers.prisma });
 // @ts-expect-error -- a Pool is no PrismaClient
 void prismaDatabase(layers.pool);
+// @ts-expect-error -- a client of postgres.js is no database of Drizzle
+void drizzleDatabase(layers.postgresJs.$client);
+void drizzleDatabase(layers.postgresJs, layers.pool);
 // @ts-expect-error -- a Kysely is no MikroORM
 void mikroOrmDatabase(layers.kysely);
 // @ts-expect-error -- the adapter of Kysely takes its pool as well
@@ -106,6 +127,7 @@ export const made = {
   prisma: prismaDatabase(layers.prisma),
   mikroOrm: mikroOrmDatabase(layers.mikroOrm),
   drizzle: drizzleDatabase(layers.drizzle),
+  postgresJs: drizzleDatabase(layers.postgresJs),
   kysely: kyselyDatabase(layers.kysely, layers.pool),
   knex: knexDatabase(layers.knex),
   pg: pgDatabase(layers.pool),
@@ -116,6 +138,7 @@ export type OfATransaction = [
   Expect<Equal<TransactionOf<Made['prisma']>, PrismaTransaction<PrismaClient>>>,
   Expect<Equal<TransactionOf<Made['mikroOrm']>, MikroORM['em']>>,
   Expect<Equal<TransactionOf<Made['drizzle']>, DrizzleTransaction<Drizzle>>>,
+  Expect<Equal<TransactionOf<Made['postgresJs']>, DrizzleTransaction<DrizzleOverPostgresJs>>>,
   Expect<Equal<TransactionOf<Made['kysely']>, Transaction<Tables>>>,
   Expect<Equal<TransactionOf<Made['knex']>, Knex.Transaction>>,
   Expect<Equal<TransactionOf<Made['pg']>, PoolClient>>,

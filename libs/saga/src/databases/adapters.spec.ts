@@ -1,8 +1,10 @@
 import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import knex from 'knex';
+import { drizzle as overPostgresJs } from 'drizzle-orm/postgres-js';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import postgres from 'postgres';
 import { SagaConfigurationError } from '../errors.js';
 import { drizzleDatabase } from './drizzle/index.js';
 import { knexDatabase } from './knex/index.js';
@@ -79,6 +81,50 @@ describe('what is no object of the layer is refused, and the error shows no secr
   test('a Knex whose connection is a function, since LISTEN connects with it', () => {
     const dynamic = knex({ client: 'pg', connection: async () => ({ host: 'nowhere' }) });
     expect(problemOf(knexDatabase, dynamic)).toContain('the connection of Knex is a function');
+  });
+});
+
+/** It connects when it is used, which it is not. */
+const postgresJs = (options: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
+  overPostgresJs({ client: postgres('postgres://app:secret@nowhere:6000/shop', options) });
+
+describe('the pool beside postgres.js', () => {
+  test('has its settings, and is ended with it', async () => {
+    const session = { application_name: 'shop', search_path: 'shop, public', work_mem: '8MB' };
+    const given = postgresJs({ max: 7, ssl: 'require', connect_timeout: 3, connection: session });
+    const own = drizzleDatabase(given).pool as unknown as pg.Pool;
+    expect(own.options).toMatchObject({
+      ...{ host: 'nowhere', port: 6000, database: 'shop', user: 'app', password: 'secret', max: 7 },
+      ...{ ssl: { rejectUnauthorized: false }, connectionTimeoutMillis: 3_000, application_name: 'shop' },
+      options: '-c search_path=shop,\\ public -c work_mem=8MB',
+    });
+    await given.$client.end();
+    expect(own.ended).toBe(true);
+  });
+
+  test('is the one that was given, which the application ends', async () => {
+    const given = postgresJs({ ssl: 'prefer' });
+    expect(drizzleDatabase(given, pool).pool).toBe(pool);
+    await given.$client.end();
+    expect(pool.ended).toBe(false);
+  });
+
+  test('is refused for settings that pg does not have, unless it is given', () => {
+    const given = postgresJs({ host: 'a,b', ssl: 'prefer' });
+    expect(problemOf(drizzleDatabase, given)).toBe(
+      "drizzleDatabase(): pg does not have what postgres.js is set to: several hosts, ssl: 'prefer'. " +
+        'Give the Pool of pg that sagas are to use: drizzleDatabase(db, new Pool({ … })).',
+    );
+    expect(problemOf((one) => drizzleDatabase(one, {} as never), postgresJs())).toMatch(
+      /^drizzleDatabase\(\): pool is an object of the class Object; give a Pool of pg/,
+    );
+    expect(problemOf((one) => drizzleDatabase(one, pool), drizzle({ client: pool }))).toContain('leave it out');
+  });
+
+  test('is refused if postgres.js changes the names of columns, which are those of sagas as well', () => {
+    expect(problemOf(drizzleDatabase, postgresJs({ transform: postgres.camel }))).toContain(
+      'postgres.js transforms each column and value that it reads',
+    );
   });
 });
 

@@ -2,17 +2,30 @@ import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
 import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import { isClient, isPool } from '../../store/postgres/connection/pg-database.js';
-import type { PgClient } from '../../store/postgres/connection/pg-types.js';
+import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { LayerDatabase } from '../layer/layer-database.js';
+import { isPostgresJs, type PostgresJsClient } from './postgres-js-client.js';
+import { FIX, PostgresJsDatabase } from './postgres-js-database.js';
+import { poolBeside } from './postgres-js-pool.js';
 
-/** A database of `drizzle-orm/node-postgres`, as `drizzle(pool)` makes it. */
+/** A database of `drizzle-orm/node-postgres` or of `drizzle-orm/postgres-js`, as `drizzle()` makes it. */
 export interface DrizzleDatabase {
-  /** The Pool of pg. */
-  readonly $client: Pool;
+  /** The Pool of pg, or the client of postgres.js. */
+  readonly $client: Pool | PostgresJsSql;
   /** Opens a transaction. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the transaction has the type of the application's schema
   transaction(work: (transaction: any) => Promise<unknown>): Promise<unknown>;
+}
+
+/** A client of postgres.js, as `postgres(url)` makes it. */
+export interface PostgresJsSql {
+  /** Its settings. */
+  readonly options: object;
+  /** Sends a statement. */
+  unsafe(text: string, ...rest: never[]): unknown;
+  /** Lends a connection. */
+  reserve(): Promise<unknown>;
 }
 
 /** The transaction of a Drizzle database, with the types of its schema. */
@@ -21,26 +34,51 @@ export type DrizzleTransaction<Database extends DrizzleDatabase> = Parameters<
 >[0];
 
 /**
- * The database of an application that uses Drizzle over pg: `SagaModule.forRoot({ database: drizzleDatabase(db) })`.
- * Sagas borrow connections of its pool.
+ * The database of an application that uses Drizzle over pg or over postgres.js:
+ * `SagaModule.forRoot({ database: drizzleDatabase(db) })`.
+ *
+ * Over pg, sagas borrow connections of its pool. postgres.js does not lend connections that sagas can use. Over it, sagas
+ * have a pool of pg with the same settings, whose maximum is `max` of postgres.js. `db.$client.end()` ends it as well.
  *
  * A transaction is what `db.transaction(async (tx) => …)` passes to its function. `ctx.transaction` of transactional
  * steps is one.
- * @throws SagaConfigurationError if it is not a database of `drizzle-orm/node-postgres` over a Pool
+ * @param pool the Pool of pg for sagas, with postgres.js only. The application ends it. Default: a pool with the settings
+ * of postgres.js
+ * @throws SagaConfigurationError if it is no database of `drizzle-orm/node-postgres` over a Pool or of
+ * `drizzle-orm/postgres-js`, if postgres.js transforms what it reads, or if it has a setting that pg does not have
  */
 export function drizzleDatabase<Database extends DrizzleDatabase>(
   db: Database,
+  pool?: Pool,
 ): SagaDatabase<DrizzleTransaction<Database>> {
-  const pool: unknown = (db as Partial<Database> | undefined)?.$client;
-  if (!isPool(pool)) throw notDrizzle(db);
+  const client: unknown = (db as Partial<Database> | undefined)?.$client;
+  if (isPostgresJs(client)) return overPostgresJs(db, client, pool);
+  if (!isPool(client)) throw wrong('db', db, EXAMPLE);
+  if (pool !== undefined) throw wrong('pool', pool, 'leave it out: db has a Pool of pg');
   return new LayerDatabase<DrizzleTransaction<Database> & object>({
-    ...{ name: 'Drizzle', pool, poolSetting: 'max of the pg.Pool', sources: [db] },
-    fix: 'Give the transaction of db.transaction(async (tx) => …).',
+    ...{ name: 'Drizzle', pool: client, poolSetting: 'max of the pg.Pool', sources: [db], fix: FIX },
     open: ((work) => db.transaction(work)) as TransactionOpener<DrizzleTransaction<Database>>,
     isTransaction: (given): given is DrizzleTransaction<Database> & object =>
       'rollback' in given && sessionOf(given) !== undefined,
     clientOf: (transaction) => sessionOf(transaction)!,
   });
+}
+
+function overPostgresJs<Database extends DrizzleDatabase>(
+  db: Database,
+  client: PostgresJsClient,
+  pool: Pool | undefined,
+): SagaDatabase<DrizzleTransaction<Database>> {
+  if (pool !== undefined && !isPool(pool)) throw wrong('pool', pool, 'give a Pool of pg');
+  const transforms = Object.entries(client.options.transform).filter(([, one]) => Boolean(one?.from));
+  if (transforms.length > 0)
+    throw new SagaConfigurationError(
+      `drizzleDatabase(): postgres.js transforms each ${transforms.map(([what]) => what).join(' and ')} that it reads, ` +
+        `those of sagas included. Remove its option transform; Drizzle names columns itself.`,
+    );
+  const own = (pool ?? poolBeside(client)) as unknown as PgPool;
+  const setting = pool ? 'max of the pg.Pool' : 'max of postgres.js';
+  return new PostgresJsDatabase<DrizzleTransaction<Database> & object>(own, db, client, setting);
 }
 
 /** Drizzle's session has the connection, which its types do not show. */
@@ -49,13 +87,14 @@ function sessionOf(transaction: object): PgClient | undefined {
   return isClient(client) ? client : undefined;
 }
 
-function notDrizzle(given: unknown): SagaConfigurationError {
+const EXAMPLE =
+  'give a database of drizzle-orm/node-postgres over a Pool of pg, or of drizzle-orm/postgres-js: ' +
+  'drizzle(new Pool({ connectionString }))';
+
+function wrong(parameter: string, given: unknown, instead: string): SagaConfigurationError {
   const { what, adapter } = nameOfLayer(given);
-  const fix = adapter && adapter.layer !== 'Drizzle' ? ` ${adapter.fix}` : '';
-  return new SagaConfigurationError(
-    `drizzleDatabase(): db is ${what}; give a database of drizzle-orm/node-postgres over a Pool of pg: ` +
-      `drizzle(new Pool({ connectionString })).${fix}`,
-  );
+  const fix = parameter === 'db' && adapter && adapter.layer !== 'Drizzle' ? ` ${adapter.fix}` : '';
+  return new SagaConfigurationError(`drizzleDatabase(): ${parameter} is ${what}; ${instead}.${fix}`);
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
