@@ -143,6 +143,10 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.memory.watch(ids));
   }
 
+  revisions(ids: readonly string[]) {
+    return this.send(() => this.world.database.memory.revisions(ids));
+  }
+
   missing(ids: readonly string[]) {
     return this.send(() => this.world.database.memory.missing(ids));
   }

@@ -90,6 +90,12 @@ export class RecentSagas {
     this.add(entry, isReplaced ? made.size : made.size + CHECKPOINT_BYTES);
   }
 
+  /** Others go on with the saga: what was known of its progress does not count any more. That it was started does. */
+  outlive(entry: KnownSaga): void {
+    if (!entry.start) return this.forget(entry);
+    entry.claimed = entry.last = undefined;
+  }
+
   forget(entry: KnownSaga): void {
     if (entry.isForgotten) return;
     entry.isForgotten = true;
