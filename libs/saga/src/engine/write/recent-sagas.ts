@@ -114,7 +114,7 @@ export class RecentSagas {
     for (; this.head < this.queue.length; this.head += 1) {
       const entry = this.queue[this.head]!;
       if (entry.isForgotten) continue;
-      if (entry.at >= oldest && this.bytes <= this.bounds.bytes) break;
+      if (entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
       if (entry.queuedAt === entry.at) this.forget(entry);
       else {
         // It was written since: it takes its turn again.
