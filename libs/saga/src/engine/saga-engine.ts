@@ -155,7 +155,7 @@ export class SagaEngine {
 
   /** The scheduled poll. */
   tick(): void {
-    this.recovery?.look(!this.claims && !this.wakeup.listening);
+    this.recovery?.look(!this.claims);
     this.wakeups.tick();
   }
 
