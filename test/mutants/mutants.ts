@@ -2,6 +2,7 @@ import { CODEC_MUTANTS } from './codec.mutants.js';
 import { COMPENSATION_REPLY_MUTANTS } from './compensation-replies.mutants.js';
 import { DATABASE_MUTANTS } from './databases.mutants.js';
 import { ENGINE_MUTANTS } from './engine.mutants.js';
+import { FAILOVER_MUTANTS } from './failover.mutants.js';
 import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { LIFE_CYCLE_MUTANTS } from './life-cycle.mutants.js';
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...FAILOVER_MUTANTS,
   ...FAMILY_LOCK_MUTANTS,
   ...WAIT_MUTANTS,
   ...SCHEDULE_MUTANTS,

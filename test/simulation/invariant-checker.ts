@@ -152,7 +152,7 @@ export class InvariantChecker {
 
   edited(saga: StoredSaga, edit: Edit): void {
     const book = this.books.get(saga.id)!;
-    if ('signal' in edit || 'proposal' in edit) return;
+    if ('signal' in edit || 'proposal' in edit || 'putBack' in edit) return;
     if ('requestPause' in edit) return this.note(() => `${saga.id} is asked to stand still`);
     book.operated += 1;
     if ('requestCancel' in edit) {

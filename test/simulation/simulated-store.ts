@@ -154,6 +154,10 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.memory.changes(watched));
   }
 
+  revisions(ids: readonly string[]) {
+    return this.send(() => this.world.database.memory.revisions(ids));
+  }
+
   missing(ids: readonly string[]) {
     return this.send(() => this.world.database.memory.missing(ids));
   }

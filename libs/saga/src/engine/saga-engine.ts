@@ -117,8 +117,13 @@ export class SagaEngine {
     this.storeClock = new StoreClock(clock);
     const { observers, lease, storeClock } = this;
     const ports = { store, bindings, observers, clock, storeClock, random, newId, log };
-    const runsUnder = (id: string) => this.worker?.epochOf(id);
-    const recovery = options.recovery && new Recovery(options.recovery, { ...ports, lease, runsUnder });
+    const recovery =
+      options.recovery &&
+      new Recovery(options.recovery, {
+        ...{ ...ports, lease },
+        runsUnder: (id) => this.worker?.epochOf(id),
+        look: (id) => this.worker?.look(id),
+      });
     this.recovery = recovery;
     this.retry = new StoreRetry({ store, clock, random, log, recovered: () => recovery?.ready() });
     const shared = { ...ports, retry: this.retry, recovery };
@@ -165,7 +170,7 @@ export class SagaEngine {
 
   /** The scheduled poll. */
   tick(): void {
-    this.recovery?.look(!this.claims && !this.wakeup.listening);
+    this.recovery?.look(!this.claims);
     this.wakeups.tick();
   }
 

@@ -37,6 +37,8 @@ export interface ChildSagasPorts {
 export interface Awaited {
   readonly step: string;
   readonly id: string;
+  /** That saga was asked to compensate what it had completed. */
+  readonly isUndoing?: boolean;
 }
 
 type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
@@ -71,15 +73,23 @@ export class ChildSagas {
     return child ? this.ports.definitions.checked(this.ports.definitions.latest(child()), input) : input;
   }
 
-  /** What became of those that have ended by now. */
-  async ended(awaited: readonly Awaited[]): Promise<ChildEnded[]> {
+  /**
+   * What became of those that have ended by now. One that is still completed, though it was asked to compensate, is asked
+   * again: a failover has lost that, and the state of its parent was put back.
+   */
+  async ended(awaited: readonly Awaited[], reasonFor: (step: string) => string): Promise<SagaEvent[]> {
     const { store, retry } = this.ports;
     const sagas = await retry.run(() => store.ended(awaited.map(({ id }) => id)));
     const ended = new Map(sagas.map((saga) => [saga.id, saga]));
-    return awaited.flatMap(({ step, id }) => {
-      const child = ended.get(id);
-      return child ? [this.endOf(child, step)] : [];
-    });
+    const events: SagaEvent[] = [];
+    for (const one of awaited) {
+      const child = ended.get(one.id);
+      if (!child) continue;
+      if (one.isUndoing && child.state.status === 'completed')
+        events.push(...(await this.undo(one, reasonFor(one.step))));
+      else events.push(this.endOf(child, one.step));
+    }
+    return events;
   }
 
   /** Asks the step's saga to compensate; one that only goes forward is left to its end. */

@@ -35,10 +35,14 @@ export class RunChildren {
     const { step, action } = attempt;
     if (action.kind === 'run') return [await this.start(attempt)];
     const awaited = { step, id: stepState(state, step).child!.id };
-    const reason = `step '${step}' of ${this.saga.name} ${this.saga.id} is compensated`;
+    const reason = this.reasonFor(step);
     return action.kind === 'cancel-child'
       ? this.ports.children.cancel(awaited, reason)
       : this.ports.children.undo(awaited, reason);
+  }
+
+  private reasonFor(step: string): string {
+    return `step '${step}' of ${this.saga.name} ${this.saga.id} is compensated`;
   }
 
   /** The sagas that a checkpoint of this state starts. */
@@ -55,7 +59,7 @@ export class RunChildren {
     // It stands still: what has come is received once it goes on.
     if (state.status === 'paused') return [];
     const awaited = awaitedBy(state);
-    return awaited.length > 0 ? this.ports.children.ended(awaited) : [];
+    return awaited.length > 0 ? this.ports.children.ended(awaited, (step) => this.reasonFor(step)) : [];
   }
 
   /** The same, before anything starts. */
@@ -103,6 +107,6 @@ function isWrongInput(error: unknown): boolean {
 /** The steps of a saga that wait for others, with those. */
 export function awaitedBy({ steps }: SagaState): Awaited[] {
   return [...ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)].flatMap(([name, step]) =>
-    awaitsChild(step) ? [{ step: name, id: step.child!.id }] : [],
+    awaitsChild(step) ? [{ step: name, id: step.child!.id, isUndoing: step.child!.phase === 'undoing' }] : [],
   );
 }

@@ -1,4 +1,5 @@
 import { stateOf } from '../../../../../test/fixtures/state-of.js';
+import { sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import { type AfterFailover, decidePutBack } from './decide-put-back.js';
@@ -8,6 +9,10 @@ import { startAgain } from './start-again.js';
 
 const LEASE = { worker: 'me', duration: 30_000 };
 const NOW = 100_000;
+const GRAPH = sequenceOf(
+  ...['a', 'b', 's1', 's2', 's3', 's4', 's5'].map((name) => stepOf(name)),
+  stepOf('booked', { transactional: true }),
+);
 
 function rowOf(given: Partial<StoredSaga> = {}): StoredSaga {
   return {
@@ -46,7 +51,7 @@ function knownWith(...made: (MadeCheckpoint | { readonly transactional: MadeChec
 
 const decide = (known: KnownSaga, row: StoredSaga, given: Partial<AfterFailover> = {}) =>
   decidePutBack({
-    ...{ known, row, isNew: false, runsUnder: undefined, lease: LEASE, isLimited: false, now: NOW },
+    ...{ known, row, isNew: false, runsUnder: undefined, lease: LEASE, graph: GRAPH, now: NOW },
     ...given,
   });
 
@@ -76,13 +81,27 @@ describe('what is put back after a failover', () => {
   });
 
   test('ends before a step whose transaction was lost, and the run that is ahead of it is fenced off', () => {
-    const known = knownWith(madeOf(1), { transactional: madeOf(2) }, madeOf(3));
+    const booked = (n: number) => madeOf(n, { state: stateOf('running', 'a=completed booked=completed') });
+    const known = knownWith(madeOf(1), { transactional: booked(2) }, booked(3));
     expect(decide(known, rowOf(), { runsUnder: 2 })).toMatchObject({
       checkpoint: { number: 1, epoch: 3, release: { dueAt: NOW } },
       lease: undefined,
     });
     expect(decide(known, rowOf({ checkpoints: 1 }), { runsUnder: 2 })).toBe('transaction');
-    expect(decide(known, rowOf({ checkpoints: 2 }))).toMatchObject({ checkpoint: { number: 3 } });
+    const stored = rowOf({ checkpoints: 2, state: booked(2).state });
+    expect(decide(known, stored)).toMatchObject({ checkpoint: { number: 3 } });
+  });
+
+  test.each(['completed', 'compensating', 'compensated'])(
+    'is nothing if another worker’s transaction was lost, and is %s in what this worker knows',
+    (status) => {
+      const state = stateOf('running', `a=completed booked=${status}`);
+      expect(decide(knownWith(madeOf(1, { state })), rowOf())).toBe('transaction');
+    },
+  );
+
+  test('is nothing without the graph, which says what is transactional', () => {
+    expect(decide(knownWith(madeOf(1)), rowOf(), { graph: undefined })).toBe('transaction');
   });
 
   test('keeps the lease of the run that continues here', () => {
@@ -98,7 +117,7 @@ describe('what is put back after a failover', () => {
     const waiting = decide(known, rowOf({ lock: { key: 'k', held: false } }), { runsUnder: 2 });
     expect(waiting).toMatchObject({ lease: undefined, checkpoint: { epoch: 3 } });
     expect((waiting as { checkpoint: Checkpoint }).checkpoint.release).toBeUndefined();
-    const limited = { runsUnder: 2, isLimited: true };
+    const limited = { runsUnder: 2, graph: { ...GRAPH, concurrency: 1 } };
     const row = rowOf({ epoch: 1, lockedBy: undefined, leasedAt: undefined });
     expect(decide(known, row, limited)).toMatchObject({ lease: undefined });
     expect(decide(known, rowOf(), limited)).toMatchObject({ lease: LEASE });

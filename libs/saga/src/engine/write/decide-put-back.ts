@@ -1,3 +1,5 @@
+import { nodeOf, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import { type StepState, stepState } from '../../machine/saga-state.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 import type { PutBack } from '../ports/put-back.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
@@ -12,8 +14,8 @@ export interface AfterFailover {
   /** The epoch under which this process runs the saga now. Undefined: it does not. */
   readonly runsUnder: number | undefined;
   readonly lease: Lease;
-  /** The saga's name has a `concurrency`. */
-  readonly isLimited: boolean;
+  /** The saga's graph. Undefined: this process does not have it. */
+  readonly graph: SagaGraph | undefined;
   /** The database's time. */
   readonly now: number;
 }
@@ -33,7 +35,7 @@ export function decidePutBack(after: AfterFailover): PutBackDecision {
   const newest = known.last;
   if (newest === undefined || newest.made.number <= row.checkpoints) return 'current';
   if (!isUntouched(after, newest) || hasOtherSignals(after, newest)) return 'elsewhere';
-  const lost = lostBefore(newest, row.checkpoints);
+  const lost = lostBefore(after, newest);
   const last = lost.at(-1);
   if (last === undefined) return 'transaction';
   const isKept = last === newest && keepsLease(after, newest);
@@ -69,18 +71,35 @@ function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { made }: K
   );
 }
 
-/** The checkpoints after this number, oldest first, up to the first whose transaction was lost. */
-function lostBefore(newest: KnownCheckpoint, number: number): KnownCheckpoint[] {
-  let lost: KnownCheckpoint[] = [];
-  for (let one: KnownCheckpoint | undefined = newest; one && one.made.number > number; one = one.before)
-    lost = one.isTransactional ? [] : [one, ...lost];
-  return lost;
+/** The checkpoints that were lost, oldest first, up to the first that depends on a transaction that was lost. */
+function lostBefore(after: AfterFailover, newest: KnownCheckpoint): KnownCheckpoint[] {
+  const lost: KnownCheckpoint[] = [];
+  let one: KnownCheckpoint | undefined = newest;
+  for (; one && one.made.number > after.row.checkpoints; one = one.before) lost.unshift(one);
+  const first = lost.findIndex((each) => lacksTransaction(after, each));
+  return first === -1 ? lost : lost.slice(0, first);
+}
+
+/** The state says that a transaction was committed, by whichever worker, which the database does not have. */
+function lacksTransaction({ graph, row }: AfterFailover, { made }: KnownCheckpoint): boolean {
+  if (!graph) return true;
+  return [...made.state.steps].some(([key, step]) => {
+    const stored = stepState(row.state, key);
+    const isSame = stored.round === step.round && committed(stored) === committed(step);
+    return !isSame && nodeOf(graph, key).transactional;
+  });
+}
+
+/** How many transactions of a step have been committed: its own, and that of its compensation. */
+function committed({ status }: StepState): number {
+  if (status === 'compensated') return 2;
+  return status === 'completed' || status === 'compensating' || status === 'compensation_failed' ? 1 : 0;
 }
 
 /** The run of this process continues as if nothing had been lost. */
-function keepsLease({ known, row, runsUnder, isLimited }: AfterFailover, { made }: KnownCheckpoint): boolean {
+function keepsLease({ known, row, runsUnder, graph }: AfterFailover, { made }: KnownCheckpoint): boolean {
   if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;
-  if (isLimited && row.epoch !== made.epoch) return false;
+  if (graph?.concurrency !== undefined && row.epoch !== made.epoch) return false;
   if (runsUnder === made.epoch) return made.release === undefined;
   return known.claimed?.epoch === runsUnder && known.claimed.checkpoints === made.number;
 }

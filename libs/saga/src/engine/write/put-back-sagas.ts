@@ -26,6 +26,8 @@ export interface PutBackResult {
   readonly what: 'put-back' | 'current' | 'elsewhere' | 'transaction' | 'conflict';
   /** The name of the saga. */
   readonly name: string;
+  /** All that is known was put back. Otherwise the rest happens anew, and what is known of it does not count any more. */
+  readonly isWhole: boolean;
 }
 
 /** Finds out what was lost of sagas, and stores it. Each call may be repeated. */
@@ -57,21 +59,23 @@ export class PutBackSagas {
 
   /** Stores what was lost of one. */
   async putBack({ known, isNew, isConflict }: Lost): Promise<PutBackResult> {
-    if (isConflict) return { what: 'conflict', name: known.start?.saga.name ?? '' };
+    if (isConflict) return { what: 'conflict', name: known.start?.saga.name ?? '', isWhole: false };
     const { store, lease, bindings, runsUnder } = this.ports;
     let what: PutBackResult['what'] = 'current';
+    let isWhole = true;
     const saga = await store.edit({ id: known.id }, (row, now): Edit | undefined => {
-      const isLimited = bindings.graphOf(row)?.concurrency !== undefined;
+      const graph = bindings.graphOf(row);
       const fresh = isNew && row.checkpoints === 0;
       const decided = decidePutBack({
-        ...{ known, row, isNew: fresh, runsUnder: runsUnder(known.id), lease, isLimited, now },
+        ...{ known, row, isNew: fresh, runsUnder: runsUnder(known.id), lease, graph, now },
       });
       what = typeof decided === 'string' ? decided : 'put-back';
+      isWhole = typeof decided === 'string' || decided.checkpoint.number === known.last!.made.number;
       if (typeof decided !== 'string') return { putBack: decided, operation: this.record(row, known, fresh) };
       return fresh ? { proposal: true, operation: this.record(row, known, fresh) } : undefined;
     });
     this.startedAgain.delete(known);
-    return { what, name: saga?.name ?? '' };
+    return { what, name: saga?.name ?? '', isWhole };
   }
 
   /** Stores the starts that are missing. Returns the ids of those whose correlation id another saga has. */

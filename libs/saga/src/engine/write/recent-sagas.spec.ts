@@ -21,7 +21,7 @@ test('what was not written for the time of the window is forgotten', () => {
   recent.started(saga('a'), 0);
   now = 150;
   recent.trim();
-  expect(idsOf(recent)).toEqual(['a', 'b']);
+  expect(idsOf(recent)).toEqual(['b', 'a']);
   now = 170;
   recent.trim();
   expect(idsOf(recent)).toEqual(['a']);

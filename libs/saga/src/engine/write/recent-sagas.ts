@@ -90,6 +90,12 @@ export class RecentSagas {
     this.add(entry, isReplaced ? made.size : made.size + CHECKPOINT_BYTES);
   }
 
+  /** Others go on with the saga: what was known of its progress does not count any more. That it was started does. */
+  outlive(entry: KnownSaga): void {
+    if (!entry.start) return this.forget(entry);
+    entry.claimed = entry.last = undefined;
+  }
+
   forget(entry: KnownSaga): void {
     if (entry.isForgotten) return;
     entry.isForgotten = true;
@@ -108,7 +114,7 @@ export class RecentSagas {
     for (; this.head < this.queue.length; this.head += 1) {
       const entry = this.queue[this.head]!;
       if (entry.isForgotten) continue;
-      if (entry.at >= oldest && this.bytes <= this.bounds.bytes) break;
+      if (entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
       if (entry.queuedAt === entry.at) this.forget(entry);
       else {
         // It was written since: it takes its turn again.

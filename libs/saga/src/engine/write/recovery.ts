@@ -22,6 +22,8 @@ export interface RecoveryPorts {
   readonly log: EngineLog;
   /** The epoch under which this process runs a saga. Undefined: it does not. */
   readonly runsUnder: (id: string) => number | undefined;
+  /** The run of a saga here looks again at what it waits for: others of that may have been lost. */
+  readonly look: (id: string) => void;
 }
 
 /** Sagas that are looked at, or started again, with one statement. */
@@ -29,7 +31,7 @@ const BATCH = 200;
 /** Sagas that are put back side by side. */
 const LANES = 4;
 /** No saga is claimed for so long (ms) after a failover was noticed: other processes have something to put back as well. */
-const CLAIM_GRACE = 2_000;
+const CLAIM_GRACE = 3_000;
 
 /**
  * Puts back what a failover has lost and this process still knows: what it has started and run lately. As long as that is in
@@ -98,30 +100,52 @@ export class Recovery {
   }
 
   private async putAllBack(): Promise<void> {
-    const known = this.recent.all();
     const count: PutBackCount = { starts: 0, checkpoints: 0, left: 0 };
-    for (let n = 0; n < known.length; n += BATCH) await this.putBack(known.slice(n, n + BATCH), count);
+    for (let known = this.recent.all(); known.length > 0;) {
+      const began = this.ports.clock.monotonic();
+      for (let n = 0; n < known.length; n += BATCH) await this.putBack(known.slice(n, n + BATCH), count);
+      // Nothing is sent meanwhile. But answers of the server that was the primary may have been on their way.
+      known = this.recent.all().filter(({ at }) => at >= began);
+    }
     const { starts, checkpoints, left } = count;
     if (starts + checkpoints + left === 0) return;
-    const others = left === 0 ? '' : `. ${left} others were left as they are stored`;
+    const others = left === 0 ? '' : `. ${left} saga(s) were left as they are stored`;
     this.ports.log.warn(
       `A failover has lost commits. Put back: the starts of ${starts} and the progress of ${checkpoints} saga(s)${others}`,
     );
   }
 
   private async putBack(known: readonly KnownSaga[], count: PutBackCount): Promise<void> {
-    const lost = await this.persist(() => this.sagas.lostOf(known));
-    const waiting = [...lost];
+    const waiting = await this.lostOf(known, count);
     const lane = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) await this.putOneBack(next, count);
     };
     await Promise.all(Array.from({ length: LANES }, lane));
   }
 
-  private async putOneBack(lost: Lost, count: PutBackCount): Promise<void> {
-    const { store, observers, log } = this.ports;
+  /** One that the database refuses to store again is left out. */
+  private async lostOf(known: readonly KnownSaga[], count: PutBackCount): Promise<Lost[]> {
     try {
-      const { what, name } = await this.persist(() => this.sagas.putBack(lost));
+      return await this.persist(() => this.sagas.lostOf(known));
+    } catch (error) {
+      if (this.ports.store.isTransient(error)) throw error;
+      if (known.length === 1) return this.leave(known[0]!, error, count);
+      const lost: Lost[] = [];
+      for (const one of known) lost.push(...(await this.lostOf([one], count)));
+      return lost;
+    }
+  }
+
+  private leave({ id }: KnownSaga, error: unknown, count: PutBackCount): [] {
+    count.left += 1;
+    this.ports.log.error(`Saga ${id} could not be put back: ${serializeError(error).message}`);
+    return [];
+  }
+
+  private async putOneBack(lost: Lost, count: PutBackCount): Promise<void> {
+    const { store, observers } = this.ports;
+    try {
+      const { what, name, isWhole } = await this.persist(() => this.sagas.putBack(lost));
       if (lost.isNew) {
         count.starts += 1;
         observers.putBack('start', name);
@@ -129,14 +153,13 @@ export class Recovery {
       if (what === 'put-back') {
         count.checkpoints += 1;
         observers.putBack('checkpoint', name);
-      } else if (what !== 'current') {
-        count.left += 1;
-        this.recent.forget(lost.known);
-      }
+        if (waitsForOthers(lost.known)) this.ports.look(lost.known.id);
+      } else if (what !== 'current') count.left += 1;
+      if (what === 'conflict') this.recent.forget(lost.known);
+      else if (!isWhole || what === 'elsewhere' || what === 'transaction') this.recent.outlive(lost.known);
     } catch (error) {
       if (store.isTransient(error)) throw error;
-      count.left += 1;
-      log.error(`Saga ${lost.known.id} could not be put back: ${serializeError(error).message}`);
+      this.leave(lost.known, error, count);
     }
   }
 
@@ -152,4 +175,8 @@ export class Recovery {
       }
     }
   }
+}
+
+function waitsForOthers({ last }: KnownSaga): boolean {
+  return last !== undefined && [...last.made.state.steps.values()].some(({ child }) => child !== undefined);
 }

@@ -1,8 +1,10 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { type Clock, sleep } from '../../shared/clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import type { Edit, SagaStore, StoreTarget } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { type Revised, type SagaBindings, UnreadGraph } from '../versions/saga-bindings.js';
+import type { Recovery } from './recovery.js';
 import type { StoreRetry } from './store-retry.js';
 
 /** `graph` is the graph of the saga. Undefined: this application does not have it. `now` is the time of the database. */
@@ -13,7 +15,13 @@ export interface SagaEditsPorts {
   readonly retry: StoreRetry;
   readonly bindings: SagaBindings;
   readonly observers: SagaObservers;
+  readonly clock: Clock;
+  /** Undefined: nothing is put back after a failover. */
+  readonly recovery?: Pick<Recovery, 'isRecent'>;
 }
+
+/** A saga that a failover has lost may yet be put back by another process: it is looked for again after so long (ms). */
+const LOOK_AGAIN_MS = 200;
 
 /** Changes sagas from outside of their runs: for operators, and for the steps whose sub-sagas they are. */
 export class SagaEdits {
@@ -33,6 +41,10 @@ export class SagaEdits {
     for (;;) {
       try {
         const saga = await retry.run(() => store.edit(target, edited));
+        if (!saga && this.ports.recovery?.isRecent) {
+          await sleep(this.ports.clock, LOOK_AGAIN_MS);
+          continue;
+        }
         report?.();
         return saga;
       } catch (error) {

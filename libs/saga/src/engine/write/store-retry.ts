@@ -12,8 +12,8 @@ export interface StoreRetryPorts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: EngineLog;
-  /** What has to be put back after a failover before anything else is sent. Undefined: nothing. */
-  readonly recovered: () => Promise<void> | undefined;
+  /** What has to be put back after a failover before anything else is sent. Default, and undefined: nothing. */
+  readonly recovered?: () => Promise<void> | undefined;
 }
 
 /** Retries calls of the store after transient errors, and logs once when an outage of the database begins and ends. */
@@ -47,7 +47,7 @@ export class StoreRetry {
 
   /** Makes a call, and logs that an outage has ended once it succeeds. */
   async reached<T>(call: () => Promise<T>): Promise<T> {
-    const recovered = this.ports.recovered();
+    const recovered = this.ports.recovered?.();
     if (recovered) await recovered;
     const result = await call();
     if (this.outage) {

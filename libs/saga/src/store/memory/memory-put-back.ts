@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../engine/ports/checkpoint.js';
 import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
 import type { MemoryRow } from './memory-row.js';
 
@@ -22,4 +23,19 @@ export function prepareRow(
   if (lease) saga.dueAt = now + lease.duration;
   if (createdAt !== undefined) Object.assign(saga, { createdAt });
   if (parent && !saga.parent) Object.assign(saga, { parent });
+}
+
+/** Takes the lease away of a saga whose last checkpoint, or the claim of its worker, is gone. True: it has done so. */
+export function fenceLost(
+  { saga }: MemoryRow,
+  { after, holder }: Pick<Checkpoint, 'after' | 'holder'>,
+  now: number,
+): boolean {
+  if (after === undefined) return false;
+  const isOthers = holder !== undefined && saga.lockedBy !== undefined && saga.lockedBy !== holder;
+  if (saga.checkpoints >= after && !isOthers) return false;
+  saga.epoch += 1;
+  saga.lockedBy = undefined;
+  saga.dueAt = now;
+  return true;
 }

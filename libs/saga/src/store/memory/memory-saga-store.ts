@@ -57,7 +57,7 @@ import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
 import { renewLeases, takeLease } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
-import { prepareRow, revisionsOf } from './memory-put-back.js';
+import { fenceLost, prepareRow, revisionsOf } from './memory-put-back.js';
 import { MemoryRates } from './memory-rates.js';
 import { ClaimRoom } from './claim-room.js';
 import { ClaimedSlots, MemorySlots } from './memory-slots.js';
@@ -334,6 +334,10 @@ export class MemorySagaStore implements SagaStore {
   private save(checkpoint: Checkpoint, now: number): CheckpointResult {
     const row = this.rows.get(checkpoint.id);
     if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';
+    if (fenceLost(row, checkpoint, now)) {
+      this.wakeup.announceDue();
+      return 'fenced';
+    }
     const { saga } = row;
     if (saga.checkpoints >= checkpoint.number) return 'saved';
     if (saga.cancelRequested && !checkpoint.cancelSeen) return 'cancelled';

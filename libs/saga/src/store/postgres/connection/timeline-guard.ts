@@ -54,8 +54,12 @@ export class TimelineGuard {
       this.isOff = true;
       return;
     }
-    // A standby is asked again: it may be promoted under this connection.
-    if (!row || row.timeline === null) return;
+    if (!row) return;
+    if (row.timeline === null) {
+      // It may be promoted before the statement arrives, which would then be executed without the failover being noticed.
+      if (this.cluster !== undefined) throw standby();
+      return;
+    }
     this.see(row.cluster, row.timeline);
     this.admitted.set(client, this.promotions);
   }
@@ -77,4 +81,9 @@ function outlived(timeline: number, latest: number): Error {
     `Connection terminated: the server is on timeline ${timeline}, but a failover to timeline ${latest} was seen. ` +
       'It is no longer the primary.',
   );
+}
+
+/** Transient: a failover is in progress. */
+function standby(): Error {
+  return new Error('Connection terminated: the server is a standby, which may be promoted at any moment.');
 }

@@ -1,0 +1,68 @@
+import { type Mutant, specs } from './mutant.js';
+
+const killers = [specs('decide-put-back')];
+const window = [specs('recent-sagas')];
+const forgetting = [specs('forgetting')];
+
+export const FAILOVER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'put back over what another worker has claimed since',
+    find: 'if (row.epoch === made.epoch) return row.lockedBy === lease.worker;',
+    replace: 'if (row.epoch === made.epoch) return true;',
+    killers,
+  },
+  {
+    name: 'put back over a saga that was claimed as often since',
+    find: 'return row.updatedAt <= claimed.updatedAt &&',
+    replace: 'return true ||',
+    killers,
+  },
+  {
+    name: 'put back a step whose transaction was lost',
+    find: 'return first === -1 ? lost : lost.slice(0, first);',
+    replace: 'return lost;',
+    killers,
+  },
+  {
+    name: 'put back the messages of the last checkpoint only',
+    find: 'const messages = lost.flatMap(({ made }) => made.messages ?? []);',
+    replace: 'const messages = lost.at(-1)!.made.messages ?? [];',
+    killers,
+  },
+  {
+    name: 'count another signal as one that was taken',
+    find: 'if (!isUntouched(after, newest) || hasOtherSignals(after, newest))',
+    replace: 'if (!isUntouched(after, newest))',
+    killers,
+  },
+  {
+    name: 'keep the lease of a saga that waits for its lock',
+    find: 'if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;',
+    replace: 'if (runsUnder === undefined) return false;',
+    killers,
+  },
+  {
+    name: 'start a delayed saga anew after its whole delay',
+    find: 'const startAt = saga.startAt ?? (delay === undefined ? undefined : at + delay);',
+    replace: 'const startAt = saga.startAt;',
+    killers,
+  },
+  {
+    name: 'keep what is older than the recovery window',
+    find: 'if (entry.queuedAt >= oldest && this.bytes',
+    replace: 'if (this.bytes',
+    killers: window,
+  },
+  {
+    name: 'keep more than the bytes of the recovery window',
+    find: 'if (entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;',
+    replace: 'if (entry.queuedAt >= oldest) break;',
+    killers: window,
+  },
+  {
+    name: 'put nothing back after a failover',
+    find: 'if (this.ports.store.lastFailoverAt === this.handled) return undefined;',
+    replace: 'return undefined;',
+    killers: forgetting,
+  },
+];

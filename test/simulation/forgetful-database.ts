@@ -1,0 +1,103 @@
+import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { Edit, SagaStore, StoreTarget } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
+import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import { EPOCH } from './simulated-clock.js';
+import type { Timeline } from './timeline.js';
+
+/** The transaction of a step: what it writes is there once it is committed. */
+export interface LedgerTransaction {
+  readonly entries: string[];
+}
+
+interface Commit {
+  readonly at: number;
+  readonly entries: readonly string[];
+  readonly repeat: (store: MemorySagaStore) => Promise<unknown>;
+}
+
+const CHANGING = ['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'] as const;
+
+/** A primary with an asynchronous standby. After a failover, the database has none of the last commits. */
+export class ForgetfulDatabase {
+  readonly hub = new MemoryWakeupHub();
+  memory: MemorySagaStore;
+  /** The number of failovers so far. */
+  era = 0;
+  isDown = false;
+  /** What transactions have written, in order. */
+  ledger: string[] = [];
+  /** Commits that were forgotten. */
+  forgotten = 0;
+  private commits: Commit[] = [];
+  private repeatedAt: number | undefined;
+
+  constructor(private readonly timeline: Timeline) {
+    this.memory = this.empty();
+  }
+
+  /** Executes a statement, and remembers it for the standby if it changes anything. */
+  async execute(name: string, parameters: readonly unknown[]): Promise<unknown> {
+    if (name === 'transact') return this.transact(...(parameters as Parameters<SagaStore['transact']>));
+    if (name === 'edit') return this.edit(...(parameters as Parameters<SagaStore['edit']>));
+    const repeat = (store: MemorySagaStore) =>
+      (store as unknown as Record<string, (...given: readonly unknown[]) => Promise<unknown>>)[name]!(
+        ...parameters,
+      );
+    const result = await repeat(this.memory);
+    if ((CHANGING as readonly string[]).includes(name)) this.keep(repeat);
+    return result;
+  }
+
+  /** The primary is gone. A standby is promoted that has no commit of the last `lag` milliseconds. */
+  async failOver(lag: number): Promise<void> {
+    const kept = this.commits.filter(({ at }) => at <= this.timeline.now - lag);
+    this.forgotten += this.commits.length - kept.length;
+    this.commits = kept;
+    this.ledger = kept.flatMap(({ entries }) => entries);
+    this.memory = this.empty();
+    for (const { at, repeat } of kept) {
+      this.repeatedAt = at;
+      await repeat(this.memory);
+    }
+    this.repeatedAt = undefined;
+    this.era += 1;
+  }
+
+  private empty(): MemorySagaStore {
+    const now = () => EPOCH + (this.repeatedAt ?? this.timeline.now);
+    return new MemorySagaStore({ now, wakeup: this.hub.wakeup() });
+  }
+
+  private keep(repeat: Commit['repeat'], entries: readonly string[] = []): void {
+    this.commits.push({ at: this.timeline.now, entries, repeat });
+    this.ledger.push(...entries);
+  }
+
+  private async transact(work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
+    const { era } = this;
+    const transaction: LedgerTransaction = { entries: [] };
+    const checkpoint: Checkpoint = await work({ transaction, manager: transaction as never });
+    // Its connection was to the primary that is gone.
+    if (this.isDown || era !== this.era) throw new ConnectionGone();
+    const repeat = (store: MemorySagaStore) => store.checkpoint([checkpoint]);
+    const [result] = (await repeat(this.memory)) as CheckpointResult[];
+    if (result === 'saved') this.keep(repeat, transaction.entries);
+    return result!;
+  }
+
+  private async edit(target: StoreTarget, change: (saga: StoredSaga, now: number) => Edit | undefined) {
+    let edit: Edit | undefined;
+    const saga = await this.memory.edit(target, (row, now) => (edit = change(row, now)));
+    if (edit) this.keep((store) => store.edit(target, () => edit));
+    return saga;
+  }
+}
+
+/** It is unknown whether the statement was executed. */
+export class ConnectionGone extends Error {
+  constructor() {
+    super('Connection terminated unexpectedly');
+  }
+}
