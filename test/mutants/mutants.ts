@@ -15,6 +15,7 @@ import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
+import { WATCHING_MUTANTS } from './watching.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
@@ -33,4 +34,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MESSAGING_MUTANTS,
   ...OPERATING_MUTANTS,
   ...WAY_OUT_MUTANTS,
+  ...WATCHING_MUTANTS,
 ];
