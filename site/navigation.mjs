@@ -29,6 +29,7 @@ export const GROUPS = [
       ['Deadlines, locks and limits', 'docs/limits.md'],
       ['The state of a saga', 'docs/states.md'],
       ['Waiting for signals and people', 'docs/waiting.md'],
+      ['Long steps, and watching', 'docs/long-steps.md'],
       ['Events', 'docs/events.md'],
       ['Versions', 'docs/versions.md'],
       ['Declared sagas', 'docs/declared-sagas.md'],
@@ -39,6 +40,8 @@ export const GROUPS = [
     'Recipes',
     [
       ['Tell the customer the state', 'docs/recipes/order-status.md'],
+      ['Live orders', 'docs/recipes/live-orders.md'],
+      ['Resumable import', 'docs/recipes/resumable-import.md'],
       ['Payments', 'docs/recipes/payments.md'],
       ['Webhooks', 'docs/recipes/webhooks.md'],
       ['Human approval', 'docs/recipes/human-approval.md'],

@@ -41,6 +41,7 @@ test('every route is described where it is served, and the dashboard’s files a
   expect(Object.keys(document.paths).sort()).toEqual(
     [
       ...['sagas', 'sagas/{id}', 'sagas/{id}/history', 'sagas/{id}/rollback', 'sagas/{id}/graph'],
+      'sagas/{id}/events',
       ...actions.map((action) => `sagas/{id}/${action}`),
       ...['pause', 'resume', 'trigger'].map((action) => `schedules/{saga}/${action}`),
       ...['bulk', 'definitions', 'context', 'stats', 'rates', 'schedules'],

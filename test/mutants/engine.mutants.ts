@@ -218,8 +218,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wait for a step however long it takes',
-    find: 'reject(TIMED_OUT);',
-    replace: '',
+    find: 'const stop = boundAttempt(attempt, this.options.clock, () => reject(TIMED_OUT));',
+    replace: 'const stop = boundAttempt(attempt, this.options.clock, () => typeof TIMED_OUT);',
     killers: [simulation(20), specs('failed-attempts')],
   },
   {

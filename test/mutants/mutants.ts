@@ -20,6 +20,7 @@ import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { SHARD_MUTANTS } from './shards.mutants.js';
 import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
+import { WATCHING_MUTANTS } from './watching.mutants.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
@@ -43,4 +44,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...COMPENSATION_REPLY_MUTANTS,
   ...RESCHEDULE_MUTANTS,
   ...QUORUM_MUTANTS,
+  ...WATCHING_MUTANTS,
 ];

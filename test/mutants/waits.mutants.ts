@@ -128,8 +128,10 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'publish what an attempt said that failed',
-    find: 'if (attempt && ended) this.checkpoints.publish(attempt.step, attempt.messages.all);',
-    replace: 'if (attempt) this.checkpoints.publish(attempt.step, attempt.messages.all);',
+    find: `if (attempt && ended) {
+      this.checkpoints.publish(attempt.step, attempt.messages.all);`,
+    replace: `if (attempt) {
+      this.checkpoints.publish(attempt.step, attempt.messages.all);`,
     killers: engine,
   },
   {

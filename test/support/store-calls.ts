@@ -145,6 +145,25 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     );
     expect(lost).toEqual([]);
   },
+  report: async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    const { lost } = await on.store.renew(
+      sagas.map(({ id }) => ({ id, epoch: 1, reports: '{"a":{"round":1}}' })),
+      LEASE,
+    );
+    expect(lost).toEqual([]);
+  },
+  changes: async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    const changes = await on.store.changes(sagas.map(({ id }) => ({ id })));
+    expect(changes).toHaveLength(sagas.length);
+    const seen = changes.map((change) => ({ id: change.id, seen: change.seen }));
+    expect(await on.store.changes(seen)).toEqual([]);
+  },
   watch: async (on) => {
     const sagas = newSagas();
     await on.store.start(sagas, LEASE);

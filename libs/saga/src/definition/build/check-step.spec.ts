@@ -263,3 +263,23 @@ describe('the reply to a compensation', () => {
     );
   });
 });
+
+describe('the heartbeat of a step', () => {
+  it('is in milliseconds', () => {
+    expect(node(sagaOf({ pay: { heartbeat: '30s', timeout: '1h' } }), 'pay')).toMatchObject({
+      heartbeat: 30_000,
+      timeout: 3_600_000,
+    });
+  });
+
+  it('is refused if it would lose every attempt, or has no effect', () => {
+    expect(problemsOf(sagaOf({ pay: { heartbeat: 0 } }))).toMatch(/heartbeat 0 would lose every attempt/);
+    expect(problemsOf(sagaOf({ pay: { heartbeat: '30' as never } }))).toMatch(/step 'pay': heartbeat/);
+    expect(problemsOf(sagaOf({ pay: { heartbeat: '1m', timeout: '60s' } }))).toMatch(
+      /step 'pay': heartbeat is not shorter than timeout, so that it has no effect/,
+    );
+    expect(problemsOf(sagaOf({ pay: { heartbeat: '1m', transactional: true } }))).toMatch(
+      /a transactional step cannot have a heartbeat, because an attempt that is lost leaves nothing/,
+    );
+  });
+});

@@ -59,7 +59,7 @@ export class AttemptReports {
     this.keeper.keepReport(this.place, { progress }, !this.attempt.isTransactional);
   }
 
-  async heartbeat(given: unknown): Promise<void> {
+  async heartbeat(given?: unknown): Promise<void> {
     this.requireWanted();
     const details = encodePayload(given, 'heartbeat', MOST_DETAILS);
     this.isHeard('heartbeat');

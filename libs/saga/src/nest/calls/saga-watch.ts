@@ -16,6 +16,7 @@ export interface SagaUpdate<S = unknown> {
 
 /** The updates of one loop. `return()` ends the watch, and a call of `next()` that waits. */
 export interface SagaUpdateIterator<S = unknown> extends AsyncIterator<SagaUpdate<S>, undefined> {
+  /** Ends the watch. */
   return(): Promise<IteratorResult<SagaUpdate<S>, undefined>>;
 }
 

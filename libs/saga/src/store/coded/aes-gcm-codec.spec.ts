@@ -10,7 +10,7 @@ const INPUT: PayloadContext = { kind: 'input', sagaId: '0190-1' };
 
 const contexts: fc.Arbitrary<PayloadContext> = fc.record(
   {
-    kind: fc.constantFrom('input', 'result', 'item', 'signal', 'error', 'reason', 'message'),
+    kind: fc.constantFrom('input', 'result', 'item', 'signal', 'error', 'reason', 'message', 'report'),
     sagaId: fc.string(),
     step: fc.string(),
     messageId: fc.string(),

@@ -1,0 +1,126 @@
+import { VirtualTime } from '../../testing/virtual-time.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
+import type { StepContext } from '../../definition/types/contexts.js';
+import { StoreClock } from '../../shared/store-clock.js';
+import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
+import type { HeldLease } from '../ports/stored-saga.js';
+import { RunReports } from '../run/run-reports.js';
+import type { LeasedRun } from '../run/saga-run-ports.js';
+import { SagaEngine } from '../saga-engine.js';
+import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
+import { newId } from '../../shared/new-id.js';
+import { LeaseKeeper } from './lease-keeper.js';
+
+const LEASE = 30_000;
+const log = { debug() {}, log() {}, warn() {}, error() {} };
+
+class Scene {
+  readonly time = new VirtualTime(0);
+  /** When which reports were written. */
+  readonly writes: [number, (string | undefined)[]][] = [];
+  readonly reported: string[] = [];
+  readonly runs: LeasedRun[] = [];
+  broken = false;
+  readonly keeper: LeaseKeeper;
+
+  constructor() {
+    const clock = this.time.clockOf({ isAlive: true });
+    const store = {
+      renew: async (leases: readonly HeldLease[]) => {
+        this.writes.push([this.time.now, leases.map(({ reports }) => reports)]);
+        if (this.broken) throw new Error('the connection was lost');
+        return { lost: [], cancelled: [], paused: [], now: 0 };
+      },
+      load: async () => undefined,
+      isTransient: () => true,
+    };
+    const listener = { reported: (id: string) => this.reported.push(id) };
+    const ports = { store, clock, storeClock: new StoreClock(clock), log, listener };
+    this.keeper = new LeaseKeeper({ values: () => this.runs }, { worker: 'w', duration: LEASE }, ports);
+  }
+
+  run(id: string): RunReports {
+    const reported = new RunReports(undefined);
+    this.runs.push({ id, epoch: 1, leasedAt: 0, reported } as unknown as LeasedRun);
+    return reported;
+  }
+
+  async passes(ms: number): Promise<void> {
+    this.time.proceedTo(this.time.now + ms);
+    await new Promise(setImmediate);
+  }
+}
+
+const beat = (at: number) => ({ heartbeat: { at } });
+const text = (at: number) => `{"load":{"round":1,"heartbeat":{"at":${at}}}}`;
+
+test('reports of all sagas are written together, the latest of each, at most once a second', async () => {
+  const scene = new Scene();
+  const [a, b] = [scene.run('a'), scene.run('b')];
+  for (let n = 1; n <= 50; n += 1) {
+    if (n <= 25) a.put('load', 1, beat(n));
+    if (n === 15) b.put('load', 1, beat(n));
+    if (n <= 25) scene.keeper.reportSoon();
+    await scene.passes(100);
+  }
+  expect(scene.writes).toEqual([
+    [100, [text(1)]],
+    [1_100, [text(11)]],
+    [2_100, [text(21), text(15)]],
+    [3_100, [text(25)]],
+  ]);
+  expect(scene.reported).toEqual(['a', 'a', 'a', 'b', 'a']);
+});
+
+test('a report that could not be written comes with the next renewal', async () => {
+  const scene = new Scene();
+  const a = scene.run('a');
+  scene.broken = true;
+  a.put('load', 1, beat(1));
+  scene.keeper.reportSoon();
+  await scene.passes(100);
+  scene.broken = false;
+  await scene.keeper.renew(scene.runs);
+  await scene.keeper.renew(scene.runs);
+  expect(scene.writes.map(([, reports]) => reports)).toEqual([[text(1)], [text(1)], [undefined]]);
+  expect(scene.reported).toEqual(['a']);
+});
+
+test('the last details of an attempt that fails are stored before its failure is', async () => {
+  const hub = new MemoryWakeupHub();
+  const stored: (string | undefined)[] = [];
+  class Store extends MemorySagaStore {
+    override async checkpoint(...given: Parameters<MemorySagaStore['checkpoint']>) {
+      stored.push((await this.load({ id: given[0][0]!.id }))!.reports);
+      return super.checkpoint(...given);
+    }
+  }
+  const graph = graphOf(stepOf('load'));
+  const invoke = async (_: string, context: unknown) => {
+    const ctx = context as StepContext;
+    await ctx.heartbeat('first');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await ctx.heartbeat('last');
+    throw new Error('no');
+  };
+  const engine = new SagaEngine(
+    new Store({ wakeup: hub.wakeup() }),
+    hub.wakeup(),
+    [{ graph, invoke }],
+    { latest: () => graph, checked: async (_, input) => input },
+    {
+      ...{ workerId: 'worker', lease: LEASE, maxPayloadBytes: 1_000 },
+      worker: { concurrency: 1, shutdownTimeout: 1_000, maxTakeovers: 3 },
+    },
+    log,
+  );
+  await engine.start();
+  try {
+    const id = newId();
+    await engine.submit({ id, fresh: true, name: 'test', version: 1, priority: 0, step: 'load' });
+    await engine.waiters.wait(id);
+    expect(stored[0]).toContain('"details":"last"');
+  } finally {
+    await engine.stop();
+  }
+});
