@@ -34,6 +34,7 @@ test('every route is described where it is served, and the dashboard’s files a
     'skip',
     'complete',
     'abandonAttempt',
+    'reschedule',
     'signal',
     'approve',
     'reject',

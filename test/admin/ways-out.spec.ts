@@ -46,6 +46,14 @@ describe('an attempt that hangs', () => {
     expect((await post('abandonAttempt', body)).body).toEqual({ done: true });
     await until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
     expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'retry', steps: ['pay'], now: true }]));
+    expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'reschedule', steps: ['pay'] }]));
+    const at = '2030-01-01T00:00:00.000Z';
+    expect((await post('reschedule', { step: 'pay', at, by: 'ann' })).body).toEqual({ done: true });
+    await until(async () => {
+      const { waitingFor } = await sagas.get(id);
+      return waitingFor?.kind === 'retry' && waitingFor.at.toISOString() === at;
+    });
+    expect((await post('reschedule', { step: 'pay', at: 'soon' })).status).toBe(400);
     expect((await post('retry', { now: true })).body).toEqual({ done: true });
     expect((await outcome()).results).toEqual({ pay: 'paid' });
     expect(await sagas.history(id)).toMatchObject([

@@ -30,11 +30,17 @@ test('saga abandon-attempt abandons an attempt, and saga retry --now makes the n
   const { sagas, id, outcome } = await hanging('a');
   const abandoned = await run('abandon-attempt hanging/a pay --yes --reason hangs');
   expect([abandoned.code, abandoned.out]).toEqual([0, "Abandoned the attempt of 'pay' of hanging/a\n"]);
-  await until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
+  const waits = () => until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
+  await waits();
+  expect((await run('reschedule hanging/a pay 30d --reason later')).out).toBe(
+    "Rescheduled 'pay' of hanging/a\n",
+  );
+  await waits();
   expect((await run('retry hanging/a --now')).out).toBe('Retried hanging/a\n');
   expect((await outcome()).results).toEqual({ pay: 'paid' });
   expect(await sagas.history(id)).toMatchObject([
     { action: 'abandonAttempt', by: 'ann', reason: 'hangs', step: 'pay' },
+    { action: 'reschedule', by: 'ann', reason: 'later', step: 'pay', to: '2592000000 ms' },
     { action: 'retry', by: 'ann' },
   ]);
 });

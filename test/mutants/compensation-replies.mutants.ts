@@ -49,8 +49,8 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'accept a signal that two steps wait for as the reply to a compensation',
-    find: 'wait?.signal === signal || (name !== node.name && compensationReply?.signal === signal),',
-    replace: 'wait?.signal === signal && compensationReply?.signal === signal && name !== node.name,',
+    find: 'wait?.signal === signal || (name !== node.name && compensationReply?.signal === signal)',
+    replace: 'wait?.signal === signal && compensationReply?.signal === signal && name !== node.name',
     killers: [specs('check-step')],
   },
 ];

@@ -28,7 +28,7 @@ export const WAY_OUT_MUTANTS: readonly Mutant[] = [
     after.push({ type: 'cancelled', reason: saga.cancelRequested.reason, accepted: true, now });
   else if`,
     replace: 'if',
-    killers,
+    killers: [specs('way-out-edits')],
   },
   {
     name: 'forget the pause that waited for an abandoned attempt',

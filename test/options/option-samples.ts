@@ -181,6 +181,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [target(), 'act', { ...operator, force: true }],
         run: service('abandonAttempt'),
       },
+      'SagaService.reschedule': { args: [target(), 'act', '1h', operator], run: service('reschedule') },
       'SagaService.cancel': operatorCall('cancel'),
       'SagaService.abort': operatorCall('abort'),
       'SagaService.undo': operatorCall('undo'),
@@ -215,7 +216,9 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
     },
     ...{
       Step: {
-        args: [{ ...node, rateLimit: { count: 1, per: '1s' } }],
+        args: [
+          { ...node, rateLimit: { count: 1, per: '1s' }, compensationReply: { signal: 's', timeout: '1h' } },
+        ],
         run: decorated(Step as never),
       },
       WaitFor: { args: [{ ...node, signal: 's' }], run: decorated(WaitFor as never) },

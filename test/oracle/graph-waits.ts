@@ -23,7 +23,7 @@ export class WaitHappenings extends ChildHappenings {
     return taker;
   }
 
-  /** B6: its method has returned, and somebody else says when it is done. */
+  /** B6: its method has returned, and the participant says when it is done. */
   protected requested({ step, now }: EventOf<'compensation-requested'>): Book[] {
     const { timeout } = this.relations.node(step).compensationReply!;
     if (this.isInProgress(step, 'undoing'))

@@ -408,7 +408,7 @@ class GraphPlayer implements Play {
     if (event.type === 'reply-received') this.learnReply(event.name, before);
   }
 
-  /** Whoever confirms it has done it. */
+  /** The participant that confirms it has done it. */
   private learnReply(signal: string, before: SagaState): void {
     for (const node of this.graph.steps.values()) {
       const { status } = stepState(this.state, node.name);

@@ -107,7 +107,7 @@ export class MessageChecker {
       this.ids.add(message.id);
       const parts = partsOfKey(published.key.replace(/:compensate$/, ''));
       const isUndone = published.key.endsWith(':compensate');
-      const { status } = stepState(state, parts.key);
+      const { status, wait } = stepState(state, parts.key);
       // Back at its savepoint, a saga begins the next round with the same checkpoint: the one in which its
       // last step was
       // undone, or ended, where there is nothing to undo.
@@ -115,7 +115,8 @@ export class MessageChecker {
       const isOver = endsRound && stepState(state, parts.step).round > parts.round;
       // A pivot that completed during the rollback cannot be compensated.
       const isStranded = status === 'compensation_failed' && !isUndone && relations.node(parts.step).pivot;
-      const isEnded = isOver || isStranded || status === (isUndone ? 'compensated' : 'completed');
+      const isAsked = isUndone && status === 'compensating' && wait !== undefined;
+      const isEnded = isOver || isStranded || isAsked || status === (isUndone ? 'compensated' : 'completed');
       if (parts.saga !== id || !isEnded) this.violate('I25', `${published.key} is published, and ${status}`);
       this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);
     }

@@ -10,6 +10,8 @@ import type { Rng, Dice } from './rng.js';
 
 /** The name of all that waits, and of what it waits for: to be left out of scenarios that are older. */
 export const WAITS = 'waits';
+/** The same of compensations that are confirmed. */
+export const REPLIES = 'replies';
 
 /** A class of sagas, as data; the type stands for the class. */
 export interface SimulatedSaga {
@@ -37,7 +39,8 @@ export function randomSagas(
     const kept = names.filter((name) => !isLeftOut(`step ${n}.${name}`));
     const later = types.slice(n + 1);
     const steps = kept.map((name) => {
-      const step = randomStep(chance.for('step', n, name), name, kept, later);
+      const made = randomStep(chance.for('step', n, name), name, kept, later);
+      const step = isLeftOut(REPLIES) ? { ...made, compensationReply: undefined } : made;
       const isLeft = isLeftOut(WAITS) || isLeftOut(`wait ${n}.${name}`);
       return isLeft ? step : randomWait(chance.for('wait', n, name), step);
     });
@@ -63,6 +66,7 @@ function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
     transactional: false,
     idempotent: true,
     compensateOnFailure: false,
+    compensationReply: undefined,
     probe: undefined,
     forEach: undefined,
     rateLimit: undefined,
@@ -134,5 +138,7 @@ export function randomStep(
       : undefined,
   });
   // Drawn last, so that scenarios of before are what they were.
-  return { ...step, optional: dice.happens(0.12) && !step.pivot };
+  const optional = dice.happens(0.12) && !step.pivot;
+  const isConfirmed = dice.happens(0.12) && !isChild && !fansOut && compensated;
+  return { ...step, optional, ...(isConfirmed && { compensationReply: { signal: `reply ${name}` } }) };
 }

@@ -28,12 +28,14 @@ export class Senders {
 
   /** @param id of the saga, which has this graph */
   carryOut({ name, pick, by, again, isRefusal }: Sending, id: string, graph: SagaGraph): void {
-    const waits = [...graph.steps.values()].filter(({ wait }) => wait !== undefined);
+    const waits = [...graph.steps.values()].filter(
+      ({ wait, compensationReply }) => (wait ?? compensationReply) !== undefined,
+    );
     const node = waits[pick % waits.length];
     const isUnwanted = pick % 11 === 10;
     if (node === undefined && !isUnwanted) return;
     if (node?.kind === 'approval' && !isUnwanted) return this.decide(id, node.name, name, by, isRefusal);
-    const signal = signalOf(name, isUnwanted ? UNWANTED : node!.wait!.signal);
+    const signal = signalOf(name, isUnwanted ? UNWANTED : (node!.wait ?? node!.compensationReply)!.signal);
     this.send(id, signal, by);
     for (let n = 1; n <= again; n += 1)
       this.timeline.after(n * 1_500 * (pick + 1), () => this.send(id, signal, by + n));

@@ -261,8 +261,10 @@ class Simulation {
   private sendWhatIsMissing(): void {
     const { now } = this.timeline;
     for (const { id, state } of this.checker.books.values()) {
-      for (const [key, { status, wait }] of state.status === 'running' ? state.steps : []) {
-        if (status !== 'waiting' || wait === undefined || wait.takenSignal !== undefined) continue;
+      const goesOn = state.status === 'running' || state.status === 'compensating';
+      for (const [key, { status, wait }] of goesOn ? state.steps : []) {
+        const awaits = status === 'compensating' || (status === 'waiting' && state.status === 'running');
+        if (!awaits || wait === undefined || wait.takenSignal !== undefined) continue;
         if (this.checker.messages.isKeptFor(id, state, wait.signal)) continue;
         const name = `last ${key} ${Math.floor(now)}`;
         if (wait.signal.startsWith(APPROVAL_PREFIX)) this.senders.decide(id, key, name, -1, false);

@@ -135,6 +135,16 @@ describe('cancel() unless a step has begun', () => {
     await expect(service.cancel(asking.id, { unlessBegun: 'ask' })).rejects.toThrow(/is completed/);
   });
 
+  test('is refused once it has begun, while it waits for its next attempt', async () => {
+    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { id } = await service.start(PatientSaga, {});
+    await until(async () => (await service.get(id)).waitingFor?.kind === 'retry');
+    await expect(service.cancel(id, { unlessBegun: 'pay' })).rejects.toThrow(
+      /its step 'pay' has begun, and is waiting/,
+    );
+    expect((await service.get(id)).status).toBe('running');
+  });
+
   test('names the steps of the saga when it has none of that name', async () => {
     const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
     const { id } = await service.start(AskingSaga, {});

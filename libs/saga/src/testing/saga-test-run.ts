@@ -171,7 +171,7 @@ export class SagaTestRun<S> {
     }
   }
 
-  /** Of a step that several people have to approve, each answer of the script is one; then there are more like the last. */
+  /** If several people have to approve a step, each answer of the script is one. The last one stands for all further ones. */
   private answerTo(question: OpenQuestion, saga: StoredSaga): SignalAnswer | undefined {
     const fitting = this.answers.filter((one) => isAnswerTo(one, question));
     const made = question.kind === 'approval' ? approvalsOf(saga, question.name).length : 0;

@@ -254,7 +254,7 @@ describe('the reply to a compensation', () => {
     [{ ...pay, compensationReply: { ...reply, within: 1 } }, /within/],
     [{ ...pay, forEach: () => [1] }, /compensationReply cannot confirm the compensations of the items/],
   ])('is refused where it is wrong: %j', (options, problem) => {
-    expect(problemsOf(sagaOf({ pay: options as never }))).toMatch(problem);
+    expect(problemsOf(sagaOf({ pay: options }))).toMatch(problem);
   });
 
   it('is refused if another step waits for the same signal', () => {

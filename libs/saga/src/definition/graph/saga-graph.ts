@@ -70,7 +70,7 @@ export interface StepNode {
     readonly signal: string;
     readonly timeout?: number;
     readonly timeoutOf?: TimeOf;
-    /** Of an approval: the number of people who have to approve; undefined: one. */
+    /** The number of people who have to approve the step; undefined: one. */
     readonly quorum?: number;
   };
   /** The class of a sub-saga; late, since classes may refer to each other. */

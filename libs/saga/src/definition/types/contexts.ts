@@ -28,6 +28,8 @@ interface RunContext<Input, S> {
   readonly sagaId: string;
   /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
+  /** A copy of the saga's tags, as it was started with them. Empty if it has none. */
+  readonly tags: Readonly<Record<string, string>>;
   /** The step's name, which is its method's. */
   readonly step: string;
   /** A copy of the saga's input in its stored form. Changing it does not affect other steps. */

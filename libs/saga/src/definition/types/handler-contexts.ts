@@ -9,7 +9,7 @@ import type { EntityManager } from './entity-manager.js';
 
 /** The properties that only the saga's own steps have. */
 type SagasOwn =
-  'results' | 'round' | 'item' | 'index' | 'sagaId' | 'correlationId' | 'step' | 'idempotencyKey';
+  'results' | 'round' | 'item' | 'index' | 'sagaId' | 'correlationId' | 'tags' | 'step' | 'idempotencyKey';
 
 /** The saga and the step that call a handler. */
 interface AskedBy {

@@ -208,6 +208,10 @@ class AttemptContext {
     return this.#input.value;
   }
 
+  get tags(): Record<string, string> {
+    return { ...this.#saga.tags };
+  }
+
   get results(): Record<string, unknown> {
     this.#results ??= decodeResults(this.#state);
     return this.#results;

@@ -77,3 +77,15 @@ describe('a step that waits for a sub-saga', () => {
     );
   });
 });
+
+describe('a cancellation that waits for an attempt that is abandoned', () => {
+  it('takes effect with the same call, and not only with the next worker', () => {
+    const given = { lockedBy: 'worker', cancelRequested: { reason: 'the customer called' } };
+    const saga = sagaWith({}, given);
+    const state = stateOf(abandonEdit(saga, graph, 0, { step: 'pay', error, random: 0 }));
+    expect(state).toMatchObject({
+      status: 'compensating',
+      failure: { kind: 'cancelled', reason: 'the customer called' },
+    });
+  });
+});

@@ -119,7 +119,9 @@ export function attemptsOf(live: SagaState): string[] {
 
 /** Those that may be abandoned: also those whose compensation was requested, and not confirmed. */
 function abandonable(live: SagaState): string[] {
-  return [...stepsOfKinds(live.steps, KIND.active | KIND.compensating)].map(([key]) => key);
+  return [...stepsOfKinds(live.steps, KIND.active | KIND.compensating)].flatMap(([key, step]) =>
+    step.active || awaitsReply(step) ? [key] : [],
+  );
 }
 
 /** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
