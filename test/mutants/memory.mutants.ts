@@ -5,6 +5,24 @@ const killers = [simulation(20), specs('memory-saga-store'), simulation(400)];
 
 export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
+    name: 'count the leases of all keys for the concurrency of none (in memory)',
+    find: 'return holders.filter((holder) => keyOf(holder) === keyOf(row)).length;',
+    replace: 'return holders.filter((holder) => keyOf(holder) !== keyOf(row)).length;',
+    killers,
+  },
+  {
+    name: 'give the first key every turn (in memory)',
+    find: 'if (limit.keyed) slots.lastKey = keyOf(row);',
+    replace: '',
+    killers: [specs('memory-saga-store')],
+  },
+  {
+    name: 'store a saga that was to be rejected for its lock (in memory)',
+    find: 'if (lockHolder !== undefined) return { created: false, lockHolder };',
+    replace: '',
+    killers: [specs('memory-saga-store')],
+  },
+  {
     name: 'drop the epoch check when a checkpoint is stored (in memory)',
     find: `if (row?.saga.epoch !== checkpoint.epoch) return 'fenced';`,
     replace: `if (!row) return 'fenced';`,

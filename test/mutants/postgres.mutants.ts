@@ -165,6 +165,41 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     killers: [specs('claim-sagas'), specs('sagas/concurrency')],
   },
   {
+    name: 'do not count leases of a key for its concurrency',
+    in: 'claim_keyed_1',
+    find: 'WHERE m.place <= limited.slots ORDER BY',
+    replace: 'ORDER BY',
+    killers: contract('a concurrency for each key'),
+  },
+  {
+    name: 'serve the sagas of all keys by their ranks alone',
+    in: 'claim_keyed_1',
+    find: 'row_number() OVER (ORDER BY m.place, m.turn_of_key) AS turn',
+    replace: 'row_number() OVER (ORDER BY m.rank_at) AS turn',
+    killers: contract('a concurrency for each key'),
+  },
+  {
+    name: 'begin the turns of keys with the first one always',
+    in: 'claim_keyed_1',
+    find: 'ORDER BY k.key <= slots.last_key, k.key);',
+    replace: 'ORDER BY k.key);',
+    killers: contract('a concurrency for each key'),
+  },
+  {
+    name: 'let two starts at once pass a lock that rejects',
+    in: 'start_rejecting_1',
+    find: "PERFORM ${schema}.lock_queues_1(${place('name')}, ${place('lock_key')});",
+    replace: '',
+    killers: contract('a saga that does not wait'),
+  },
+  {
+    name: 'share the windows of a rate limit between its keys',
+    in: 'reserve_1',
+    find: 'WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 FOR NO KEY UPDATE;',
+    replace: "WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
+    killers: contract('a rate limit'),
+  },
+  {
     name: 'give a lock to two',
     find: `(EXISTS (SELECT FROM \${schema}.instance h
           WHERE h.name = given.name`,
@@ -276,7 +311,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give out times that break the rate limit',
-    find: 'IF size >= $3 THEN next := greatest(next, kept[size - $3 + 1] + $4); END IF;',
+    find: 'IF size >= $4 THEN next := greatest(next, kept[size - $4 + 1] + $5); END IF;',
     replace: '',
     killers: contract('a rate limit'),
   },

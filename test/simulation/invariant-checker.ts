@@ -84,6 +84,7 @@ export class InvariantChecker {
       saga.lockKey,
       saga.parent?.id,
       saga.correlationId,
+      saga.limitKey,
     );
     this.books.set(saga.id, book);
     this.note(() => `${saga.id} (${saga.name}) is stored${result?.leased ? ` for ${lease.worker}` : ''}`);
@@ -110,11 +111,14 @@ export class InvariantChecker {
     const hadLock = book.lockHeld;
     book.lockHeld = saga.lock?.held ?? false;
     this.locks.claimed(book, hadLock);
-    const limit = sagas.find(({ name }) => name === saga.name)?.concurrency;
+    const { concurrency: limit, keyed } = sagas.find(({ name }) => name === saga.name)!;
     if (limit === undefined) return;
     const leased = [...this.books.values()].filter(
       (other) =>
-        other.graph.name === saga.name && other.holder !== undefined && this.timeline.now < other.leaseEnds,
+        other.graph.name === saga.name &&
+        (!keyed || other.limitKey === book.limitKey) &&
+        other.holder !== undefined &&
+        this.timeline.now < other.leaseEnds,
     );
     if (leased.length > limit)
       this.violate('I14', `${leased.length} of ${saga.name} are leased, ${limit} may be`);

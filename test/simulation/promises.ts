@@ -13,7 +13,7 @@ export const PROMISES = {
   I11: 'An at-most-once step is not run again unless an operator requests it',
   I12: 'A transactional step takes effect once, with its checkpoint',
   I13: 'At most one saga with a lock key is active, plus its sub-sagas',
-  I14: 'No more sagas of a name are leased than its concurrency',
+  I14: 'No more sagas of a name, or of its key, are leased than its concurrency',
   I15: 'No more attempts start than the rate limit allows',
   I16: 'In the end every intended effect exists once, and no other effect does',
   I17: 'A saga whose cancellation was accepted does not complete, unless a pivot did',

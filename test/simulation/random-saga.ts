@@ -44,7 +44,7 @@ export function randomSagas(
       const isLeft = isLeftOut(WAITS) || isLeftOut(`wait ${n}.${name}`);
       return isLeft ? step : randomWait(chance.for('wait', n, name), step);
     });
-    const options = randomOptions(dice, isLeftOut, n);
+    const options = { ...randomOptions(dice, isLeftOut, n), ...randomKey(chance.for('limit key', n)) };
     return {
       type,
       graph: { ...mended({ ...graphOf(...steps), ...options }), ...options, name: `saga-${n}` },
@@ -71,6 +71,12 @@ function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
     forEach: undefined,
     rateLimit: undefined,
   };
+}
+
+/** Half of the concurrencies are of each key, of which there are two. */
+function randomKey(dice: Dice): Pick<SagaGraph, 'limitKey'> {
+  if (!dice.happens(0.5)) return {};
+  return { limitKey: ({ input }: { input: { n: number } }) => `key ${input.n % 2}` };
 }
 
 export function randomOptions(

@@ -48,6 +48,7 @@ export class SagaRecord {
     readonly lockKey: string | undefined,
     readonly parent: string | undefined,
     readonly correlationId: string | undefined,
+    readonly limitKey?: string,
   ) {
     this.relations = new Relations(graph);
   }

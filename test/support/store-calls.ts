@@ -238,6 +238,35 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     const { length } = (await on.store.claim({ lease: LEASE, sagas, limit: 50 })).sagas;
     expect(length).toBe(50);
   },
+  'claim of sagas with a concurrency for each key': async (on) => {
+    const name = `keyed-${randomUUID()}`;
+    await on.store.start(
+      newSagas({ name, leased: false }).map((saga, n) => ({ ...saga, limitKey: `k${n % 3}` })),
+      LEASE,
+    );
+    on.prepared();
+    const sagas = [{ name, version: 1, concurrency: 10, keyed: true }];
+    expect((await on.store.claim({ lease: LEASE, sagas, limit: 50 })).sagas).toHaveLength(30);
+  },
+  'times of a rate limit of a key': async (on) => {
+    const limit = { saga: randomUUID(), step: 'charge', key: 'a', count: 1, per: 1 };
+    await on.store.reserve(limit, 1);
+    on.prepared();
+    for (const key of ['a', 'b', 'c']) await on.store.reserve({ ...limit, key }, 1);
+  },
+  'a start that is rejected for its lock': async (on) => {
+    const lock = {
+      name: `rejecting-${randomUUID()}`,
+      lockKey: 'k',
+      lockRejects: true as const,
+      leased: false,
+    };
+    const [first, ...others] = newSagas(lock);
+    await on.store.start([first!], LEASE);
+    on.prepared();
+    const results = await on.store.start(others, LEASE);
+    expect(results[0]).toEqual({ created: false, lockHolder: first!.id });
+  },
   'claim in the place of leases that have run out': async (on) => {
     const name = `limited-${randomUUID()}`;
     await on.store.start(newSagas({ name, leased: false }), LEASE);

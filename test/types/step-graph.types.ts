@@ -218,6 +218,34 @@ export class SchemaSaga {}
 @Saga({ input: WrongInputSaga })
 export class ClassSaga {}
 
+@Saga({
+  concurrency: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.id },
+  lockKey: (order: Order) => order.id,
+  lockMode: 'reject',
+})
+export class KeyedSaga {
+  @Step() count(_ctx: StepContext<Order>): number {
+    return 1;
+  }
+
+  @Step({
+    rateLimit: { count: 1, per: '1s', key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` },
+  })
+  limited(_ctx: StepContext<Order>): void {}
+
+  // @ts-expect-error -- a key is a text
+  @Step({ rateLimit: { count: 1, per: '1s', key: (ctx: StepContext<Order>) => ctx.input.lines.length } })
+  countedBy(_ctx: StepContext<Order>): void {}
+}
+
+// @ts-expect-error -- a key is a text
+@Saga({ concurrency: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.lines } })
+export class WrongLimitKeySaga {}
+
+// @ts-expect-error -- it waits, or it is rejected
+@Saga({ lockKey: () => 'k', lockMode: 'wait' })
+export class WrongLockModeSaga {}
+
 // @ts-expect-error -- sagas are counted
 @Saga({ concurrency: '5' })
 export class WrongConcurrencySaga {}

@@ -56,12 +56,23 @@ function link(one, picked) {
 }
 
 function definition(saga) {
-  const { name, version, timeout, onFailure, locked, concurrency, steps, mermaid } = saga;
+  const {
+    name,
+    version,
+    timeout,
+    onFailure,
+    locked,
+    lockMode,
+    concurrency,
+    concurrencyKeyed,
+    steps,
+    mermaid,
+  } = saga;
   const facts = [
     timeout !== undefined && `within ${duration(timeout)}`,
     onFailure === 'suspend' && 'suspends on failure',
-    locked && 'one saga at a time per lock key',
-    concurrency !== undefined && `${concurrency} at once`,
+    locked && `one saga at a time per lock key${lockMode === 'reject' ? ', others are rejected' : ''}`,
+    concurrency !== undefined && `${concurrency} at once${concurrencyKeyed ? ' per key' : ''}`,
   ].filter(Boolean);
   return h(
     'article',
@@ -144,7 +155,8 @@ function whatItIs({
     transactional && 'transactional',
     idempotent === false && 'at most once',
     delay && `after ${duration(delay)}`,
-    rateLimit && `${rateLimit.count} per ${duration(rateLimit.per)}`,
+    rateLimit &&
+      `${rateLimit.count} per ${duration(rateLimit.per)}${rateLimit.keyed ? ', for each key' : ''}`,
   ]
     .filter(Boolean)
     .join(', ');

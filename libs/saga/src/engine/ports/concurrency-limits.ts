@@ -3,7 +3,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 /** How many sagas of a name may be leased at once. */
 export interface ConcurrencyLimit {
   readonly count: number;
-  /** Of each key by itself. */
+  /** Each key has so many. */
   readonly keyed: boolean;
 }
 

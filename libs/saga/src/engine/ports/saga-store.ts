@@ -160,7 +160,7 @@ export interface Claim {
 export interface RateLimit {
   readonly saga: string;
   readonly step: string;
-  /** Of steps whose limit has a key, each key has its own windows; undefined: the step has. */
+  /** Each key has its own windows. Undefined: the limit has no key. */
   readonly key?: string;
   readonly count: number;
   readonly per: number;

@@ -46,7 +46,7 @@ export function describeLockMode(subject: () => StoreSubject): void {
       ]);
     });
 
-    test('is found by a repeated start, whoever has the lock', async () => {
+    test('is found by a repeated start, also while the lock is held', async () => {
       const name = uniqueName();
       const first = rejecting(name, { correlationId: 'c' });
       await start(first);

@@ -139,7 +139,7 @@ export class SagaStarts {
     return results as StartResult[];
   }
 
-  /** Of those that were rejected for their lock, which saga has it. If it has ended since, they are started again. */
+  /** Names the sagas that have the locks of those that were rejected. If it has ended since, they are started again. */
   private async nameHolders(
     sql: Sql,
     sagas: readonly NewSaga[],
