@@ -82,7 +82,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   {
     name: 'store a saga in a transaction of another shard',
     find: 'if (!shard || shard === joined) return joined;',
-    replace: 'return joined;',
+    replace: "if (!shard || shard.name !== '') return joined;",
     killers: application,
   },
 ];

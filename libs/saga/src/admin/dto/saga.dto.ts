@@ -48,6 +48,13 @@ export class SagaPageDto {
   @ApiField({ type: [SagaSummaryDto] }) items!: readonly SagaSummaryDto[];
   @ApiField({ required: false, description: 'The `cursor` of the next page. Absent on the last page.' })
   next?: string;
+  @ApiField({
+    required: false,
+    type: 'string',
+    isArray: true,
+    description: 'The shards that cannot be reached: their sagas are missing. Absent if nothing is missing.',
+  })
+  unreachable?: readonly string[];
 }
 
 export class AttemptErrorDto {
