@@ -102,7 +102,8 @@ export class SagaService {
       running.engine.now(),
     );
     const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
-    const [start, { engine, database }] = placed ? [placed.saga, placed] : [made, running];
+    const start = placed ? placed.saga : made;
+    const { engine, database } = placed ?? running;
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created) checkSame(start, result.existing);
     const isUncommitted = transaction && database?.join(transaction).follow?.();

@@ -30,7 +30,10 @@ test('shards are databases of layers, or names of DataSources, in the order of t
 test.each([
   [{ shards: {} }, 'shards is {}; give an object such as'],
   [{ shards: [eu, us] }, 'give an object such as { eu: pgDatabase(pool)'],
-  [{ shards: { eu, us: pool() } }, 'shards.us is a Pool of pg. For pg, give forRoot({ database: pgDatabase(pool)'],
+  [
+    { shards: { eu, us: pool() } },
+    'shards.us is a Pool of pg. For pg, give forRoot({ database: pgDatabase(pool)',
+  ],
   [{ shards: { eu, us: undefined } }, 'shards.us is undefined'],
   [{ shards: { eu, us: '' } }, "shards.us is ''; give the name of a DataSource"],
   [{ shards: { eu, us: eu } }, 'shards.eu and shards.us are the same database; give each shard its own'],
