@@ -19,19 +19,6 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     killers: routing,
   },
   {
-    name: 'start a correlation id elsewhere while its home cannot be reached',
-    find: 'const target = chosen ?? inOrder.find(({ accepting }) => accepting);',
-    replace:
-      'const target = chosen ?? inOrder.find(({ accepting, health }) => accepting && health.reachable);',
-    killers: routing,
-  },
-  {
-    name: 'start a correlation id elsewhere while nothing is known of its home',
-    find: 'return this.state?.accepting ?? true;',
-    replace: 'return this.state?.accepting ?? false;',
-    killers: routing,
-  },
-  {
     name: 'take a saga on a shard that cannot be reached for one that does not exist',
     find: 'if (failed) throw failed.reason;',
     replace: '',
@@ -82,7 +69,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   {
     name: 'store a saga in a transaction of another shard',
     find: 'if (!shard || shard === joined) return joined;',
-    replace: 'return joined;',
+    replace: "if (!shard || shard.name !== '') return joined;",
     killers: application,
   },
 ];

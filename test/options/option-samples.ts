@@ -195,6 +195,8 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: ['order', { by: 'ann', reason: 'why' }],
         run: service('resumeSchedule'),
       },
+      'SagaService.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('drain') },
+      'SagaService.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('admit') },
       'SagaHandle.outcome': {
         args: [{ timeout: 1 }],
         run: async (options: never) =>

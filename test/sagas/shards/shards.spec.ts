@@ -129,6 +129,11 @@ describe('sagas of an application with shards', () => {
           created: false,
         });
     }
+    for (const [n, correlationId] of keys('chosen', 6).entries()) {
+      const [shard, other] = n % 2 === 0 ? ['eu', 'us'] : ['us', 'eu'];
+      const { id } = await app.sagas.start(PaymentSaga, {}, { correlationId, shard });
+      expect((await app.sagas.start(PaymentSaga, {}, { correlationId, shard: other })).id).toBe(id);
+    }
   });
 
   test('are reached by correlation id, by id, and by an id that the application chose', async () => {

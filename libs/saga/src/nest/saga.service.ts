@@ -113,7 +113,8 @@ export class SagaService {
     };
     const made = newSagaOf(graph, text, fixed, () => running.engine.now());
     const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
-    const [start, { engine, database }] = placed ? [placed.saga, placed] : [made, running];
+    const start = placed ? placed.saga : made;
+    const { engine, database } = placed ?? running;
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));
     if (!result.created && !result.existing) throw lockConflict(start, result.lockHolder);
     if (!result.created) checkSame(start, result.existing);

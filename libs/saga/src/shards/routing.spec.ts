@@ -26,7 +26,7 @@ function randomOf(seed: number): (below: number) => number {
   };
 }
 
-/** A database with an engine over it, whoever can reach it. */
+/** A database with an engine over it. */
 interface Database {
   row: StoredShard;
   readonly engine: SagaEngine;

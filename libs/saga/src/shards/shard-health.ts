@@ -40,11 +40,10 @@ export class ShardHealth {
   /** @throws SagaShardUnavailableError at once if the shard cannot be reached, or as soon as it is lost */
   async guard<T>(call: () => Promise<T>): Promise<T> {
     if (!this.reached) throw this.error;
+    const answer = call();
     return new Promise<T>((resolve, reject) => {
       this.inProgress.add(reject);
-      call()
-        .then(resolve, reject)
-        .finally(() => this.inProgress.delete(reject));
+      answer.then(resolve, reject).finally(() => this.inProgress.delete(reject));
     });
   }
 }

@@ -30,6 +30,8 @@ export type SagaHealth<Key extends string> = Record<
     readonly oldestDue?: number;
     /** The number of sagas that need attention. */
     readonly stuck?: number;
+    /** The shards that cannot be reached, which are not counted. Others work, so that they alone do not make it down. */
+    readonly unreachable?: readonly string[];
   }
 >;
 
@@ -63,7 +65,10 @@ interface Limits {
   readonly timeout: number;
 }
 
-function judged({ at, due, oldestDue: since, sagas }: SagaStats, { maxOldestDue, maxStuck }: Limits) {
+function judged(
+  { at, due, oldestDue: since, sagas, unreachable }: SagaStats,
+  { maxOldestDue, maxStuck }: Limits,
+) {
   const oldestDue = secondsSince(since, at);
   const stuck = sagas
     .filter(({ status }) => status === 'stuck' || status === 'suspended')
@@ -73,7 +78,7 @@ function judged({ at, due, oldestDue: since, sagas }: SagaStats, { maxOldestDue,
       `the oldest due saga has waited for a worker for ${Math.round(oldestDue)} s`,
     stuck > maxStuck && `${stuck} saga(s) need attention`,
   ].filter((problem) => problem !== false);
-  const figures = { due, oldestDue, stuck };
+  const figures = { due, oldestDue, stuck, ...(unreachable && { unreachable }) };
   return problems.length > 0
     ? { status: 'down' as const, message: problems.join('; '), ...figures }
     : { status: 'up' as const, ...figures };

@@ -55,7 +55,8 @@ function fields(saga, { steps = [], signals }, { asks = [], reason, comment, noR
         ['', 'whatever has begun'],
         ...unbegun(saga),
       ]),
-    asks.includes('at') && field('at', 'New time (2026-12-24T08:00Z) or duration from now (2h)', { required: true }),
+    asks.includes('at') &&
+      field('at', 'New time (2026-12-24T08:00Z) or duration from now (2h)', { required: true }),
     asks.includes('signal') && pickField('signal', 'Signal', signals),
     asks.includes('payload') && jsonField('payload', 'Payload (JSON)'),
     asks.includes('input') &&

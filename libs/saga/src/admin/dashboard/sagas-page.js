@@ -78,6 +78,7 @@ export function sagasPage(root, { query, context, signal, go }) {
     const rest = page.items.filter(({ id }) => !isUrgent.has(id));
     swap(
       list,
+      page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable)),
       rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size),
       asOf(page.asOf),
       pager(page),
@@ -260,6 +261,11 @@ function row(summary) {
     h('td', { class: 'time', 'data-label': 'changed' }, since(updatedAt)),
     h('td', { class: 'time', 'data-label': 'started' }, since(createdAt)),
   );
+}
+
+function unreachableText(shards) {
+  const one = shards.length === 1;
+  return `${one ? 'Shard' : 'Shards'} ${shards.join(', ')} cannot be reached. ${one ? 'Its' : 'Their'} sagas are missing here.`;
 }
 
 function empty(filter, page, urgent) {

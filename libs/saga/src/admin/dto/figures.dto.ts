@@ -39,6 +39,13 @@ export class StatsDto {
   @ApiField({ required: false, format: 'date-time' }) oldestDue?: Date;
   @ApiField({ type: 'integer' }) overdue!: number;
   @ApiField({ required: false, type: 'object', additionalProperties: true }) outbox?: object;
+  @ApiField({
+    required: false,
+    type: 'string',
+    isArray: true,
+    description: 'The shards that cannot be reached: they are not counted. Absent if all are counted.',
+  })
+  unreachable?: readonly string[];
 }
 
 export class SagaRateDto {

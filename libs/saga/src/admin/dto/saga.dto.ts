@@ -54,6 +54,13 @@ export class SagaPageDto {
     description: 'The time whose commits the page shows. Absent if it is from the primary.',
   })
   asOf?: Date;
+  @ApiField({
+    required: false,
+    type: 'string',
+    isArray: true,
+    description: 'The shards that cannot be reached: their sagas are missing. Absent if nothing is missing.',
+  })
+  unreachable?: readonly string[];
 }
 
 export class AttemptErrorDto {

@@ -32,8 +32,8 @@ export class ShardRuntime {
       ...shared,
       log: new SagaLog(`SagaModule ${name}`),
       poller: {
-        start: (interval, tick, interval_) => poller.start(interval, tick, `${interval_}:${name}`),
-        stop: (interval_) => poller.stop(`${interval_}:${name}`),
+        start: (interval, tick, what) => poller.start(interval, tick, `${what}:${name}`),
+        stop: (what) => poller.stop(`${what}:${name}`),
       },
     };
   }

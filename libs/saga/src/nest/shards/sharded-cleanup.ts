@@ -14,11 +14,12 @@ export class ShardedCleanup implements Pick<ServiceParts['cleanup'], 'cleanup'> 
         more = true;
         continue;
       }
-      const left = (options?.limit ?? LIMIT) - deleted;
+      // Before anything is deleted, the call itself checks its options.
+      const left = deleted > 0 ? (options?.limit ?? LIMIT) - deleted : 1;
       const { cleanup } = opened.parts;
       const result =
         left > 0
-          ? await cleanup.cleanup({ ...options, limit: left })
+          ? await cleanup.cleanup(deleted > 0 ? { ...options, limit: left } : options)
           : await cleanup.cleanup({ ...options, limit: 1, dryRun: true });
       if (left > 0) deleted += result.deleted;
       more ||= result.more || (left <= 0 && result.deleted > 0);

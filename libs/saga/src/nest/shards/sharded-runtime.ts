@@ -5,6 +5,8 @@ import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
 import { checkShards, registerShards } from './register-shards.js';
 import { ShardRuntime } from './shard-runtime.js';
 
+const NEW = 'it is new, and is set up when all shards can be reached';
+
 /** The shards of a process in the life of the application. A shard that cannot be reached keeps none of the others. */
 export class ShardedRuntime {
   readonly all: readonly [ShardRuntime, ...ShardRuntime[]];
@@ -81,7 +83,11 @@ export class ShardedRuntime {
       rows = await connect();
       checkShards(rows.flatMap((row) => row ?? []));
     }
-    for (const [n, named] of rows.entries()) if (named?.row) await this.all[n]!.open(named.row);
+    for (const [n, named] of rows.entries()) {
+      const shard = this.all[n]!;
+      if (named?.row) await shard.open(named.row);
+      else if (named) shard.shard.health.lost(new Error(NEW));
+    }
   }
 
   private reconnect(): void {

@@ -1,0 +1,46 @@
+/** What the options and the calls of shards check. Compiled with the tests' type check; there is nothing to run. */
+import {
+  Saga,
+  SagaModule,
+  type SagaService,
+  type ShardStatus,
+  Step,
+  type StepContext,
+} from 'nestjs-durable-saga';
+import { pgDatabase } from 'nestjs-durable-saga/pg';
+import { Pool } from 'pg';
+import type { Equal, Expect } from './expect.js';
+
+@Saga()
+class OrderSaga {
+  @Step() reserve(_ctx: StepContext<{ region: string }>): void {}
+}
+
+const [eu, us] = [new Pool(), new Pool()];
+export const modules = [
+  SagaModule.forRoot({
+    shards: { eu: pgDatabase(eu), us: pgDatabase(us), asia: 'a DataSource' },
+    shardOf: ({ saga, input, correlationId }) => {
+      const given: [string, unknown, string | undefined] = [saga, input, correlationId];
+      return given.length > 0 ? 'eu' : undefined;
+    },
+  }),
+  // @ts-expect-error A pool is not the database of a layer.
+  SagaModule.forRoot({ shards: { eu } }),
+  // @ts-expect-error The name of a shard is a string.
+  SagaModule.forRoot({ shards: { eu: pgDatabase(eu) }, shardOf: () => 1 }),
+];
+
+export async function calls(sagas: SagaService) {
+  await sagas.start(OrderSaga, { region: 'eu' }, { shard: 'eu' });
+  // @ts-expect-error The name of a shard is a string.
+  await sagas.start(OrderSaga, { region: 'eu' }, { shard: 1 });
+  await sagas.drain('eu', { by: 'ann', reason: 'a new server' });
+  // @ts-expect-error A shard is not a saga: there is no state to expect.
+  await sagas.admit('eu', { expects: { revision: 1 } });
+  const shards = await sagas.shards();
+  // @ts-expect-error There are no counts of a shard that cannot be reached.
+  return shards[0]!.counts.due;
+}
+
+export type ListsShards = Expect<Equal<Awaited<ReturnType<SagaService['shards']>>, ShardStatus[]>>;
