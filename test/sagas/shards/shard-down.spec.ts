@@ -121,6 +121,11 @@ test('a database that had sagas before it became a shard is the first of its sha
     options: { shards: undefined, database: apps.database('one') },
   });
   const { id } = await single.sagas.start(PaymentSaga, {}, { correlationId: 'before' });
+  expect(await single.sagas.shards()).toEqual([]);
+  await expect(single.sagas.start(PaymentSaga, {}, { shard: 'one' })).rejects.toThrow(
+    "start(): the shard is 'one', but the application has no shards",
+  );
+  await expect(single.sagas.drain('one')).rejects.toThrow('the application has no shards');
   await single.close();
   await apps.add('two');
   const app = await apps.start({ sagas, shards: ['two', 'one'] });
