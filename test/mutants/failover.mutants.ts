@@ -13,8 +13,8 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'put back over a saga that was claimed as often since',
-    find: 'return row.updatedAt <= claimed.updatedAt &&',
-    replace: 'return true ||',
+    find: 'return row.updatedAt <= claimed.updatedAt && (row.leasedAt ?? -Infinity) <= (claimed.leasedAt ?? -Infinity);',
+    replace: 'return row.updatedAt < Infinity;',
     killers,
   },
   {

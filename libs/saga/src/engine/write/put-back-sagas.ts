@@ -1,10 +1,21 @@
+import type { StoreClock } from '../../shared/store-clock.js';
 import type { Operation } from '../ports/operation.js';
-import type { Edit } from '../ports/saga-store.js';
-import type { StoredSaga } from '../ports/stored-saga.js';
+import type { Edit, SagaStore } from '../ports/saga-store.js';
+import type { Lease, StoredSaga } from '../ports/stored-saga.js';
+import type { SagaBindings } from '../versions/saga-bindings.js';
 import { decidePutBack } from './decide-put-back.js';
 import type { KnownSaga } from './recent-sagas.js';
-import type { RecoveryPorts } from './recovery.js';
 import { startAgain } from './start-again.js';
+
+export interface PutBackPorts {
+  readonly store: SagaStore;
+  readonly lease: Lease;
+  readonly bindings: SagaBindings;
+  readonly storeClock: StoreClock;
+  readonly newId: () => string;
+  /** The epoch under which this process runs a saga. Undefined: it does not. */
+  readonly runsUnder: (id: string) => number | undefined;
+}
 
 /** A saga of which the database has less than this process knows. */
 export interface Lost {
@@ -35,12 +46,7 @@ export class PutBackSagas {
   /** Those whose starts have been stored again, so that a call that is repeated knows it. */
   private readonly startedAgain = new WeakSet<KnownSaga>();
 
-  constructor(
-    private readonly ports: Pick<
-      RecoveryPorts,
-      'store' | 'lease' | 'bindings' | 'storeClock' | 'newId' | 'runsUnder'
-    >,
-  ) {}
+  constructor(private readonly ports: PutBackPorts) {}
 
   /** Those of which something was lost. What was never stored is started again. */
   async lostOf(known: readonly KnownSaga[]): Promise<Lost[]> {

@@ -1,27 +1,15 @@
 import { type Clock, sleep } from '../../shared/clock.js';
-import type { StoreClock } from '../../shared/store-clock.js';
 import { transientWait } from '../../shared/transient-wait.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
-import { serializeError } from '../payload/serialize-error.js';
 import type { EngineLog } from '../ports/engine-log.js';
-import type { SagaStore } from '../ports/saga-store.js';
-import type { Lease } from '../ports/stored-saga.js';
-import type { SagaBindings } from '../versions/saga-bindings.js';
-import { type Lost, type PutBackCount, PutBackSagas } from './put-back-sagas.js';
+import { type Lost, type PutBackCount, type PutBackPorts, PutBackSagas } from './put-back-sagas.js';
 import { type KnownSaga, RecentSagas, type RecoveryBounds } from './recent-sagas.js';
 
-export interface RecoveryPorts {
-  readonly store: SagaStore;
-  readonly lease: Lease;
-  readonly bindings: SagaBindings;
+export interface RecoveryPorts extends PutBackPorts {
   readonly observers: SagaObservers;
   readonly clock: Clock;
-  readonly storeClock: StoreClock;
   readonly random: () => number;
-  readonly newId: () => string;
   readonly log: EngineLog;
-  /** The epoch under which this process runs a saga. Undefined: it does not. */
-  readonly runsUnder: (id: string) => number | undefined;
   /** The run of a saga here looks again at what it waits for: others of that may have been lost. */
   readonly look: (id: string) => void;
 }
@@ -138,7 +126,7 @@ export class Recovery {
 
   private leave({ id }: KnownSaga, error: unknown, count: PutBackCount): [] {
     count.left += 1;
-    this.ports.log.error(`Saga ${id} could not be put back: ${serializeError(error).message}`);
+    this.ports.log.error(`Saga ${id} could not be put back: ${(error as Error).message}`);
     return [];
   }
 
