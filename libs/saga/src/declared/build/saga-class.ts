@@ -256,11 +256,21 @@ export const ownerOf = (step: string): string => step.split('.', 1)[0]!;
 
 /** The context of a compensation of a message: its result is the reply. Undefined: none arrived. */
 function withReply(ctx: CallContext, step: string): CallContext {
-  const { sagaId, correlationId, input, attempt, results, signal, fencingToken, idempotencyKey, failure } =
-    ctx;
+  const {
+    sagaId,
+    correlationId,
+    tags,
+    input,
+    attempt,
+    results,
+    signal,
+    fencingToken,
+    idempotencyKey,
+    failure,
+  } = ctx;
   const result = (results as Readonly<Record<string, unknown>>)[step];
   return {
-    ...{ sagaId, correlationId, step, input, attempt, results, signal, fencingToken, idempotencyKey },
+    ...{ sagaId, correlationId, tags, step, input, attempt, results, signal, fencingToken, idempotencyKey },
     ...{ failure, result, publish: (message) => ctx.publish(message) },
   };
 }
