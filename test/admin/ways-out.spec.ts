@@ -58,6 +58,7 @@ describe('an attempt that hangs', () => {
     expect((await outcome()).results).toEqual({ pay: 'paid' });
     expect(await sagas.history(id)).toMatchObject([
       { action: 'abandonAttempt', by: 'ann', reason: 'it hangs', step: 'pay' },
+      { action: 'reschedule', by: 'ann', step: 'pay', to: at },
       { action: 'retry' },
     ]);
   });
