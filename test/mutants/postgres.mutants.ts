@@ -174,8 +174,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'serve the sagas of all keys by their ranks alone',
     in: 'claim_keyed_1',
-    find: 'row_number() OVER (ORDER BY m.place, m.turn_of_key) AS turn',
-    replace: 'row_number() OVER (ORDER BY m.rank_at) AS turn',
+    find: 'ORDER BY m.place, m.turn_of_key LIMIT $6) c;',
+    replace: 'ORDER BY m.rank_at LIMIT $6) c;',
     killers: contract('a concurrency for each key'),
   },
   {
@@ -190,7 +190,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     in: 'start_rejecting_1',
     find: "PERFORM ${schema}.lock_queues_1(${place('name')}, ${place('lock_key')});",
     replace: '',
-    killers: contract('a saga that does not wait'),
+    killers: [specs('limits/limits')],
   },
   {
     name: 'share the windows of a rate limit between its keys',

@@ -156,7 +156,7 @@ describe('a semantic lock', () => {
     })
     class Export {
       @Step() async write(ctx: StepContext<Account>) {
-        if (ctx.input.n === 1) await gate.opened;
+        if (ctx.input.n === 1 || ctx.input.n === 8) await gate.opened;
       }
     }
     @Saga({ name: 'parent' })
@@ -180,11 +180,20 @@ describe('a semantic lock', () => {
     const again = await sagas.start(Export, { account: 'a', n: 1 }, { correlationId: 'one' });
     expect([again.id, again.created]).toEqual([first.id, false]);
     expect((await (await sagas.start(Export, { account: 'b', n: 5 })).outcome()).status).toBe('completed');
+    // Of two that start at once, the second waits for the transaction of the first.
+    let outside: Promise<unknown> | undefined;
+    const inside = await dataSource.transaction(async (manager) => {
+      const handle = await sagas.start(Export, { account: 'c', n: 8 }, { manager });
+      outside = sagas.start(Export, { account: 'c', n: 9 }).catch((error: unknown) => error);
+      await pause(50);
+      return handle;
+    });
+    expect(await outside).toMatchObject({ code: 'SAGA_CONFLICT', sagaId: inside.id });
     const parent = await sagas.start(Parent, { account: 'a', n: 6 });
     await until(async () => (await sagas.get(parent.id)).waitingFor?.kind === 'sub-saga');
     gate.open();
     expect((await parent.outcome()).status).toBe('completed');
-    expect((await sagas.find({ saga: 'export' })).items).toHaveLength(3);
+    expect((await sagas.find({ saga: 'export' })).items).toHaveLength(4);
     expect((await (await sagas.start(Export, { account: 'a', n: 7 })).outcome()).status).toBe('completed');
   });
 
