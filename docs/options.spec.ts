@@ -4,7 +4,12 @@ import { DeclaredOptions, redrawn, tablesOf } from './option-tables.js';
 
 const PAGE = fileURLToPath(new URL('options.md', import.meta.url));
 /** Options in name alone: what is given by the applications' own types. */
-const NO_OPTIONS = ['ScheduleOperatorOptions', 'SagaAdminModuleAsyncOptions', 'ApprovalOptions'];
+const NO_OPTIONS = [
+  'ScheduleOperatorOptions',
+  'ShardOperatorOptions',
+  'SagaAdminModuleAsyncOptions',
+  'ApprovalOptions',
+];
 
 describe('the page of all options', () => {
   const declared = new DeclaredOptions(fileURLToPath(new URL('../libs/saga/src', import.meta.url)));

@@ -6,6 +6,7 @@ import { FAILOVER_MUTANTS } from './failover.mutants.js';
 import { FAMILY_LOCK_MUTANTS } from './family-locks.mutants.js';
 import { HANDLER_MUTANTS } from './handler.mutants.js';
 import { LIFE_CYCLE_MUTANTS } from './life-cycle.mutants.js';
+import { LIMIT_MUTANTS } from './limits.mutants.js';
 import { MACHINE_MUTANTS } from './machine.mutants.js';
 import { MEMORY_MUTANTS } from './memory.mutants.js';
 import { MESSAGING_MUTANTS } from './messaging.mutants.js';
@@ -29,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...LIMIT_MUTANTS,
   ...FAILOVER_MUTANTS,
   ...FAMILY_LOCK_MUTANTS,
   ...WAIT_MUTANTS,

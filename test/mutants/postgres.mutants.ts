@@ -1,10 +1,5 @@
-import { type Killer, type Mutant, specs, testsOf } from './mutant.js';
-
-/** The simulation does not know of SQL: what a store has to do is written in its contract. */
-const CONTRACT = 'postgres-saga-store';
-
-/** These tests of it first. */
-const contract = (tests: string): Killer[] => [testsOf(CONTRACT, tests), specs(CONTRACT)];
+import { type Mutant, specs, testsOf } from './mutant.js';
+import { contract } from './store-contract.js';
 
 export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
@@ -163,41 +158,6 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'PERFORM FROM ${schema}.concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;',
     replace: '',
     killers: [specs('claim-sagas'), specs('sagas/concurrency')],
-  },
-  {
-    name: 'do not count leases of a key for its concurrency',
-    in: 'claim_keyed_1',
-    find: 'WHERE m.place <= limited.slots ORDER BY',
-    replace: 'ORDER BY',
-    killers: contract('a concurrency for each key'),
-  },
-  {
-    name: 'serve the sagas of all keys by their ranks alone',
-    in: 'claim_keyed_1',
-    find: 'ORDER BY m.place, m.turn_of_key LIMIT $6) c;',
-    replace: 'ORDER BY m.rank_at LIMIT $6) c;',
-    killers: contract('a concurrency for each key'),
-  },
-  {
-    name: 'begin the turns of keys with the first one always',
-    in: 'claim_keyed_1',
-    find: 'ORDER BY k.key <= slots.last_key, k.key);',
-    replace: 'ORDER BY k.key);',
-    killers: contract('a concurrency for each key'),
-  },
-  {
-    name: 'let two starts at once pass a lock that rejects',
-    in: 'start_rejecting_1',
-    find: "PERFORM ${schema}.lock_queues_1(${place('name')}, ${place('lock_key')});",
-    replace: '',
-    killers: [specs('limits/limits')],
-  },
-  {
-    name: 'share the windows of a rate limit between its keys',
-    in: 'reserve_1',
-    find: 'WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 FOR NO KEY UPDATE;',
-    replace: "WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
-    killers: contract('a rate limit'),
   },
   {
     name: 'give a lock to two',

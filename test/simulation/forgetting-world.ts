@@ -166,10 +166,10 @@ export class ForgettingWorld {
   async run(): Promise<void> {
     const sagas = sagasOver(this.outside);
     const workers = this.dice.int(1, 3);
-    for (let n = 0; n <= workers; n += 1) this.process(n, n < workers, sagas.all as unknown as Type[]);
+    for (let n = 0; n <= workers; n += 1) this.process(n, n < workers, sagas.all);
     for (let n = 1; n <= this.dice.int(10, 40); n += 1)
       this.timeline.after(this.dice.int(0, TROUBLE_UNTIL), () =>
-        this.start(n, this.dice.among(sagas.started) as unknown as Type),
+        this.start(n, this.dice.among(sagas.started)),
       );
     for (let n = 0; n < this.dice.int(1, 4); n += 1)
       this.timeline.after(this.dice.int(1_000, TROUBLE_UNTIL), () => this.failOver());

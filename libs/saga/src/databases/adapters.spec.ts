@@ -118,7 +118,9 @@ describe('the pool beside postgres.js', () => {
     expect(problemOf((one) => drizzleDatabase(one, {} as never), postgresJs())).toMatch(
       /^drizzleDatabase\(\): pool is an object of the class Object; give a Pool of pg/,
     );
-    expect(problemOf((one) => drizzleDatabase(one, pool), drizzle({ client: pool }))).toContain('leave it out');
+    expect(problemOf((one) => drizzleDatabase(one, pool), drizzle({ client: pool }))).toContain(
+      'leave it out',
+    );
   });
 
   test('is refused if postgres.js changes the names of columns, which are those of sagas as well', () => {

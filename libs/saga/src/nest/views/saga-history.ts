@@ -39,7 +39,10 @@ export function toHistoryEntry(record: HistoryRecord): HistoryEntry {
   const told = given === undefined ? undefined : decodedOrNot(given);
   return {
     ...{ at, action, by, reason, step, from, proposed, newInput },
-    ...(told && (action === 'reschedule' ? { to: told.value as string } : { [newInput ? 'input' : 'result']: told.value })),
+    ...(told &&
+      (action === 'reschedule'
+        ? { to: told.value as string }
+        : { [newInput ? 'input' : 'result']: told.value })),
   };
 }
 

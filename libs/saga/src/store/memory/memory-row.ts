@@ -208,3 +208,7 @@ export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
     ...{ createdAt, updatedAt, finishedAt },
   });
 }
+
+export function correlationKey(name: string, correlationId: string): string {
+  return JSON.stringify([name, correlationId]);
+}

@@ -15,7 +15,6 @@ import {
   type SagaChange,
   type SagaStore,
   type SeenSaga,
-  seenOf,
   type SignalResult,
   type StartResult,
   type StepTransaction,
@@ -39,6 +38,7 @@ import { differingSteps } from '../../machine/differing-steps.js';
 import { withoutNotes } from '../../machine/step-notes.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
+  correlationKey,
   isAtRest,
   matches,
   type MemoryRow,
@@ -49,6 +49,7 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { changesOf } from './memory-changes.js';
 import { historyOf, statsOf, toOverdue } from './memory-reports.js';
 import { keepSignal, waitsFor } from './memory-signals.js';
 import { pendingSignalsOf } from './pending-signals.js';
@@ -278,11 +279,7 @@ export class MemorySagaStore implements SagaStore {
   }
 
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
-    return watched.flatMap(({ id, seen }) => {
-      const row = this.rows.get(id);
-      const now = row ? `${seenOf(row.saga)}${row.saga.reports ?? ''}` : '';
-      return now === seen ? [] : { id, seen: now, saga: row && this.toLoaded(row) };
-    });
+    return changesOf(this.rows, watched, (row) => this.toLoaded(row));
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {
@@ -457,8 +454,4 @@ export class MemorySagaStore implements SagaStore {
     const own = this.rows.get(target.correlationId);
     return own?.saga.name === target.name && own.saga.correlationId === undefined ? own : undefined;
   }
-}
-
-function correlationKey(name: string, correlationId: string): string {
-  return JSON.stringify([name, correlationId]);
 }
