@@ -1,5 +1,5 @@
 import { type Mutant, specs, testsOf } from './mutant.js';
-import { contract } from './store-contract.js';
+import { contract, CONTRACT } from './store-contract.js';
 
 export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {

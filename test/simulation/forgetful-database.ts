@@ -82,7 +82,7 @@ export class ForgetfulDatabase {
     // Its connection was to the primary that is gone.
     if (this.isDown || era !== this.era) throw new ConnectionGone();
     const repeat = (store: MemorySagaStore) => store.checkpoint([checkpoint]);
-    const [result] = (await repeat(this.memory));
+    const [result] = await repeat(this.memory);
     if (result === 'saved') this.keep(repeat, transaction.entries);
     return result!;
   }
