@@ -40,7 +40,9 @@ export class TestProcess implements Life {
     };
     return new Proxy(store, {
       get: (target, key: keyof SagaStore) => {
-        const method = (Reflect.get(own, key) ?? Reflect.get(target, key)) as (...args: unknown[]) => unknown;
+        const member: unknown = Reflect.get(own, key) ?? Reflect.get(target, key);
+        if (typeof member !== 'function') return member;
+        const method = member as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => {
           if (key === 'isTransient') return target.isTransient(args[0]);
           return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : NEVER;
