@@ -26,14 +26,14 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give a signal to a step that waits for another',
-    find: 'if (step?.wait?.signal === signal && awaitsSignal(step) && !step.pruned) return name;',
-    replace: 'if (step?.wait && signal && awaitsSignal(step) && !step.pruned) return name;',
+    find: 'if (step.wait?.signal !== signal) continue;',
+    replace: 'if (step.wait === undefined || !signal) continue;',
     killers: machine,
   },
   {
     name: 'take a signal while the saga rolls back',
-    find: "if (state.status !== 'running') return undefined;",
-    replace: "if (state.status === 'completed') return undefined;",
+    find: "if (awaitsReply(step) || (status === 'running' && awaitsSignal(step) && !step.pruned)) return name;",
+    replace: "if (awaitsReply(step) || (status !== 'completed' && awaitsSignal(step) && !step.pruned)) return name;",
     killers: machine,
   },
   {
@@ -104,8 +104,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a wait be over without asking whether its signal has come',
-    find: 'if (until <= time && until > this.asOf && awaitsSignal(step)) time = until - 1;',
-    replace: 'if (until < 0 && until > this.asOf && awaitsSignal(step)) time = until - 1;',
+    find: 'if (until <= time && until > this.asOf && awaits) time = until - 1;',
+    replace: 'if (until < 0 && until > this.asOf && awaits) time = until - 1;',
     killers: engine,
   },
   {
