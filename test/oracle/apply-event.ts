@@ -276,7 +276,8 @@ class Happening extends WaitHappenings {
     if (!tookEffect) return step === undefined ? [] : [book];
     const barred = rules.within(book.target).filter((node) => rules.isBarred(node));
     const isForward = step === undefined || barred.some(({ name }) => name === step);
-    if (book.resting === 'compensating' && barred.length > 0 && isForward) return this.forwardAgain(barred);
+    if (book.resting === 'compensating' && barred.length > 0 && isForward && !this.isPartlyUndone())
+      return this.forwardAgain(barred);
     book.mode = book.resting!;
     book.resting = undefined;
     // Back at a savepoint, the steps beside that have failed may be tried again at once, or be asked for then.
@@ -284,6 +285,14 @@ class Happening extends WaitHappenings {
     new Happening(relations, later).tryAgain(step, false);
     this.tryAgain(step, true);
     return book.mode === 'returning' ? [book, later] : [book];
+  }
+
+  /** P5: an operator has said of another pivot that it was undone. There is no way forward any more. */
+  private isPartlyUndone(): boolean {
+    const { rules } = this;
+    return rules.allKeys().some((key) => {
+      return rules.phase(key) === 'undone' && !rules.isDropped(this.relations.node(key).name);
+    });
   }
 
   /** What waits for another attempt, of a step or of a compensation, makes it at once. */

@@ -11,7 +11,7 @@ import { backsOff, isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPas
 import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
-import { barPivots, barredPivots, passedPivot } from './pivots.js';
+import { barPivots, barredPivots, isPartlyCompensated, passedPivot } from './pivots.js';
 import { uncut } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
@@ -189,7 +189,7 @@ const TRANSITIONS: Transitions = {
   retried: (graph, state, { step }) => {
     if (state.status === 'running' || state.status === 'compensating') return hurried(state, step);
     if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
-    const barred = state.heldPhase === 'compensating' ? barredPivots(graph, state) : [];
+    const barred = mayGoForwardAgain(state) ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
     const next = mapSteps(state, GAVE_UP, (s, key) =>
       step === undefined || key === step || stepOfKey(key) === step ? tryAgain(graph, state, s, key) : s,
@@ -244,6 +244,11 @@ function hurried(state: SagaState, only: string | undefined): SagaState {
       : step,
   );
   return next.steps === state.steps ? state : next;
+}
+
+/** While it was to roll back, and nothing was compensated yet: not even by an operator, who has skipped a pivot. */
+function mayGoForwardAgain(state: SagaState): boolean {
+  return state.heldPhase === 'compensating' && !isPartlyCompensated(state);
 }
 
 /**

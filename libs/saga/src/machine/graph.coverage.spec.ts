@@ -65,7 +65,7 @@ describe('the sagas of the promises', () => {
   });
 
   it('are to roll back while pivots are in progress, which then complete, fail, or stay unknown', () => {
-    const sagas = fc.sample(randomGraphs, { numRuns: 2_000, seed: 9 }).map(withPivots);
+    const sagas = fc.sample(randomGraphs, { numRuns: 2_000, seed: 6 }).map(withPivots);
     const plays = sagas.map((saga) => ({ saga, play: playGraph(saga) }));
     expect(plays.map(({ saga, play }) => violationOf(saga, play)).filter(Boolean)).toEqual([]);
     const ways = plays.flatMap(({ saga, play }) => waysOfPivots(saga.graph, play.entries));

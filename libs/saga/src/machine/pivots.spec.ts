@@ -241,6 +241,28 @@ describe('a pivot of which its outcome is unknown', () => {
     expect(next(graph, back)).toEqual(['compensate pack']);
   });
 
+  it('does not lead forward again once an operator has said of another pivot that it did not take effect', () => {
+    const two = graphOf(
+      { ...pay, retry: policy },
+      { ...pay, name: 'bill', retry: policy },
+      stepOf('ship', { after: ['pay', 'bill'] }),
+    );
+    const both = after(
+      two,
+      stateOf('running', 'pay=running! bill=running!'),
+      failed('pay', true),
+      failed('bill', true),
+      { type: 'settled', status: 'stuck' },
+      cancelled,
+      { type: 'settled', status: 'stuck' },
+      { type: 'operator-skipped', step: 'pay' },
+      { type: 'settled', status: 'stuck' },
+    );
+    expect(shortOf(both)).toBe('pay=compensated? bill=compensation_failed?');
+    expect(next(two, evolve(two, both, { type: 'retried' }))).toEqual(['stuck']);
+    expect(next(two, evolve(two, both, { type: 'operator-skipped', step: 'bill' }))).toEqual(['compensated']);
+  });
+
   describe('and which had lost a join any', () => {
     const race = graphOf(
       stepOf('book'),

@@ -1,9 +1,11 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { hasPassed, isBarred, isUndecided, mayHavePassed } from './predicates.js';
+import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
+import { hasPassed, isBarred, isDropped, isUndecided, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
+import { KIND } from './step-kinds.js';
+import { stepsOfKinds } from './step-map.js';
 
 /** The pivots that a rollback to this savepoint, or of everything, would concern. */
 export function pivotsWithin(graph: SagaGraph, rollbackTo: string | undefined): readonly string[] {
@@ -28,6 +30,13 @@ export function passedPivot(graph: SagaGraph, state: SagaState, rollbackTo?: str
 /** The pivots of which an operator has to say what became of them, before the saga rolls back or goes forward. */
 export function barredPivots(graph: SagaGraph, state: SagaState): string[] {
   return pivotsWithin(graph, state.rollbackTo).filter((name) => isBarred(graph, state, name));
+}
+
+/** An operator has skipped a compensation, although a pivot is barred: the saga cannot go forward any more. */
+export function isPartlyCompensated(state: SagaState): boolean {
+  return [...stepsOfKinds(state.steps, KIND.compensated)].some(
+    ([key, { status }]) => status === 'compensated' && !isDropped(stepState(state, stepOfKey(key))),
+  );
 }
 
 /** Most states have none, and stay as they are. */

@@ -2,6 +2,7 @@ import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definiti
 import { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
 import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
+import { barredPivots, isPartlyCompensated } from '../../machine/pivots.js';
 import { FAILED, KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import { relationsOf } from '../../machine/graph-relations.js';
@@ -146,9 +147,22 @@ export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | u
   if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
     throw stepDoesNotFit('retried', step, saga, permanentlyFailed(saga, graph));
   }
+  checkDirection(saga, graph, step);
   const edit = edited(saga, graph, now, { type: 'retried', step });
   return input && 'state' in edit ? { ...edit, input: input.text } : edit;
 };
+
+/** A pivot in doubt leads forward when it is retried, which nothing that was compensated can. */
+function checkDirection(saga: StoredSaga, graph: SagaGraph | undefined, step: string | undefined): void {
+  if (!graph || !isPartlyCompensated(saga.state)) return;
+  const barred = barredPivots(graph, saga.state);
+  const asked = step === undefined ? permanentlyFailed(saga, graph) : [step];
+  if (asked.length === 0 || !asked.every((name) => barred.includes(name))) return;
+  throw new SagaStateError(
+    `Saga ${saga.id} (${saga.name}) cannot be retried: the pivot '${barred[0]}' would lead forward, but another step was ` +
+      `skipped as compensated. Skip '${barred[0]}' as well to roll back, or abort the saga.`,
+  );
+}
 
 /** Takes a step that failed permanently (or its compensation, if the saga compensates) as done manually. */
 export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
