@@ -19,9 +19,11 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * 650 kB and 2,200 kB, and from 960 kB and 2,950 kB. Declared sagas raised it by 65 kB and 350 kB, the entries of
  * database layers by 20 kB packed, a screenshot of a phone by 20 kB, the daemon by 40 kB packed and 120 kB unpacked,
  * and schedules, optional steps, two more database layers, messages of declared sagas and their pages by 90 kB and 310 kB.
+ * Shards, what is put back after a failover, watching, limits for each key, confirmed compensations and their pages: 100 kB
+ * and 400 kB.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_260_000, unpacked: 4_000_000 };
+const BUDGET = { packed: 1_360_000, unpacked: 4_400_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;

@@ -58,6 +58,27 @@ const running = (saga: NewSaga) => checkpointOf(saga, ['reserve']).state;
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
+  'claim of many sagas with a concurrency for each key': async (on) => {
+    const name = `keyed-${randomUUID()}`;
+    // More than are looked at for their keys: the keys are read in turn.
+    const sagas = newSagas({ name, leased: false }, 600);
+    await on.store.start(
+      sagas.map((saga, n) => ({ ...saga, limitKey: `k${n % 3}` })),
+      LEASE,
+    );
+    on.prepared();
+    const claimed = [{ name, version: 1, concurrency: 10, keyed: true }];
+    expect((await on.store.claim({ lease: LEASE, sagas: claimed, limit: 50 })).sagas).toHaveLength(30);
+  },
+  'put back after a failover': async (on) => {
+    const saga = await started(on, { leased: false });
+    on.prepared();
+    await on.store.revisions([saga.id]);
+    const checkpoint = { ...checkpointOf(saga, ['reserve']), epoch: 2, changed: ['reserve'] };
+    const putBack = { checkpoint, lease: LEASE, storedAt: Date.now() };
+    await on.store.edit({ id: saga.id }, () => ({ putBack, operation: operation() }));
+    expect(await on.store.revisions([saga.id])).toMatchObject([{ epoch: 2, checkpoints: checkpoint.number }]);
+  },
   'signal within a transaction': async (on) => {
     const { id } = await started(on);
     await on.application.transaction((manager) =>
