@@ -51,7 +51,9 @@ class Nightly {
 @Saga({ name: 'publisher' })
 export class Publisher {
   static message: object = {};
+  static report: object | undefined;
   @Step({ retry: { attempts: 1 } }) publish(ctx: StepContext) {
+    if (Publisher.report) ctx.progress(Publisher.report);
     ctx.publish(Publisher.message as never);
   }
 }
@@ -137,8 +139,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
   const outbox = () => current.app.nest.get(Outbox, { strict: false });
   const manager = () => current.app.dataSource.manager;
 
-  const publishing = async (one: object): Promise<void> => {
-    Publisher.message = one;
+  const publishing = (one: object): Promise<void> => ran({ message: one });
+  const progressing = (one: object): Promise<void> => ran({ report: one });
+  const ran = async (given: { message?: object; report?: object }): Promise<void> => {
+    Object.assign(Publisher, { message: {}, report: undefined, ...given });
     const { failure } = await (await current.app.sagas.start(Publisher, {})).outcome();
     throw new Refused(failure?.error?.message ?? 'nothing was wrong');
   };
@@ -153,6 +157,12 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaService.history': looking('history'),
       'SagaService.previewRollback': looking('previewRollback'),
       'SagaService.wait': looking('wait', { timeout: 1 }),
+      'SagaService.watch': {
+        args: [target()],
+        run: async (given: never) => {
+          for await (const _ of current.app.sagas.watch(given)) return;
+        },
+      },
       'SagaService.find': { args: [filter], run: service('find') },
       'SagaService.bulk': {
         args: ['cancel', filter, { by: 'ann', reason: 'why', dryRun: true, limit: 1 }],
@@ -232,7 +242,12 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: decorated(StepHandler),
       },
       Saga: {
-        args: [{ name: 'x', ...policies, schedule: { cron: '0 2 * * *', timezone: 'UTC' } }],
+        args: [
+          {
+            ...{ name: 'x', ...policies, concurrency: { count: 1, key: () => 'a' } },
+            schedule: { cron: '0 2 * * *', timezone: 'UTC' },
+          },
+        ],
         run: (options: never) => {
           class Declared {
             act() {}
@@ -373,7 +388,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
     'HandlerCompensationContext',
     'ForEachContext',
     'ItemCompensationContext',
-  ])
+    'HeartbeatContext',
+  ]) {
     samples[`${context}.publish`] = { args: [message], run: publishing };
+    samples[`${context}.progress`] = { args: [{ percent: 1, message: 'm' }], run: progressing };
+  }
   return samples;
 }
