@@ -296,7 +296,7 @@ function undo(plan: Plan, node: StepNode, step: StepState, index?: number): bool
 }
 
 /** What was asked for is not done before the participant says so. */
-function planReply(plan: Plan, node: StepNode, step: StepState): false {
+function planReply(plan: Plan, node: StepNode, step: StepState): boolean {
   const { until } = step.wait!;
   if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);
   else plan.rest(until);
