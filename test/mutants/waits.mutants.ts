@@ -33,8 +33,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a signal while the saga rolls back',
     find: "if (awaitsReply(step) || (status === 'running' && awaitsSignal(step) && !step.pruned)) return name;",
-    replace:
-      "if (awaitsReply(step) || (status !== 'completed' && awaitsSignal(step) && !step.pruned)) return name;",
+    replace: 'if (awaitsReply(step) || (awaitsSignal(step) && !step.pruned)) return name;',
     killers: machine,
   },
   {
