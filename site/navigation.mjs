@@ -89,6 +89,7 @@ export const GROUPS = [
       ['Start and shutdown', 'docs/life-cycle.md'],
       ['Telemetry', 'docs/telemetry.md'],
       ['Tuning', 'docs/tuning.md'],
+      ['Shards', 'docs/shards.md'],
       ['Retention', 'docs/retention.md'],
       ['Encryption', 'docs/encryption.md'],
     ],
