@@ -39,7 +39,7 @@ describe('The documentation site', () => {
     const labels = groups.map((group) =>
       [...group.matchAll(/<label[^>]*>([^<]+)<\/label>/g)].map(([, text]) => text),
     );
-    const others = ['Drizzle', 'Kysely', 'Knex', 'pg'];
+    const others = ['Drizzle', 'Kysely', 'Knex', 'MikroORM', 'Prisma', 'pg'];
     expect(labels).toEqual([others, ['TypeORM', ...others]]);
     expect(html).not.toMatch(/:::|<!-- tabs/);
   });
