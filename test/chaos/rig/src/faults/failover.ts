@@ -6,15 +6,7 @@ export const failoverSync: Fault = {
   what: 'The primary is killed. Its address refuses connections for up to two seconds, then leads to the synchronous standby, which is read-only for up to two seconds and is promoted.',
   standby: 'sync',
   repair: ({ pair }) => pair.restore(),
-  async inject(stage) {
-    const { chance, proxy, pair } = stage;
-    proxy.refuse();
-    await pair.primary.halt('immediate');
-    await sleep(chance.between(0, 2_000));
-    proxy.pointTo(pair.standby.port);
-    await sleep(chance.between(0, 2_000));
-    await promote(stage);
-  },
+  inject: killPrimary,
 };
 
 export const failoverAsync: Fault = {
@@ -23,15 +15,10 @@ export const failoverAsync: Fault = {
   standby: 'async',
   repair: ({ pair }) => pair.restore(),
   async inject(stage) {
-    const { chance, proxy, pair } = stage;
+    const { chance, pair } = stage;
     pair.fallBehind();
     await sleep(chance.between(500, 1_500));
-    proxy.refuse();
-    await pair.primary.halt('immediate');
-    await sleep(chance.between(0, 2_000));
-    proxy.pointTo(pair.standby.port);
-    await sleep(chance.between(0, 2_000));
-    await promote(stage);
+    await killPrimary(stage);
   },
 };
 
@@ -78,6 +65,17 @@ export const splitBrain: Fault = {
     proxy.cut();
   },
 };
+
+/** For a while, no server answers. Then the standby does, and is promoted. */
+async function killPrimary(stage: DemoEnvironment): Promise<void> {
+  const { chance, proxy, pair } = stage;
+  proxy.refuse();
+  await pair.primary.halt('immediate');
+  await sleep(chance.between(0, 2_000));
+  proxy.pointTo(pair.standby.port);
+  await sleep(chance.between(0, 2_000));
+  await promote(stage);
+}
 
 /** The standby becomes the primary, and the address is its own. */
 async function promote(stage: DemoEnvironment): Promise<void> {
