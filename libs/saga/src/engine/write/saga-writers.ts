@@ -114,20 +114,9 @@ export class SagaWriters {
 
   /** Stores a checkpoint. Transient errors are retried until the writers are closed. */
   checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
-    const written = this.relaxed.holds(checkpoint.id)
+    return this.relaxed.holds(checkpoint.id)
       ? this.checkpointRelaxed(checkpoint)
       : this.write(checkpoint, 'durable');
-    return this.recent ? this.remembered(this.recent, checkpoint, written) : written;
-  }
-
-  private async remembered(
-    recent: RecentSagas,
-    checkpoint: MadeCheckpoint,
-    written: Promise<CheckpointResult>,
-  ): Promise<CheckpointResult> {
-    const result = await written;
-    if (result === 'saved') recent.stored(checkpoint, false);
-    return result;
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
@@ -191,13 +180,20 @@ export class SagaWriters {
       : this.checkpoints.write(checkpoint, durability);
   }
 
-  private writeCheckpoints(batch: MadeCheckpoint[], durability?: Durability): Promise<CheckpointResult[]> {
+  private async writeCheckpoints(
+    batch: MadeCheckpoint[],
+    durability?: Durability,
+  ): Promise<CheckpointResult[]> {
+    const { recent } = this;
     const { store, observers, retry } = this.ports;
     observers.checkpointing(batch.length);
-    return retry.reached(() => {
+    const results = await retry.reached(() => {
       const sent = store.lastFailoverAt === -Infinity ? batch : batch.map((made) => this.afterFailover(made));
       return store.checkpoint(sent, durability);
     });
+    if (recent)
+      for (const [n, result] of results.entries()) if (result === 'saved') recent.stored(batch[n]!, false);
+    return results;
   }
 
   /** What a saga's last checkpoint, or the claim of its lease, was sent before a failover may be gone: it has to be there. */
